@@ -1,0 +1,109 @@
+//! Admission: what a handler is asked, what it may answer, and what the host makes of the answers.
+
+pub mod chain;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::node::NodeFacts;
+use crate::pod::SourceName;
+
+/// Why admission is asked. Kubernetes knows these two operations (`lifecycle/interfaces.go`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// The pod is new to this node.
+    Add,
+    /// A running pod asks for other resources.
+    Resize,
+}
+
+/// A pod that counts against the node: admitted, and not terminal.
+#[derive(Clone, Debug)]
+pub struct AdmittedPod {
+    /// The pod with its allocated resources in place of the desired ones.
+    pub pod: Arc<Pod>,
+    /// Where it came from.
+    pub source: SourceName,
+}
+
+/// Everything that a handler may look at. A verdict is a function of this and of the handler's configuration.
+#[derive(Clone, Debug)]
+pub struct AdmissionRequest {
+    /// Add or resize.
+    pub operation: Operation,
+    /// The time of the decision; guests see their clocks stand still at it.
+    pub now: Timestamp,
+    /// The pod that asks.
+    pub pod: Arc<Pod>,
+    /// The source that brought it.
+    pub source: SourceName,
+    /// The node as it is now.
+    pub node: Arc<NodeFacts>,
+    /// The admitted, not terminal pods of this node without the one that asks.
+    pub other_pods: Arc<[AdmittedPod]>,
+}
+
+/// One resource that doesn't suffice. Milli-units for `cpu`, base units for everything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// Resource name as in a pod's requests (`cpu`, `memory`, `pods`, …).
+    pub resource: String,
+    /// What the pod asks for.
+    pub requested: i64,
+    /// What the admitted pods have.
+    pub used: i64,
+    /// What the node can give.
+    pub capacity: i64,
+}
+
+/// What one handler says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing against it.
+    Admit,
+    /// The pod may never run here: phase Failed with this reason.
+    Reject {
+        /// CamelCase word for the pod's status.
+        reason: String,
+        /// One sentence for people.
+        message: String,
+    },
+    /// Not now: the pod waits with reason `Blocked` and is asked again.
+    Defer {
+        /// CamelCase word for the pod's status.
+        reason: String,
+        /// One sentence for people.
+        message: String,
+        /// Ask again after this long; the host never asks before a second has passed.
+        retry_after: Duration,
+    },
+    /// The node lacks resources. The remaining handlers still run, for only a pod that fails by nothing else
+    /// may have others preempted for it.
+    Shortage(Vec<Shortage>),
+}
+
+/// What the host decides after all handlers were heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The pod may run.
+    Admit,
+    /// The pod is failed with this reason and message.
+    Reject {
+        /// Reason of the pod's status.
+        reason: String,
+        /// Message without the prefix `Pod was rejected: `, which the status adds.
+        message: String,
+    },
+    /// The pod waits as `Blocked`.
+    Defer {
+        /// The handler's reason, or the host's when the handler failed under `failurePolicy: Defer`.
+        reason: String,
+        /// The handler's message, or the failure's.
+        message: String,
+        /// At least one second.
+        retry_after: Duration,
+    },
+}

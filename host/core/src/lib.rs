@@ -1,0 +1,18 @@
+//! The decisions of a Kubernetes node agent, and the words they are made in.
+//!
+//! Everything here is a pure function over facts: no async, no clock, no IO, no randomness. The time is an
+//! argument, and so is the jitter. The other crates gather facts, ask a decision of this one, and carry it out.
+#![forbid(unsafe_code)]
+
+pub mod admission;
+pub mod config;
+pub mod container;
+pub mod event;
+pub mod node;
+pub mod pleg;
+pub mod pod;
+pub mod runtime;
+pub mod status;
+
+pub use jiff::Timestamp;
+pub use k8s_openapi::api::core::v1::Pod;

@@ -1,0 +1,19 @@
+//! The node as admission and status see it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use k8s_openapi::api::core::v1::Node;
+
+/// What is known of this machine at one moment. Immutable; a change is a new value.
+#[derive(Clone, Debug, Default)]
+pub struct NodeFacts {
+    /// The node's name, as in `spec.nodeName`.
+    pub name: String,
+    /// The object as the API server would have it: labels, taints, capacity, allocatable, conditions.
+    pub node: Node,
+    /// Addresses of the host, first the one that pods on the host network report.
+    pub addresses: Vec<IpAddr>,
+    /// Growing set of facts for plugins (`cgroup.version`, `runtime.name`, …).
+    pub facts: BTreeMap<String, String>,
+}

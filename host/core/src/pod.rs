@@ -1,0 +1,5 @@
+//! Pods: who they are, what they ask for, and the life of the worker that looks after one.
+
+pub(crate) mod identity;
+
+pub use identity::{PodFullName, PodUid, SourceName};

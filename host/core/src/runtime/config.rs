@@ -1,0 +1,191 @@
+//! What is asked of the runtime: a sandbox, and containers in it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// Transport protocol of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Protocol {
+    /// TCP, the default of Kubernetes.
+    Tcp,
+    /// UDP
+    Udp,
+    /// SCTP
+    Sctp,
+}
+
+/// A host port that leads to a container's port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortMapping {
+    /// TCP, UDP or SCTP.
+    pub protocol: Protocol,
+    /// Port in the pod.
+    pub container_port: u16,
+    /// Port on the host.
+    pub host_port: u16,
+    /// Address on the host; none means all.
+    pub host_ip: Option<IpAddr>,
+}
+
+/// Content of a pod's resolv.conf.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DnsConfig {
+    /// Name servers.
+    pub servers: Vec<String>,
+    /// Search domains.
+    pub searches: Vec<String>,
+    /// Options such as `ndots:5`.
+    pub options: Vec<String>,
+}
+
+/// Which Linux namespace a sandbox or container uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NamespaceMode {
+    /// One shared by the pod.
+    #[default]
+    Pod,
+    /// One for the container alone.
+    Container,
+    /// The host's.
+    Node,
+}
+
+/// Seccomp profile of a container or sandbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SeccompProfile {
+    /// The runtime's own profile.
+    RuntimeDefault,
+    /// No filtering: the default of Kubernetes without `seccompDefault`.
+    #[default]
+    Unconfined,
+    /// A profile file on the node, by absolute path.
+    Localhost(PathBuf),
+}
+
+/// A pod's sandbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxConfig {
+    /// `metadata.name`
+    pub name: String,
+    /// `metadata.namespace`
+    pub namespace: String,
+    /// `metadata.uid`
+    pub uid: String,
+    /// 0 for the first sandbox of this pod, one more for each that followed.
+    pub attempt: u32,
+    /// Host name in the sandbox; empty on the host network.
+    pub hostname: String,
+    /// Folder on the host for the logs of the pod's containers.
+    pub log_directory: PathBuf,
+    /// Labels, those of `labels` among them.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations: the pod's own.
+    pub annotations: BTreeMap<String, String>,
+    /// None leaves resolv.conf to the runtime, which takes the host's.
+    pub dns: Option<DnsConfig>,
+    /// Host ports.
+    pub port_mappings: Vec<PortMapping>,
+    /// Network namespace: the pod's own or the host's.
+    pub network: NamespaceMode,
+    /// PID namespace.
+    pub pid: NamespaceMode,
+    /// IPC namespace.
+    pub ipc: NamespaceMode,
+    /// Parent cgroup; none leaves it to the runtime.
+    pub cgroup_parent: Option<String>,
+    /// Handler of the pod's runtime class; empty is the default.
+    pub runtime_handler: String,
+    /// Whether any container of the pod is privileged.
+    pub privileged: bool,
+    /// User, groups and seccomp of the sandbox.
+    pub security: ContainerSecurity,
+}
+
+/// A container's place in its sandbox, its process and its limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContainerConfig {
+    /// Name in the pod's spec.
+    pub name: String,
+    /// Restart count: 0 for the first instance.
+    pub attempt: u32,
+    /// What the runtime shall run: the reference that a pull or an image status returned.
+    pub image: String,
+    /// What the pod's spec asked for.
+    pub user_specified_image: String,
+    /// Entry point; empty takes the image's.
+    pub command: Vec<String>,
+    /// Arguments; empty takes the image's.
+    pub args: Vec<String>,
+    /// Working directory; empty takes the image's.
+    pub working_dir: String,
+    /// Environment in order.
+    pub env: Vec<(String, String)>,
+    /// Mounts.
+    pub mounts: Vec<Mount>,
+    /// Labels, those of `labels` among them.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations, those of `labels` among them.
+    pub annotations: BTreeMap<String, String>,
+    /// Log file relative to the sandbox's log directory: `<container>/<attempt>.log`.
+    pub log_path: PathBuf,
+    /// Keep standard input open.
+    pub stdin: bool,
+    /// Close standard input after the first attach ends.
+    pub stdin_once: bool,
+    /// Give it a terminal.
+    pub tty: bool,
+    /// CPU, memory, OOM score.
+    pub resources: LinuxResources,
+    /// User, groups, capabilities and the like.
+    pub security: ContainerSecurity,
+}
+
+/// A host path in a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Absolute path in the container.
+    pub container_path: PathBuf,
+    /// Absolute path on the host.
+    pub host_path: PathBuf,
+    /// Without write access.
+    pub read_only: bool,
+}
+
+/// Limits in the kernel's units.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinuxResources {
+    /// `cpu.shares` of cgroup v1, at least 2; 0 leaves it alone.
+    pub cpu_shares: i64,
+    /// Microseconds of CPU in each period; 0 is no limit.
+    pub cpu_quota_us: i64,
+    /// Length of a period in microseconds.
+    pub cpu_period_us: i64,
+    /// Bytes; 0 is no limit.
+    pub memory_limit_bytes: i64,
+    /// −1000 to 1000.
+    pub oom_score_adj: i64,
+}
+
+/// What a process may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContainerSecurity {
+    /// User id; none takes the image's.
+    pub run_as_user: Option<i64>,
+    /// Group id; none takes the image's.
+    pub run_as_group: Option<i64>,
+    /// Further groups.
+    pub supplemental_groups: Vec<i64>,
+    /// All powers.
+    pub privileged: bool,
+    /// The root file system can't be written.
+    pub read_only_root: bool,
+    /// `no_new_privs` of the kernel.
+    pub no_new_privileges: bool,
+    /// Capabilities beyond the runtime's default set.
+    pub capabilities_add: Vec<String>,
+    /// Capabilities taken from the runtime's default set.
+    pub capabilities_drop: Vec<String>,
+    /// System call filter.
+    pub seccomp: SeccompProfile,
+}

@@ -1,0 +1,235 @@
+//! What the runtime is seen to have.
+
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::pod::{PodUid, identity::shared_string};
+
+shared_string! {
+    /// A container's id as the runtime gave it, without a scheme. Cheap to clone.
+    ContainerId
+}
+shared_string! {
+    /// A sandbox's id as the runtime gave it. Cheap to clone.
+    SandboxId
+}
+
+/// Whether a sandbox can hold containers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SandboxState {
+    /// It can.
+    Ready,
+    /// It was stopped or broke.
+    NotReady,
+}
+
+/// A container's state as the CRI knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ContainerRunState {
+    /// Created, never started.
+    Created,
+    /// Its process runs.
+    Running,
+    /// Its process ended.
+    Exited,
+    /// The runtime lost track of it.
+    Unknown,
+}
+
+/// A sandbox in a list: little, but of all pods in one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedSandbox {
+    /// Its id.
+    pub id: SandboxId,
+    /// 0 for the pod's first.
+    pub attempt: u32,
+    /// Ready or not.
+    pub state: SandboxState,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A container in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedContainer {
+    /// Its id.
+    pub id: ContainerId,
+    /// Name in the pod's spec.
+    pub name: String,
+    /// The sandbox it is in.
+    pub sandbox_id: SandboxId,
+    /// Created, running, exited or unknown.
+    pub state: ContainerRunState,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A pod as a list of the runtime shows it. Known by its labels alone, whether or not a source still has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimePod {
+    /// Label `io.kubernetes.pod.uid`.
+    pub uid: PodUid,
+    /// Label `io.kubernetes.pod.name`.
+    pub name: String,
+    /// Label `io.kubernetes.pod.namespace`.
+    pub namespace: String,
+    /// Newest first.
+    pub sandboxes: Vec<ListedSandbox>,
+    /// Newest first.
+    pub containers: Vec<ListedContainer>,
+}
+
+/// A sandbox looked at closely.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservedSandbox {
+    /// Its id.
+    pub id: SandboxId,
+    /// 0 for the pod's first.
+    pub attempt: u32,
+    /// Ready or not.
+    pub state: SandboxState,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// On the host's network.
+    pub network: super::NamespaceMode,
+    /// Addresses, the primary one first; none on the host network.
+    pub ips: Vec<IpAddr>,
+}
+
+/// A container looked at closely.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservedContainer {
+    /// Its id.
+    pub id: ContainerId,
+    /// Name in the pod's spec.
+    pub name: String,
+    /// The sandbox it is in; none if the runtime doesn't say.
+    pub sandbox_id: Option<SandboxId>,
+    /// Created, running, exited or unknown.
+    pub state: ContainerRunState,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its process started, if it did.
+    pub started_at: Option<Timestamp>,
+    /// When its process ended, if it did.
+    pub finished_at: Option<Timestamp>,
+    /// Of its process, once exited.
+    pub exit_code: i32,
+    /// The image as the spec named it.
+    pub image: String,
+    /// The image as the runtime pinned it.
+    pub image_id: String,
+    /// Annotation `io.kubernetes.container.hash`.
+    pub spec_hash: Option<String>,
+    /// Annotation `io.kubernetes.container.restartCount`.
+    pub restart_count: u32,
+    /// Annotation `io.kubernetes.pod.terminationGracePeriod`, in seconds.
+    pub termination_grace_seconds: Option<i64>,
+    /// The runtime's short word, such as `OOMKilled`, `Error` or `Completed`.
+    pub reason: String,
+    /// The runtime's message.
+    pub message: String,
+    /// Absolute path of its log on the host.
+    pub log_path: String,
+}
+
+/// All that the runtime has of one pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservedPod {
+    /// UID by label.
+    pub uid: PodUid,
+    /// Name by label.
+    pub name: String,
+    /// Namespace by label.
+    pub namespace: String,
+    /// Addresses of the newest sandbox, the primary one first.
+    pub ips: Vec<IpAddr>,
+    /// Newest first.
+    pub sandboxes: Vec<ObservedSandbox>,
+    /// Newest first.
+    pub containers: Vec<ObservedContainer>,
+    /// When this was asked for: nothing that happened later need be in it.
+    pub observed_at: Timestamp,
+}
+
+impl ObservedPod {
+    /// A pod of which the runtime has nothing.
+    pub fn absent(uid: PodUid, observed_at: Timestamp) -> Self {
+        Self {
+            uid,
+            name: String::new(),
+            namespace: String::new(),
+            ips: Vec::new(),
+            sandboxes: Vec::new(),
+            containers: Vec::new(),
+            observed_at,
+        }
+    }
+
+    /// The newest instance of the container with this name.
+    pub fn container(&self, name: &str) -> Option<&ObservedContainer> {
+        self.containers.iter().find(|c| c.name == name)
+    }
+
+    /// Whether any container's process runs.
+    pub fn any_running(&self) -> bool {
+        self.containers.iter().any(|c| c.state == ContainerRunState::Running)
+    }
+}
+
+/// Who the runtime is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeVersion {
+    /// `containerd`, `cri-o`, `witlet`.
+    pub runtime_name: String,
+    /// Its own version.
+    pub runtime_version: String,
+    /// Version of the CRI it speaks, `v1`.
+    pub api_version: String,
+}
+
+/// One condition of the runtime: `RuntimeReady`, `NetworkReady`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeCondition {
+    /// `RuntimeReady` or `NetworkReady`.
+    pub kind: String,
+    /// Whether it holds.
+    pub status: bool,
+    /// Short word, why not.
+    pub reason: String,
+    /// One sentence, why not.
+    pub message: String,
+}
+
+/// Whether the runtime can work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuntimeStatus {
+    /// As the runtime gave them.
+    pub conditions: Vec<RuntimeCondition>,
+}
+
+impl RuntimeStatus {
+    /// The condition that keeps this from being true, if one does. A missing condition counts as false.
+    pub fn failing(&self, kind: &str) -> Option<String> {
+        match self.conditions.iter().find(|c| c.kind == kind) {
+            Some(c) if c.status => None,
+            Some(c) => Some(format!("{kind}: {} {}", c.reason, c.message)),
+            None => Some(format!("{kind}: the runtime doesn't report it")),
+        }
+    }
+}
+
+/// An image that the runtime has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageInfo {
+    /// What a container is created from.
+    pub id: String,
+    /// Tags.
+    pub repo_tags: Vec<String>,
+    /// Digests.
+    pub repo_digests: Vec<String>,
+    /// Bytes on disk.
+    pub size_bytes: u64,
+}

@@ -1,0 +1,15 @@
+//! Time and chance, which come in from outside.
+
+use jiff::Timestamp;
+
+/// Wall time. Durations and deadlines use tokio's clock, which tests can pause.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// Random numbers for jitter.
+pub trait Jitter: Send + Sync {
+    /// A number in `[0, 1)`.
+    fn unit(&self) -> f64;
+}

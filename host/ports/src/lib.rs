@@ -1,0 +1,21 @@
+//! The traits that the agent needs the world through, with their errors.
+//!
+//! Each trait is small, so that a fake is honest about all of it. Every implementation passes the contract
+//! suite of its port; the fakes of `witlet-testkit` too.
+#![forbid(unsafe_code)]
+
+mod admission;
+mod clock;
+mod events;
+mod files;
+mod node;
+mod runtime;
+mod sources;
+
+pub use admission::Admission;
+pub use clock::{Clock, Jitter};
+pub use events::EventSink;
+pub use files::{FilesError, PodFiles, StateStore};
+pub use node::NodeWatch;
+pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
+pub use sources::{PodSource, SOURCE_SNAPSHOTS_MAX, SourceSnapshot};

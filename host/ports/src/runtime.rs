@@ -1,0 +1,163 @@
+//! The ports to the container runtime.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use thiserror::Error;
+use witlet_core::pod::PodUid;
+use witlet_core::runtime::{
+    ContainerConfig, ContainerId, ImageInfo, ObservedPod, RuntimePod, RuntimeStatus, RuntimeVersion,
+    SandboxConfig, SandboxId,
+};
+
+/// Why a call to the runtime failed. `call` is the CRI's name of it, such as `RunPodSandbox`.
+#[derive(Clone, Debug, Error)]
+pub enum RuntimeError {
+    /// Nobody answers at the endpoint: not there, refused, or gone in the middle of the call.
+    #[error("{call}: the runtime at {endpoint} can't be reached: {message}")]
+    Unavailable {
+        /// The call.
+        call: &'static str,
+        /// The socket.
+        endpoint: String,
+        /// The transport's words.
+        message: String,
+    },
+    /// The runtime took longer than the call may take.
+    #[error("{call}: no answer within {}s", limit.as_secs_f64())]
+    DeadlineExceeded {
+        /// The call.
+        call: &'static str,
+        /// What it was given.
+        limit: Duration,
+    },
+    /// The sandbox, container or image doesn't exist.
+    #[error("{call}: not found: {message}")]
+    NotFound {
+        /// The call.
+        call: &'static str,
+        /// The runtime's words.
+        message: String,
+    },
+    /// Something of that name exists already.
+    #[error("{call}: exists already: {message}")]
+    AlreadyExists {
+        /// The call.
+        call: &'static str,
+        /// The runtime's words.
+        message: String,
+    },
+    /// The message is larger than both sides allow (16 MiB).
+    #[error("{call}: message too large: {message}")]
+    TooLarge {
+        /// The call.
+        call: &'static str,
+        /// The transport's words.
+        message: String,
+    },
+    /// The runtime doesn't implement the call.
+    #[error("{call}: the runtime doesn't implement it: {message}")]
+    Unimplemented {
+        /// The call.
+        call: &'static str,
+        /// The runtime's words.
+        message: String,
+    },
+    /// The runtime tried and failed, or refused.
+    #[error("{call}: {message}")]
+    Failed {
+        /// The call.
+        call: &'static str,
+        /// The runtime's words.
+        message: String,
+    },
+    /// The runtime answered something that the CRI doesn't allow.
+    #[error("{call}: malformed answer: {message}")]
+    Malformed {
+        /// The call.
+        call: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+impl RuntimeError {
+    /// Whether the thing asked for isn't there, which ends a removal well.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::NotFound { .. })
+    }
+}
+
+/// Who the runtime is and how it is.
+#[async_trait]
+pub trait RuntimeInfo: Send + Sync {
+    /// Name and versions.
+    async fn version(&self) -> Result<RuntimeVersion, RuntimeError>;
+    /// Whether it and its network are ready.
+    async fn status(&self) -> Result<RuntimeStatus, RuntimeError>;
+}
+
+/// What the runtime has.
+#[async_trait]
+pub trait PodView: Send + Sync {
+    /// All pods that have a sandbox or a container, known by their labels. Sandboxes and containers without the
+    /// Kubernetes labels aren't ours and aren't listed.
+    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError>;
+    /// One pod looked at closely; one that the runtime doesn't have is `ObservedPod::absent`. `observed_at` is
+    /// from before the first call.
+    async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError>;
+}
+
+/// Pod sandboxes.
+#[async_trait]
+pub trait Sandboxes: Send + Sync {
+    /// Makes and starts one, with its network.
+    async fn run(&self, config: &SandboxConfig) -> Result<SandboxId, RuntimeError>;
+    /// Stops it and whatever still runs in it. A sandbox that isn't there is stopped.
+    async fn stop(&self, id: &SandboxId) -> Result<(), RuntimeError>;
+    /// Removes it with its containers. A sandbox that isn't there is removed.
+    async fn remove(&self, id: &SandboxId) -> Result<(), RuntimeError>;
+}
+
+/// Containers.
+#[async_trait]
+pub trait Containers: Send + Sync {
+    /// Makes one without starting it. The CRI wants the sandbox's configuration again.
+    async fn create(
+        &self,
+        sandbox: &SandboxId,
+        config: &ContainerConfig,
+        sandbox_config: &SandboxConfig,
+    ) -> Result<ContainerId, RuntimeError>;
+    /// Starts its process.
+    async fn start(&self, id: &ContainerId) -> Result<(), RuntimeError>;
+    /// Asks its process to end, and kills it after `grace`. A container that isn't there or has ended is stopped.
+    async fn stop(&self, id: &ContainerId, grace: Duration) -> Result<(), RuntimeError>;
+    /// Removes it. A container that isn't there is removed.
+    async fn remove(&self, id: &ContainerId) -> Result<(), RuntimeError>;
+}
+
+/// Images.
+#[async_trait]
+pub trait Images: Send + Sync {
+    /// The image, if the runtime has it.
+    async fn status(&self, image: &str) -> Result<Option<ImageInfo>, RuntimeError>;
+    /// Fetches it, and returns what containers are to be created from.
+    async fn pull(&self, image: &str) -> Result<String, RuntimeError>;
+}
+
+/// A runtime, part by part.
+#[derive(Clone)]
+pub struct Runtime {
+    /// Who and how it is.
+    pub info: Arc<dyn RuntimeInfo>,
+    /// What it has.
+    pub view: Arc<dyn PodView>,
+    /// Sandboxes.
+    pub sandboxes: Arc<dyn Sandboxes>,
+    /// Containers.
+    pub containers: Arc<dyn Containers>,
+    /// Images.
+    pub images: Arc<dyn Images>,
+}

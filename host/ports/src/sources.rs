@@ -1,0 +1,32 @@
+//! The port that pods come in through.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use k8s_openapi::api::core::v1::Pod;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use witlet_core::pod::SourceName;
+
+/// How many sets may wait for the event loop (upstream's config channel holds 50).
+pub const SOURCE_SNAPSHOTS_MAX: usize = 50;
+
+/// Everything that a source has now: always the full set, named, defaulted and validated. An empty set means that
+/// there are no pods; a source that can't tell sends nothing.
+#[derive(Clone, Debug)]
+pub struct SourceSnapshot {
+    /// Who sends it.
+    pub source: SourceName,
+    /// All pods of this source.
+    pub pods: Vec<Arc<Pod>>,
+}
+
+/// Brings pods until it is told to stop.
+#[async_trait]
+pub trait PodSource: Send {
+    /// The name that its pods carry in `kubernetes.io/config.source`.
+    fn name(&self) -> SourceName;
+
+    /// Sends a set when it has one and whenever it changes. Returns when `stop` is cancelled or nobody listens.
+    async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken);
+}

@@ -1,0 +1,2 @@
+//! The witlet binary.
+fn main() {}

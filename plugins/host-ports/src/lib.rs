@@ -1,0 +1,1 @@
+//! witlet-plugin-host-ports
