@@ -11,6 +11,7 @@ mod files;
 mod node;
 mod runtime;
 mod sources;
+mod view;
 
 pub use admission::Admission;
 pub use clock::{Clock, Jitter};
@@ -19,3 +20,4 @@ pub use files::{FilesError, PodFiles, StateStore};
 pub use node::NodeWatch;
 pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
 pub use sources::{PodSource, SOURCE_SNAPSHOTS_MAX, SourceSnapshot};
+pub use view::{AgentStats, AgentView, RecordedEvent};
