@@ -1,1 +1,15 @@
-//! witlet-proto
+//! The gRPC interfaces that witlet speaks: messages, clients and servers, generated from the definitions beside
+//! this crate. `UPSTREAM.md` says which release they follow and how to check.
+#![forbid(unsafe_code)]
+
+mod redact;
+
+/// The Container Runtime Interface, version 1 (`runtime.v1`): 35 calls of the runtime service, 6 of the image
+/// service.
+#[allow(missing_docs, reason = "generated; the CRI's own documentation explains the messages")]
+#[allow(unreachable_pub, unused_qualifications, reason = "generated in the generator's style")]
+#[allow(clippy::all, clippy::allow_attributes_without_reason, clippy::too_many_lines, reason = "generated")]
+#[allow(deprecated, reason = "generated: the derives touch fields that the CRI calls deprecated")]
+pub mod cri {
+    tonic::include_proto!("runtime.v1");
+}
