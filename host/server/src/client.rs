@@ -1,0 +1,114 @@
+//! The other end of the local API, for the command line.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper_util::rt::TokioIo;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+use tokio::net::UnixStream;
+
+/// The daemon answers from memory: longer means that it hangs.
+const REQUEST_DEADLINE: Duration = Duration::from_secs(10);
+
+/// 500 pods of 100 KB; more than that isn't an answer of ours.
+const RESPONSE_BYTES_MAX: usize = 64 << 20;
+
+/// Why the daemon couldn't be asked.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// No daemon listens there.
+    #[error("no witlet daemon answers at {}; start one with `witlet run`, or name its socket with --api-socket", path.display())]
+    NotRunning {
+        /// The socket.
+        path: PathBuf,
+        /// Why the connection failed.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The socket belongs to somebody else.
+    #[error("{} may be opened by root only; use sudo", path.display())]
+    Denied {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// The daemon took too long.
+    #[error("the daemon at {} didn't answer within {}s", path.display(), REQUEST_DEADLINE.as_secs())]
+    TimedOut {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// The answer isn't what this version understands.
+    #[error("the daemon at {} gave no usable answer to {request}: {message}", path.display())]
+    BadAnswer {
+        /// The socket.
+        path: PathBuf,
+        /// What was asked.
+        request: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Asks a daemon over its socket.
+#[derive(Clone, Debug)]
+pub struct LocalClient {
+    socket: PathBuf,
+}
+
+impl LocalClient {
+    /// For the daemon with this socket. Connects for each request.
+    pub fn new(socket: &Path) -> Self {
+        Self { socket: socket.to_owned() }
+    }
+
+    /// The JSON answer to a GET.
+    pub async fn get<T: DeserializeOwned>(&self, request: &str) -> Result<T, ClientError> {
+        let body = tokio::time::timeout(REQUEST_DEADLINE, self.fetch(request))
+            .await
+            .map_err(|_| ClientError::TimedOut { path: self.socket.clone() })??;
+        serde_json::from_slice(&body).map_err(|cause| self.bad_answer(request, &cause))
+    }
+
+    async fn fetch(&self, request: &str) -> Result<Bytes, ClientError> {
+        let stream = UnixStream::connect(&self.socket).await.map_err(|cause| match cause.kind() {
+            std::io::ErrorKind::PermissionDenied => ClientError::Denied { path: self.socket.clone() },
+            _ => ClientError::NotRunning { path: self.socket.clone(), cause },
+        })?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|cause| self.bad_answer(request, &cause))?;
+        let message = Request::get(request)
+            .header("host", "localhost")
+            .body(Empty::<Bytes>::new())
+            .map_err(|cause| self.bad_answer(request, &cause))?;
+        let exchange = async {
+            let response = sender.send_request(message).await.map_err(|cause| self.bad_answer(request, &cause))?;
+            let status = response.status();
+            let body = Limited::new(response.into_body(), RESPONSE_BYTES_MAX)
+                .collect()
+                .await
+                .map_err(|cause| self.bad_answer(request, &cause))?
+                .to_bytes();
+            if status.is_success() { Ok(body) } else { Err(self.bad_answer(request, &status)) }
+        };
+        // The connection has to be polled for the exchange to move, and may end before it does.
+        tokio::pin!(exchange);
+        tokio::select! {
+            biased;
+            answer = &mut exchange => answer,
+            _ = connection => exchange.await,
+        }
+    }
+
+    fn bad_answer(&self, request: &str, message: &dyn std::fmt::Display) -> ClientError {
+        ClientError::BadAnswer {
+            path: self.socket.clone(),
+            request: format!("GET {request}"),
+            message: message.to_string(),
+        }
+    }
+}

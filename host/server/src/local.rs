@@ -1,0 +1,122 @@
+//! What the local API answers.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use witlet_ports::{AgentView, RecordedEvent};
+
+use crate::socket::RootOnlySocket;
+
+/// What is known of the plugins, as JSON objects with `name`, `role`, `state` and whatever else the host tells.
+pub trait PluginView: Send + Sync {
+    /// One object for each plugin, in the order in which they are asked.
+    fn plugins(&self) -> Vec<Value>;
+}
+
+/// The state behind the routes.
+#[derive(Clone)]
+pub struct LocalApi {
+    agent: Arc<dyn AgentView>,
+    plugins: Arc<dyn PluginView>,
+}
+
+impl LocalApi {
+    /// Over an agent and its plugin host.
+    pub fn new(agent: Arc<dyn AgentView>, plugins: Arc<dyn PluginView>) -> Self {
+        Self { agent, plugins }
+    }
+
+    /// Serves until `stop` is cancelled, then lets running requests finish.
+    pub async fn serve(self, mut socket: RootOnlySocket, stop: CancellationToken) -> std::io::Result<()> {
+        let Some(listener) = socket.take_listener() else { return Ok(()) };
+        axum::serve(listener, self.router()).with_graceful_shutdown(stop.cancelled_owned()).await
+    }
+
+    /// `/pods`, `/events`, `/node`, `/plugins`, `/stats` and `/healthz`.
+    fn router(self) -> Router {
+        Router::new()
+            .route("/pods", get(pods))
+            .route("/events", get(events))
+            .route("/node", get(node))
+            .route("/plugins", get(plugins))
+            .route("/stats", get(stats))
+            .route("/healthz", get(healthz))
+            .with_state(self)
+    }
+}
+
+async fn pods(State(api): State<LocalApi>) -> Json<Value> {
+    let items = api.agent.pods();
+    let items: Vec<&k8s_openapi::api::core::v1::Pod> = items.iter().map(AsRef::as_ref).collect();
+    Json(json!({"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": items}))
+}
+
+async fn events(State(api): State<LocalApi>) -> Json<Value> {
+    let items: Vec<Value> = api.agent.events().iter().map(event_json).collect();
+    Json(json!({"items": items}))
+}
+
+async fn node(State(api): State<LocalApi>) -> Json<Value> {
+    let node = api.agent.node();
+    Json(json!(*node))
+}
+
+async fn plugins(State(api): State<LocalApi>) -> Json<Value> {
+    Json(json!({"items": api.plugins.plugins()}))
+}
+
+async fn stats(State(api): State<LocalApi>) -> Json<Value> {
+    let stats = api.agent.stats();
+    Json(json!({
+        "longestPauseSeconds": stats.longest_pause.as_secs_f64(),
+        "eventsHandled": stats.events_handled,
+        "plegEventsDropped": stats.pleg_events_dropped,
+        "admissionQueue": stats.admission_queue,
+        "deferredPods": stats.deferred,
+        "sourcesReady": stats.sources_ready,
+        "firstSync": stats.first_sync.map(|at| at.to_string()),
+    }))
+}
+
+async fn healthz(State(api): State<LocalApi>) -> Response {
+    let reasons = api.agent.unhealthy();
+    if reasons.is_empty() {
+        return "ok".into_response();
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n")).into_response()
+}
+
+fn event_json(recorded: &RecordedEvent) -> Value {
+    use witlet_core::event::{EventObject, EventType};
+    let event = &recorded.event;
+    let object = match &event.object {
+        EventObject::Pod { full_name, uid } => {
+            json!({"kind": "Pod", "namespace": full_name.namespace, "name": full_name.name, "uid": uid})
+        }
+        EventObject::Node => json!({"kind": "Node"}),
+        EventObject::Plugin(name) => json!({"kind": "Plugin", "name": name}),
+        EventObject::Source { source, place } => json!({"kind": "Source", "name": source, "place": place}),
+    };
+    let kind = match event.kind {
+        EventType::Normal => "Normal",
+        EventType::Warning => "Warning",
+    };
+    json!({
+        "involvedObject": object,
+        "type": kind,
+        "reason": event.reason,
+        "message": event.message,
+        "count": recorded.count,
+        "firstTimestamp": recorded.first_seen.to_string(),
+        "lastTimestamp": recorded.last_seen.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

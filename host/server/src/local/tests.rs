@@ -1,0 +1,132 @@
+//! The local API over a real socket, with an agent made of constants.
+
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_ports::{AgentStats, AgentView, RecordedEvent};
+
+use crate::{BindError, ClientError, LocalApi, LocalClient, PluginView, RootOnlySocket};
+
+struct Fixed {
+    sick: bool,
+}
+
+impl AgentView for Fixed {
+    fn pods(&self) -> Vec<Arc<Pod>> {
+        let mut pod = Pod::default();
+        pod.metadata.name = Some("web-node".into());
+        vec![Arc::new(pod)]
+    }
+
+    fn events(&self) -> Vec<RecordedEvent> {
+        vec![RecordedEvent {
+            event: Event {
+                object: EventObject::Node,
+                kind: EventType::Warning,
+                reason: "NodeNotReady".into(),
+                message: "the runtime is gone".into(),
+            },
+            count: 3,
+            first_seen: jiff::Timestamp::UNIX_EPOCH,
+            last_seen: jiff::Timestamp::UNIX_EPOCH,
+        }]
+    }
+
+    fn node(&self) -> Arc<Node> {
+        Arc::new(Node::default())
+    }
+
+    fn unhealthy(&self) -> Vec<String> {
+        if self.sick { vec!["PLEG was last seen 4m ago".into()] } else { Vec::new() }
+    }
+
+    fn stats(&self) -> AgentStats {
+        AgentStats { events_handled: 7, ..AgentStats::default() }
+    }
+}
+
+impl PluginView for Fixed {
+    fn plugins(&self) -> Vec<Value> {
+        vec![json!({"name": "host-ports"})]
+    }
+}
+
+/// Serves `view` while `ask` runs.
+async fn with_server<T>(sick: bool, ask: impl AsyncFnOnce(LocalClient) -> T) -> T {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run/witlet.sock");
+    let socket = RootOnlySocket::bind(&path).await.unwrap();
+    let stop = CancellationToken::new();
+    let view = Arc::new(Fixed { sick });
+    let api = LocalApi::new(view.clone(), view);
+    let (served, answer) = tokio::join!(api.serve(socket, stop.clone()), async {
+        let answer = ask(LocalClient::new(&path)).await;
+        stop.cancel();
+        answer
+    });
+    served.unwrap();
+    assert!(!path.exists(), "the socket goes with the server");
+    answer
+}
+
+#[tokio::test]
+async fn pods_events_plugins_and_stats_are_served_as_json() {
+    with_server(false, async |client| {
+        let pods: Value = client.get("/pods").await.unwrap();
+        assert_eq!(pods["kind"], "PodList");
+        assert_eq!(pods["items"][0]["metadata"]["name"], "web-node");
+        let events: Value = client.get("/events").await.unwrap();
+        assert_eq!(events["items"][0]["reason"], "NodeNotReady");
+        assert_eq!(events["items"][0]["count"], 3);
+        let plugins: Value = client.get("/plugins").await.unwrap();
+        assert_eq!(plugins["items"][0]["name"], "host-ports");
+        let stats: Value = client.get("/stats").await.unwrap();
+        assert_eq!(stats["eventsHandled"], 7);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_unhealthy_agent_answers_503_with_its_reasons() {
+    let failed = with_server(true, async |client| client.get::<Value>("/healthz").await).await;
+    let Err(ClientError::BadAnswer { message, .. }) = failed else { panic!("{failed:?}") };
+    assert!(message.contains("503"), "{message}");
+}
+
+#[tokio::test]
+async fn the_socket_is_for_its_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run/witlet.sock");
+    let _socket = RootOnlySocket::bind(&path).await.unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let folder_mode = std::fs::metadata(path.parent().unwrap()).unwrap().permissions().mode();
+    assert_eq!(folder_mode & 0o777, 0o700);
+}
+
+#[tokio::test]
+async fn a_socket_in_use_is_refused_and_a_stale_one_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("witlet.sock");
+    {
+        let stale = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert!(matches!(RootOnlySocket::bind(&path).await, Err(BindError::InUse { .. })));
+        drop(stale);
+    }
+    assert!(path.exists(), "a closed listener leaves its file");
+    RootOnlySocket::bind(&path).await.unwrap();
+    std::fs::write(&path, "text").unwrap();
+    assert!(matches!(RootOnlySocket::bind(&path).await, Err(BindError::NotASocket { .. })));
+    assert_eq!(std::fs::read(&path).unwrap(), b"text", "what isn't ours is left alone");
+}
+
+#[tokio::test]
+async fn without_a_daemon_the_error_names_the_socket_and_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let failed = LocalClient::new(&folder.path().join("none.sock")).get::<Value>("/pods").await;
+    let message = failed.unwrap_err().to_string();
+    assert!(message.contains("none.sock") && message.contains("witlet run"), "{message}");
+}

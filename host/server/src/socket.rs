@@ -1,0 +1,81 @@
+//! A unix socket that only its owner can open.
+
+use std::io;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use tokio::net::{UnixListener, UnixStream};
+
+/// Why the socket couldn't be made.
+#[derive(Debug, Error)]
+pub enum BindError {
+    /// Another process answers on it.
+    #[error("{} is in use by another process; stop that one or choose another path with --api-socket", path.display())]
+    InUse {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// Something that isn't a socket has that name.
+    #[error("{} exists and is no socket; move it away or choose another path with --api-socket", path.display())]
+    NotASocket {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file system said no.
+    #[error("{action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+}
+
+/// A listening socket with mode 0600 in a folder with mode 0700. The file goes when this is dropped.
+#[derive(Debug)]
+pub struct RootOnlySocket {
+    path: PathBuf,
+    listener: Option<UnixListener>,
+}
+
+impl RootOnlySocket {
+    /// Binds the path. A socket that a dead process left behind is replaced; one that answers is not.
+    pub async fn bind(path: &Path) -> Result<Self, BindError> {
+        let io = |action| move |cause| BindError::Io { action, path: path.to_owned(), cause };
+        if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty() && !f.exists()) {
+            std::fs::create_dir_all(folder).map_err(io("create the folder of"))?;
+            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
+                .map_err(io("close the folder of"))?;
+        }
+        match std::fs::symlink_metadata(path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => return Err(io("look at")(cause)),
+            Ok(found) if !found.file_type().is_socket() => {
+                return Err(BindError::NotASocket { path: path.to_owned() });
+            }
+            Ok(_) if UnixStream::connect(path).await.is_ok() => {
+                return Err(BindError::InUse { path: path.to_owned() });
+            }
+            Ok(_) => std::fs::remove_file(path).map_err(io("remove the stale socket"))?,
+        }
+        let listener = UnixListener::bind(path).map_err(io("listen on"))?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(io("close"))?;
+        Ok(Self { path: path.to_owned(), listener: Some(listener) })
+    }
+
+    /// Hands out the listener; the file stays this value's.
+    pub(crate) fn take_listener(&mut self) -> Option<UnixListener> {
+        self.listener.take()
+    }
+}
+
+impl Drop for RootOnlySocket {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure here, and the next start replaces a stale socket.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
