@@ -1,5 +1,8 @@
 //! Pods: who they are, what they ask for, and the life of the worker that looks after one.
 
 pub(crate) mod identity;
+pub mod quantity;
+pub mod resources;
+pub mod worker;
 
 pub use identity::{PodFullName, PodUid, SourceName};

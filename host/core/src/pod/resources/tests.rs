@@ -1,0 +1,1 @@
+//! Resources, host ports and classes of service.
