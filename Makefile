@@ -1,0 +1,38 @@
+# The commands of the project. `make help` lists them.
+
+CARGO ?= cargo
+WASM_TARGET := wasm32-wasip2
+# How long the demo runs unattended; 0 means until Ctrl-C.
+DEMO_SECONDS ?= 0
+
+.DEFAULT_GOAL := help
+.PHONY: demo test bench soak lint fmt setup help
+
+demo: setup ## Build, and watch pods run on the embedded runtime (DEMO_SECONDS=30 ends by itself and checks what it saw)
+	$(CARGO) build --locked -p witlet
+	$(CARGO) build --locked --target $(WASM_TARGET) --profile guest -p witlet-example-workloads -p no-latest-tag -p not-before
+	DEMO_SECONDS=$(DEMO_SECONDS) examples/demo.sh
+
+test: setup ## Build and run every test; suites that need root or Debian packages say so when they can't run
+	$(CARGO) test --locked --workspace
+
+bench: setup ## Run the benchmarks; one JSON object a line
+	benches/run.sh
+
+soak: setup ## Run what takes long: churn, kills, swaps, the whole hostile corpus
+	WITLET_SOAK=1 $(CARGO) test --locked -p witlet --test soak -- --nocapture
+
+lint: setup ## Formatting, clippy without warnings, and the dependency rules
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
+	else echo "lint: cargo-deny isn't installed, so deny.toml was NOT checked (cargo install --locked cargo-deny)"; fi
+
+fmt: ## Format the code
+	$(CARGO) fmt --all
+
+setup: ## Install the wasm target that the plugins are built for
+	@rustup target list --installed 2>/dev/null | grep -qx $(WASM_TARGET) || rustup target add $(WASM_TARGET)
+
+help: ## Say what each command does
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
