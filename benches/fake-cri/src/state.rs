@@ -1,0 +1,186 @@
+//! What the fake runtime has.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use witlet_proto::cri::{
+    Container, ContainerConfig, ContainerState, ContainerStatus, PodSandbox, PodSandboxConfig,
+    PodSandboxNetworkStatus, PodSandboxState, PodSandboxStatus,
+};
+
+/// A sandbox and its address.
+#[derive(Debug)]
+struct Sandbox {
+    listed: PodSandbox,
+    ip: String,
+}
+
+/// All sandboxes and containers by id.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    sandboxes: BTreeMap<String, Sandbox>,
+    containers: BTreeMap<String, ContainerStatus>,
+    owners: BTreeMap<String, String>,
+    last_id: u32,
+}
+
+/// Nanoseconds since 1970.
+#[allow(clippy::disallowed_methods, reason = "a runtime has a clock of its own")]
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+impl State {
+    fn next_id(&mut self) -> String {
+        self.last_id += 1;
+        format!("{:064x}", self.last_id)
+    }
+
+    pub(crate) fn running(&self) -> usize {
+        self.containers.values().filter(|c| c.state == ContainerState::ContainerRunning as i32).count()
+    }
+
+    pub(crate) fn run_sandbox(&mut self, config: PodSandboxConfig) -> String {
+        let id = self.next_id();
+        let [_, b, c, d] = self.last_id.to_be_bytes();
+        let listed = PodSandbox {
+            id: id.clone(),
+            metadata: config.metadata,
+            state: PodSandboxState::SandboxReady as i32,
+            created_at: now(),
+            labels: config.labels,
+            annotations: config.annotations,
+            runtime_handler: String::new(),
+        };
+        self.sandboxes.insert(id.clone(), Sandbox { listed, ip: format!("10.{b}.{c}.{d}") });
+        id
+    }
+
+    pub(crate) fn stop_sandbox(&mut self, id: &str) {
+        if let Some(sandbox) = self.sandboxes.get_mut(id) {
+            sandbox.listed.state = PodSandboxState::SandboxNotready as i32;
+        }
+        let inside: Vec<String> = self.containers_of(id);
+        for container in inside {
+            self.stop_container(&container, 137);
+        }
+    }
+
+    pub(crate) fn remove_sandbox(&mut self, id: &str) {
+        for container in self.containers_of(id) {
+            self.remove_container(&container);
+        }
+        self.sandboxes.remove(id);
+    }
+
+    fn containers_of(&self, sandbox: &str) -> Vec<String> {
+        self.owners.iter().filter(|(_, owner)| *owner == sandbox).map(|(id, _)| id.clone()).collect()
+    }
+
+    pub(crate) fn list_sandboxes(&self, id: &str, labels: &BTreeMap<String, String>) -> Vec<PodSandbox> {
+        let listed = self.sandboxes.values().map(|sandbox| &sandbox.listed);
+        listed.filter(|s| (id.is_empty() || s.id == id) && contains(&s.labels, labels)).cloned().collect()
+    }
+
+    pub(crate) fn sandbox_status(&self, id: &str) -> Option<PodSandboxStatus> {
+        let Sandbox { listed, ip } = self.sandboxes.get(id)?;
+        Some(PodSandboxStatus {
+            id: listed.id.clone(),
+            metadata: listed.metadata.clone(),
+            state: listed.state,
+            created_at: listed.created_at,
+            network: Some(PodSandboxNetworkStatus { ip: ip.clone(), additional_ips: Vec::new() }),
+            linux: None,
+            labels: listed.labels.clone(),
+            annotations: listed.annotations.clone(),
+            runtime_handler: String::new(),
+        })
+    }
+
+    pub(crate) fn create_container(
+        &mut self,
+        sandbox: &str,
+        config: ContainerConfig,
+        logs: &str,
+    ) -> Option<String> {
+        self.sandboxes.get(sandbox)?;
+        let id = self.next_id();
+        let image = config.image.clone().unwrap_or_default();
+        let status = ContainerStatus {
+            id: id.clone(),
+            metadata: config.metadata,
+            state: ContainerState::ContainerCreated as i32,
+            created_at: now(),
+            image_ref: image.image.clone(),
+            image_id: image.image.clone(),
+            image: config.image,
+            labels: config.labels,
+            annotations: config.annotations,
+            log_path: format!("{logs}/{}", config.log_path),
+            ..ContainerStatus::default()
+        };
+        self.containers.insert(id.clone(), status);
+        self.owners.insert(id.clone(), sandbox.to_owned());
+        Some(id)
+    }
+
+    pub(crate) fn start_container(&mut self, id: &str) -> Option<()> {
+        let status = self.containers.get_mut(id)?;
+        status.state = ContainerState::ContainerRunning as i32;
+        status.started_at = now();
+        Some(())
+    }
+
+    pub(crate) fn stop_container(&mut self, id: &str, exit_code: i32) {
+        if let Some(status) = self.containers.get_mut(id)
+            && status.state == ContainerState::ContainerRunning as i32
+        {
+            status.state = ContainerState::ContainerExited as i32;
+            status.finished_at = now();
+            status.exit_code = exit_code;
+            status.reason = if exit_code == 0 { "Completed" } else { "Error" }.into();
+        }
+    }
+
+    pub(crate) fn remove_container(&mut self, id: &str) {
+        self.containers.remove(id);
+        self.owners.remove(id);
+    }
+
+    pub(crate) fn container_status(&self, id: &str) -> Option<ContainerStatus> {
+        self.containers.get(id).cloned()
+    }
+
+    pub(crate) fn list_containers(
+        &self,
+        id: &str,
+        sandbox: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Vec<Container> {
+        let owner = |id: &str| self.owners.get(id).cloned().unwrap_or_default();
+        let wanted = |c: &&ContainerStatus| {
+            (id.is_empty() || c.id == id)
+                && (sandbox.is_empty() || owner(&c.id) == sandbox)
+                && contains(&c.labels, labels)
+        };
+        let listed = |c: &ContainerStatus| Container {
+            id: c.id.clone(),
+            pod_sandbox_id: owner(&c.id),
+            metadata: c.metadata.clone(),
+            image: c.image.clone(),
+            image_ref: c.image_ref.clone(),
+            state: c.state,
+            created_at: c.created_at,
+            labels: c.labels.clone(),
+            annotations: c.annotations.clone(),
+            image_id: c.image_id.clone(),
+        };
+        self.containers.values().filter(wanted).map(listed).collect()
+    }
+}
+
+/// Whether every wanted label is there.
+fn contains(have: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>) -> bool {
+    wanted.iter().all(|(key, value)| have.get(key) == Some(value))
+}

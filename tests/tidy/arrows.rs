@@ -1,0 +1,116 @@
+//! Which crate may import which.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{check, files, read, relative, root};
+
+/// Folder of a crate → the crates of this workspace that it may import. A crate that isn't listed is refused.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("proto", &[]),
+    ("host/core", &[]),
+    ("host/ports", &["witlet-core"]),
+    ("host/agent", &["witlet-core", "witlet-ports"]),
+    ("host/cri", &["witlet-core", "witlet-ports", "witlet-proto"]),
+    ("host/wasm", &["witlet-core", "witlet-ports"]),
+    ("host/node", &["witlet-core", "witlet-ports"]),
+    ("host/runtime", &["witlet-wasm", "witlet-proto"]),
+    ("host/server", &["witlet-core", "witlet-ports"]),
+    (
+        "host/witlet",
+        &[
+            "witlet-agent",
+            "witlet-core",
+            "witlet-cri",
+            "witlet-node",
+            "witlet-plugins",
+            "witlet-ports",
+            "witlet-runtime",
+            "witlet-server",
+            "witlet-wasm",
+        ],
+    ),
+    ("host/testkit", &["witlet-agent", "witlet-core", "witlet-ports"]),
+    ("plugins/sdk", &[]),
+    ("plugins/build", &[]),
+    ("plugins/bundle", &[]),
+    ("plugins/node-resources", &["witlet-plugin-sdk"]),
+    ("plugins/node-affinity", &["witlet-plugin-sdk"]),
+    ("plugins/host-ports", &["witlet-plugin-sdk"]),
+    ("examples/plugins/rust/no-latest-tag", &["witlet-plugin-sdk"]),
+    ("examples/plugins/rust/not-before", &["witlet-plugin-sdk"]),
+    ("examples/workloads", &[]),
+    ("benches/fake-cri", &["witlet-proto"]),
+    ("tests/guests", &["witlet-plugin-sdk"]),
+    ("tests/contracts", &["witlet-core", "witlet-ports"]),
+    ("tests/containerd", &["witlet-contracts", "witlet-core", "witlet-cri", "witlet-ports"]),
+];
+
+/// Crates from outside that only these folders may import: the edges where foreign vocabularies stay.
+const FOREIGN: &[(&str, &[&str])] = &[
+    ("wasmtime", &["host/wasm", "host/runtime"]),
+    ("wasmtime-wasi", &["host/wasm", "host/runtime"]),
+    ("tonic", &["proto", "host/cri", "host/runtime", "benches/fake-cri"]),
+    ("wit-bindgen", &["plugins/sdk", "tests/guests"]),
+    ("anyhow", &[]),
+];
+
+/// Names under `[dependencies]` of a manifest.
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    let table: toml::Table = manifest.parse().expect("a manifest is TOML");
+    let names = table.get("dependencies").and_then(|d| d.as_table()).map(|d| d.keys().cloned().collect());
+    names.unwrap_or_default()
+}
+
+fn manifests() -> BTreeMap<String, BTreeSet<String>> {
+    let manifests = files(&root(), "Cargo.toml").into_iter().filter(|path| path.parent() != Some(&*root()));
+    manifests
+        .map(|path| {
+            let folder = relative(path.parent().expect("a manifest lies in a folder"));
+            (folder, dependencies(&read(&path)))
+        })
+        .collect()
+}
+
+#[test]
+fn crates_import_only_what_the_design_allows() {
+    let allowed: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
+    let mut findings = Vec::new();
+    for (folder, dependencies) in manifests() {
+        let Some(may) = allowed.get(folder.as_str()) else {
+            findings.push(format!("{folder} isn't in the table of arrows"));
+            continue;
+        };
+        for name in dependencies.iter().filter(|name| name.starts_with("witlet")) {
+            if !may.contains(&name.as_str()) {
+                findings.push(format!("{folder} imports {name}"));
+            }
+        }
+    }
+    check("a crate imports only the crates that its row in the table of arrows names", &findings);
+}
+
+#[test]
+fn foreign_vocabularies_stay_at_their_edges() {
+    let mut findings = Vec::new();
+    for (folder, dependencies) in manifests() {
+        for (name, may) in FOREIGN {
+            if dependencies.contains(*name) && !may.contains(&folder.as_str()) {
+                findings.push(format!("{folder} imports {name}"));
+            }
+        }
+    }
+    check("these crates belong to one edge each", &findings);
+}
+
+#[test]
+fn every_crate_inherits_the_lints() {
+    let mut findings = Vec::new();
+    for path in files(&root(), "Cargo.toml").iter().filter(|path| path.parent() != Some(&*root())) {
+        let table: toml::Table = read(path).parse().expect("a manifest is TOML");
+        let inherits = table.get("lints").and_then(|l| l.get("workspace")).and_then(toml::Value::as_bool);
+        if inherits != Some(true) {
+            findings.push(relative(path));
+        }
+    }
+    check("`[lints] workspace = true` stands in every manifest", &findings);
+}

@@ -1,0 +1,45 @@
+//! The rules of the tree that no compiler checks: which crate may import which, how long files get, that modules
+//! say what they are for, and that documents name things which exist.
+
+mod arrows;
+mod documents;
+mod sources;
+
+use std::path::{Path, PathBuf};
+
+/// The repository's top folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
+}
+
+/// All files under `folder` with this ending, without build output; paths relative to the top.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder of the repository").map(|e| e.expect("an entry")) {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if path.is_dir() && name != "target" && name != ".git" {
+                folders.push(path);
+            } else if name.ends_with(ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|cause| panic!("{}: {cause}", path.display()))
+}
+
+/// Fails with all findings at once.
+fn check(rule: &str, findings: &[String]) {
+    assert!(findings.is_empty(), "{rule}:\n  {}", findings.join("\n  "));
+}
+
+fn relative(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}

@@ -1,0 +1,70 @@
+//! What every source file owes its reader.
+
+use crate::{check, files, read, relative, root};
+
+/// Beyond this a file says at its top why it is longer.
+const LINES_MAX: usize = 500;
+
+/// How a long file begins its reason.
+const LONG_FILE_REASON: &str = "//! Longer than 500 lines because";
+
+/// Crates that may hold unsafe code, each block with its proof.
+const UNSAFE_CRATES: &[&str] = &["host/wasm/", "host/node/"];
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    let mut findings = Vec::new();
+    for path in files(&root(), ".rs") {
+        let text = read(&path);
+        if !text.lines().next().unwrap_or_default().starts_with("//! ") {
+            findings.push(relative(&path));
+        }
+    }
+    check("the first line of a module is a `//!` sentence", &findings);
+}
+
+#[test]
+fn files_are_short_or_give_a_reason() {
+    let mut findings = Vec::new();
+    for path in files(&root(), ".rs") {
+        let text = read(&path);
+        let lines = text.lines().count();
+        if lines > LINES_MAX && !text.lines().take(20).any(|line| line.starts_with(LONG_FILE_REASON)) {
+            findings.push(format!("{} has {lines} lines", relative(&path)));
+        }
+    }
+    check(&format!("a file over {LINES_MAX} lines says `{LONG_FILE_REASON} …` at its top"), &findings);
+}
+
+#[test]
+fn unsafe_code_is_forbidden_outside_its_two_crates() {
+    let mut findings = Vec::new();
+    for path in files(&root(), "lib.rs").into_iter().chain(files(&root(), "main.rs")) {
+        let name = relative(&path);
+        let is_crate_root = name.ends_with("src/lib.rs") || name.ends_with("src/main.rs");
+        let generates_bindings = name.starts_with("plugins/sdk") || name.starts_with("tests/guests");
+        let is_component = read(path.parent().and_then(|p| p.parent()).expect("src lies in a crate").join("Cargo.toml").as_path()).contains("cdylib");
+        let exempt = UNSAFE_CRATES.iter().any(|c| name.starts_with(c)) || generates_bindings || is_component;
+        if is_crate_root && !exempt && !read(&path).contains("#![forbid(unsafe_code)]") {
+            findings.push(name);
+        }
+    }
+    check("a crate root forbids unsafe code; guests can't, because their bindings export symbols", &findings);
+}
+
+#[test]
+fn every_unsafe_block_gives_its_proof() {
+    let mut findings = Vec::new();
+    for path in files(&root().join("host"), ".rs") {
+        let text = read(&path);
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let opens = line.contains("unsafe {") || line.trim_start().starts_with("unsafe impl");
+            let start = at.saturating_sub(8);
+            if opens && !lines[start..at].iter().any(|l| l.contains("SAFETY:")) {
+                findings.push(format!("{}:{}", relative(&path), at + 1));
+            }
+        }
+    }
+    check("`// SAFETY:` stands before an unsafe block", &findings);
+}
