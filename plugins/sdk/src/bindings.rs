@@ -1,0 +1,16 @@
+//! Bindings generated from the WIT of the world `admission-handler`. Handlers use the types that the SDK re-exports;
+//! the module is public only for the export macro.
+
+#![allow(missing_docs, reason = "generated: what the WIT doesn't say can't be said here")]
+#![allow(unsafe_code, reason = "generated: the canonical ABI is made of raw pointers")]
+#![allow(unused_qualifications, clippy::all, reason = "generated")]
+
+wit_bindgen::generate!({
+    path: ["../../wit/host", "../../wit/admission"],
+    world: "witlet:admission/admission-handler",
+    generate_all,
+    additional_derives: [PartialEq, Eq],
+    pub_export_macro: true,
+    export_macro_name: "export_admission_handler",
+    default_bindings_module: "witlet_plugin_sdk::bindings",
+});

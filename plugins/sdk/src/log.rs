@@ -1,0 +1,47 @@
+//! Lines for the node's log. Each carries the plugin's name; the host bounds their length, fields and number.
+//!
+//! ```
+//! use witlet_plugin_sdk::{facts, info, log};
+//!
+//! info!("looked at {} containers", 2);
+//! log::write(log::Level::Warn, "no registry", &[("image", "nginx")]);
+//! let lines = facts::take_log();
+//! assert_eq!(lines[0].message, "looked at 2 containers");
+//! assert_eq!(lines[1].fields, [("image".to_owned(), "nginx".to_owned())]);
+//! ```
+
+pub use crate::bindings::witlet::host::log::Level;
+
+/// Writes one line with fields for structured logs.
+pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
+    let fields: Vec<(String, String)> =
+        fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    #[cfg(target_family = "wasm")]
+    crate::bindings::witlet::host::log::write(level, message, &fields);
+    #[cfg(not(target_family = "wasm"))]
+    crate::facts::record_line(level, message, fields);
+}
+
+/// Logs a line at level `error`; takes what [`format!`] takes.
+#[macro_export]
+macro_rules! error {
+    ($($argument:tt)+) => { $crate::log::write($crate::log::Level::Error, &::std::format!($($argument)+), &[]) };
+}
+
+/// Logs a line at level `warn`; takes what [`format!`] takes.
+#[macro_export]
+macro_rules! warn {
+    ($($argument:tt)+) => { $crate::log::write($crate::log::Level::Warn, &::std::format!($($argument)+), &[]) };
+}
+
+/// Logs a line at level `info`; takes what [`format!`] takes.
+#[macro_export]
+macro_rules! info {
+    ($($argument:tt)+) => { $crate::log::write($crate::log::Level::Info, &::std::format!($($argument)+), &[]) };
+}
+
+/// Logs a line at level `debug`; takes what [`format!`] takes.
+#[macro_export]
+macro_rules! debug {
+    ($($argument:tt)+) => { $crate::log::write($crate::log::Level::Debug, &::std::format!($($argument)+), &[]) };
+}

@@ -1,0 +1,90 @@
+//! The node, looked at lazily.
+
+use serde::de::DeserializeOwned;
+
+use crate::pod::{decode, value_of};
+use crate::{Condition, Error, HostPort, Quantity, Taint, backend};
+
+/// The node. Only what is asked for crosses into the component, anew at every call.
+#[derive(Debug)]
+pub struct Node(backend::Node);
+
+impl Node {
+    pub(crate) fn new(node: backend::Node) -> Self {
+        Self(node)
+    }
+
+    /// `metadata.name`
+    pub fn name(&self) -> String {
+        self.0.name()
+    }
+
+    /// `metadata.labels`, sorted by key.
+    pub fn labels(&self) -> Vec<(String, String)> {
+        self.0.labels()
+    }
+
+    /// The value of one label.
+    pub fn label(&self, key: &str) -> Option<String> {
+        value_of(self.labels(), key)
+    }
+
+    /// `spec.taints`
+    pub fn taints(&self) -> Vec<Taint> {
+        self.0.taints()
+    }
+
+    /// `status.capacity`, sorted by resource, `pods` among them: milli-CPU for `cpu`, base units for the rest.
+    pub fn capacity(&self) -> Vec<Quantity> {
+        self.0.capacity()
+    }
+
+    /// `status.allocatable`, in the form of [`Node::capacity`].
+    pub fn allocatable(&self) -> Vec<Quantity> {
+        self.0.allocatable()
+    }
+
+    /// What the other admitted pods count for together, sorted by resource; `pods` is their number.
+    pub fn requested(&self) -> Vec<Quantity> {
+        self.0.requested()
+    }
+
+    /// Ports that the other admitted pods take on the host.
+    pub fn used_host_ports(&self) -> Vec<HostPort> {
+        self.0.used_host_ports()
+    }
+
+    /// `status.conditions`
+    pub fn conditions(&self) -> Vec<Condition> {
+        self.0.conditions()
+    }
+
+    /// Facts about the machine and the runtime, sorted by key, such as `cgroup.version`. A key that is missing is
+    /// unknown.
+    pub fn facts(&self) -> Vec<(String, String)> {
+        self.0.facts()
+    }
+
+    /// One fact about the machine or the runtime.
+    pub fn fact(&self, key: &str) -> Option<String> {
+        value_of(self.facts(), key)
+    }
+
+    /// The whole node as JSON text.
+    pub fn json(&self) -> String {
+        self.0.json()
+    }
+
+    /// The JSON text at a JSON pointer (RFC 6901); none where the node has nothing.
+    pub fn pointer(&self, path: &str) -> Option<String> {
+        self.0.pointer(path)
+    }
+
+    /// The value at a JSON pointer (RFC 6901), decoded; none where the node has nothing or `null`.
+    ///
+    /// # Errors
+    /// When the value is there, but isn't of that type.
+    pub fn at<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Error> {
+        decode(self.pointer(path), path)
+    }
+}
