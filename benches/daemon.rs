@@ -1,0 +1,162 @@
+//! The daemon as a process: start-up, memory, and what it costs while nothing happens.
+//!
+//! It runs beside a fake CRI server in this process, so its figures hold none of a runtime's costs. Prints one JSON
+//! object a line.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use witlet_fake_cri::FakeCri;
+use witlet_server::LocalClient;
+
+/// How many pods the daemon has while its idle cost is read.
+const PODS: usize = 100;
+
+/// How long the daemon is left alone before a reading.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// How long idle CPU is read for.
+const IDLE_WINDOW: Duration = Duration::from_secs(30);
+
+/// Longer than this and the daemon doesn't work.
+const START_DEADLINE: Duration = Duration::from_secs(120);
+
+/// The agent's budget of resident memory without pods, in MB (10⁶ bytes).
+const MEMORY_BUDGET_MB: f64 = 25.0;
+
+/// The agent's budget of CPU while idle, in percent of one core.
+const IDLE_CPU_BUDGET_PERCENT: f64 = 1.0;
+
+fn main() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(measure());
+}
+
+async fn measure() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let (cri, stop) = (FakeCri::default(), CancellationToken::new());
+    let cri_socket = home.path().join("cri.sock");
+    let serve = cri.serve(&cri_socket, stop.clone());
+    let work = async {
+        let first = Daemon::start(home.path()).await;
+        report("daemon_start_to_first_sync_empty_cache", "ms", first.started_after.as_secs_f64() * 1e3, None);
+        first.end();
+        let daemon = Daemon::start(home.path()).await;
+        report("daemon_start_to_first_sync", "ms", daemon.started_after.as_secs_f64() * 1e3, None);
+        tokio::time::sleep(SETTLE).await;
+        report("daemon_memory_idle", "MB", daemon.resident_mb("VmRSS"), Some(MEMORY_BUDGET_MB));
+        report("daemon_memory_idle_anonymous", "MB", daemon.resident_mb("RssAnon"), None);
+        with_pods(&daemon, &cri, home.path()).await;
+        daemon.end();
+        stop.cancel();
+    };
+    let (served, ()) = tokio::join!(serve, work);
+    served.expect("the fake runtime serves until it is stopped");
+}
+
+async fn with_pods(daemon: &Daemon, cri: &FakeCri, home: &Path) {
+    let (before, begin) = (daemon.cpu_seconds(), Instant::now());
+    for number in 0..PODS {
+        let manifest = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": format!("pod-{number}")},
+            "spec": {"containers": [{"name": "main", "image": "registry.example.com/app:1.0"}]},
+        });
+        std::fs::write(home.join(format!("pods/pod-{number}.json")), manifest.to_string()).expect("a manifest");
+    }
+    while cri.running() < PODS {
+        assert!(begin.elapsed() < START_DEADLINE, "only {} of {PODS} pods run", cri.running());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    report("daemon_start_100_pods", "s", begin.elapsed().as_secs_f64(), None);
+    report("daemon_cpu_to_start_100_pods", "s", daemon.cpu_seconds() - before, None);
+    tokio::time::sleep(SETTLE).await;
+    let before = daemon.cpu_seconds();
+    tokio::time::sleep(IDLE_WINDOW).await;
+    let percent = (daemon.cpu_seconds() - before) / IDLE_WINDOW.as_secs_f64() * 100.0;
+    report("daemon_cpu_idle_100_pods", "%", percent, Some(IDLE_CPU_BUDGET_PERCENT));
+    report("daemon_memory_100_pods", "MB", daemon.resident_mb("VmRSS"), None);
+}
+
+/// Prints one figure.
+#[allow(clippy::print_stdout, reason = "a benchmark's output is its product")]
+fn report(name: &str, unit: &str, value: f64, budget: Option<f64>) {
+    let value = (value * 1e4).round() / 1e4;
+    println!("{}", json!({"name": name, "unit": unit, "value": value, "floor": null, "ratio": null, "budget": budget}));
+}
+
+/// A running daemon.
+struct Daemon {
+    process: Child,
+    started_after: Duration,
+}
+
+impl Daemon {
+    /// Starts one and waits for its first sync.
+    async fn start(home: &Path) -> Self {
+        std::fs::create_dir_all(home.join("pods")).expect("the manifest folder");
+        let log = std::fs::File::create(home.join("witlet.log")).expect("a log file");
+        let socket = home.join("api.sock");
+        let begin = Instant::now();
+        let process = Command::new(env!("CARGO_BIN_EXE_witlet"))
+            .arg("run")
+            .args(flag("--container-runtime-endpoint", format!("unix://{}", home.join("cri.sock").display())))
+            .args(flag("--pod-manifest-path", home.join("pods").display()))
+            .args(flag("--root-dir", home.join("root").display()))
+            .args(flag("--pod-logs-dir", home.join("logs").display()))
+            .args(flag("--api-socket", socket.display()))
+            .args(["--node-name", "bench"])
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("the daemon's binary");
+        let client = LocalClient::new(&socket);
+        loop {
+            assert!(begin.elapsed() < START_DEADLINE, "{}", read(&home.join("witlet.log")));
+            let stats: Result<Value, _> = client.get("/stats").await;
+            if stats.is_ok_and(|stats| stats["firstSync"].is_string()) {
+                return Self { process, started_after: begin.elapsed() };
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    fn proc(&self, file: &str) -> String {
+        read(&PathBuf::from(format!("/proc/{}/{file}", self.process.id())))
+    }
+
+    /// User and system time so far.
+    fn cpu_seconds(&self) -> f64 {
+        let stat = self.proc("stat");
+        // Fields 14 and 15; the second field may hold spaces, but ends in the last parenthesis.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
+        (ticks(11) + ticks(12)) / rustix::param::clock_ticks_per_second() as f64
+    }
+
+    /// A line of `/proc/PID/status` in MB.
+    fn resident_mb(&self, key: &str) -> f64 {
+        let status = self.proc("status");
+        let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+        let kib = line.trim_start_matches(':').split_whitespace().next().and_then(|text| text.parse::<f64>().ok());
+        kib.unwrap_or_default() * 1024.0 / 1e6
+    }
+
+    /// Ends it without grace; the next start has to cope.
+    fn end(mut self) {
+        self.process.kill().expect("the daemon is ours");
+        self.process.wait().expect("the daemon is ours");
+    }
+}
+
+fn flag(name: &str, value: impl ToString) -> [String; 2] {
+    [name.to_owned(), value.to_string()]
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Runs all benchmarks. Standard output has one JSON object a line (name, unit, value, floor, ratio, budget); everything
+# else goes to standard error. Quote ratios within one run: shared machines are noisy.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo="${CARGO:-cargo}"
+
+# Functions: time and, where valgrind is there, instructions.
+"$cargo" bench --locked -q -p witlet-core --bench decisions
+if ! command -v valgrind >/dev/null; then
+  echo "bench: valgrind isn't installed, so instructions were NOT counted" >&2
+fi
+
+# Plugin calls beside their floor.
+"$cargo" bench --locked -q -p witlet-wasm --bench admission
+
+# The whole daemon on a runtime that answers at once.
+"$cargo" bench --locked -q -p witlet --bench daemon
