@@ -1,1 +1,7 @@
-//! (being written)
+//! Where pods come from: manifests read into pods, and the sets of each source merged into changes.
+
+pub mod merge;
+mod pod_store;
+
+pub use merge::{Duplicate, MergedConfig, PodOperation, PodUpdate, SourceChange};
+pub use pod_store::PodStore;

@@ -1,8 +1,11 @@
 //! Pods: who they are, what they ask for, and the life of the worker that looks after one.
 
+pub mod defaults;
 pub(crate) mod identity;
 pub mod quantity;
 pub mod resources;
+pub mod static_pod;
+pub mod validation;
 pub mod worker;
 
 pub use identity::{PodFullName, PodUid, SourceName};

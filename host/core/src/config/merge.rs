@@ -1,0 +1,314 @@
+//! Full sets of pods, source by source, turned into changes (upstream's `config/config.go`).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::pod::static_pod::{CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE};
+use crate::pod::{PodFullName, PodUid, SourceName};
+
+#[cfg(test)]
+mod tests;
+
+/// What a change asks of the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PodOperation {
+    /// The source no longer has the pod.
+    Remove,
+    /// The pod is new. An empty one only says that its source has spoken.
+    Add,
+    /// Spec, labels or annotations differ.
+    Update,
+    /// The pod is to end within its grace; its source still has it.
+    Delete,
+    /// Only the status differs.
+    Reconcile,
+}
+
+/// Pods of one source with one thing to be done about them.
+#[derive(Clone, Debug)]
+pub struct PodUpdate {
+    /// What is to be done.
+    pub op: PodOperation,
+    /// Whose pods they are.
+    pub source: SourceName,
+    /// The pods as they are now; as they last were for [`PodOperation::Remove`].
+    pub pods: Vec<Arc<Pod>>,
+}
+
+/// A pod that was left out of a set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Duplicate {
+    /// An earlier pod of the set has its name; upstream's reason is `FailedValidation`.
+    Name {
+        /// The pod that was left out.
+        pod: Arc<Pod>,
+    },
+    /// An earlier pod of the set has its UID.
+    Uid {
+        /// The pod that was left out.
+        pod: Arc<Pod>,
+    },
+    /// Another source brought the UID first, and owns it until it lets go of it.
+    OwnedBySource {
+        /// The pod that was left out.
+        pod: Arc<Pod>,
+        /// Who owns the UID.
+        owner: SourceName,
+    },
+}
+
+/// What one set changed.
+#[derive(Clone, Debug, Default)]
+pub struct SourceChange {
+    /// Pods that the source no longer has, as they last were.
+    pub removed: Vec<Arc<Pod>>,
+    /// Pods that it didn't have before.
+    pub added: Vec<Arc<Pod>>,
+    /// Pods whose spec, labels or annotations changed.
+    pub updated: Vec<Arc<Pod>>,
+    /// Pods that changed and carry a deletion timestamp.
+    pub deleted: Vec<Arc<Pod>>,
+    /// Pods of which only the status changed.
+    pub reconciled: Vec<Arc<Pod>>,
+    /// Pods that were left out, to be reported.
+    pub duplicates: Vec<Duplicate>,
+    /// Whether this was the source's first set.
+    pub first: bool,
+}
+
+impl SourceChange {
+    /// The change as updates in upstream's order: remove, add, update, delete, reconcile. Removals come first, so that
+    /// what a pod held is free for the one that takes its place. A first set without pods is an empty add, so that
+    /// whoever waits for all sources learns of it.
+    pub fn into_updates(self, source: &SourceName) -> Vec<PodUpdate> {
+        let seen_empty = self.first && self.added.is_empty();
+        [
+            (PodOperation::Remove, self.removed),
+            (PodOperation::Add, self.added),
+            (PodOperation::Update, self.updated),
+            (PodOperation::Delete, self.deleted),
+            (PodOperation::Reconcile, self.reconciled),
+        ]
+        .into_iter()
+        .filter(|(op, pods)| !pods.is_empty() || (*op == PodOperation::Add && seen_empty))
+        .map(|(op, pods)| PodUpdate { op, source: source.clone(), pods })
+        .collect()
+    }
+}
+
+/// What tells two versions of a pod apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fingerprint {
+    semantics: [u8; 16],
+    status: [u8; 16],
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    /// As the source last gave it: the same pointer again is no change.
+    brought: Arc<Pod>,
+    /// As it was handed on.
+    current: Arc<Pod>,
+    fingerprint: Fingerprint,
+}
+
+#[derive(Clone, Debug, Default)]
+struct SourceState {
+    pods: HashMap<PodUid, Known>,
+    /// The last set in full, kept only while pods of it wait for another source to let go of their UIDs.
+    waiting: Option<Vec<Arc<Pod>>>,
+}
+
+/// The last set of each source.
+#[derive(Clone, Debug, Default)]
+pub struct MergedConfig {
+    sources: BTreeMap<SourceName, SourceState>,
+    owners: HashMap<PodUid, SourceName>,
+}
+
+impl MergedConfig {
+    /// Takes a source's full set and tells what it changes, in time linear in the sets. Usually one change; one more
+    /// for each other source that waited for a UID which this set let go of.
+    pub fn merge(
+        &mut self,
+        source: &SourceName,
+        pods: Vec<Arc<Pod>>,
+        now: Timestamp,
+    ) -> Vec<(SourceName, SourceChange)> {
+        let change = self.merge_one(source, pods, now);
+        let let_go = !change.removed.is_empty();
+        let mut changes = vec![(source.clone(), change)];
+        if let_go {
+            let waiting: Vec<_> = self
+                .sources
+                .iter_mut()
+                .filter(|(name, _)| *name != source)
+                .filter_map(|(name, state)| Some((name.clone(), state.waiting.take()?)))
+                .collect();
+            for (name, pods) in waiting {
+                let change = self.merge_one(&name, pods, now);
+                changes.push((name, change));
+            }
+        }
+        changes
+    }
+
+    /// Whether the source has ever sent a set.
+    pub fn is_seen(&self, source: &SourceName) -> bool {
+        self.sources.contains_key(source)
+    }
+
+    /// How many pods all sources have.
+    pub fn len(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// Whether no source has any.
+    pub fn is_empty(&self) -> bool {
+        self.owners.is_empty()
+    }
+
+    fn merge_one(&mut self, source: &SourceName, pods: Vec<Arc<Pod>>, now: Timestamp) -> SourceChange {
+        let mut change = SourceChange { first: !self.is_seen(source), ..SourceChange::default() };
+        let kept = self.without_duplicates(source, &pods, &mut change.duplicates);
+        let waits =
+            change.duplicates.iter().any(|left_out| matches!(left_out, Duplicate::OwnedBySource { .. }));
+        let state = self.sources.entry(source.clone()).or_default();
+        let mut old = std::mem::take(&mut state.pods);
+        let mut new = HashMap::with_capacity(kept.len());
+        for brought in kept {
+            let uid = PodUid::of(&brought);
+            let known = match old.remove(&uid) {
+                Some(known) => known.renewed(brought, &mut change),
+                None => {
+                    self.owners.insert(uid.clone(), source.clone());
+                    Known::first(brought, now, &mut change)
+                }
+            };
+            new.insert(uid, known);
+        }
+        change.removed = old.into_values().map(|known| known.current).collect();
+        change.removed.sort_by_cached_key(|pod| PodFullName::of(pod));
+        for pod in &change.removed {
+            self.owners.remove(&PodUid::of(pod));
+        }
+        state.pods = new;
+        state.waiting = waits.then_some(pods);
+        change
+    }
+
+    /// The set without pods whose name or UID is taken; of two in one set the first stays.
+    fn without_duplicates(
+        &self,
+        source: &SourceName,
+        pods: &[Arc<Pod>],
+        duplicates: &mut Vec<Duplicate>,
+    ) -> Vec<Arc<Pod>> {
+        let mut names = HashSet::with_capacity(pods.len());
+        let mut uids = HashSet::with_capacity(pods.len());
+        let mut kept = Vec::with_capacity(pods.len());
+        for pod in pods {
+            let uid = PodUid::of(pod);
+            if let Some(owner) = self.owners.get(&uid).filter(|owner| *owner != source) {
+                duplicates.push(Duplicate::OwnedBySource { pod: pod.clone(), owner: owner.clone() });
+            } else if names.contains(&PodFullName::of(pod)) {
+                duplicates.push(Duplicate::Name { pod: pod.clone() });
+            } else if !uids.insert(uid) {
+                duplicates.push(Duplicate::Uid { pod: pod.clone() });
+            } else {
+                names.insert(PodFullName::of(pod));
+                kept.push(pod.clone());
+            }
+        }
+        kept
+    }
+}
+
+impl Known {
+    fn first(brought: Arc<Pod>, now: Timestamp, change: &mut SourceChange) -> Self {
+        let fingerprint = Fingerprint::of(&brought);
+        let current = with_first_seen(&brought, &now.to_string());
+        change.added.push(current.clone());
+        Self { brought, current, fingerprint }
+    }
+
+    fn renewed(self, brought: Arc<Pod>, change: &mut SourceChange) -> Self {
+        if Arc::ptr_eq(&self.brought, &brought) {
+            return self;
+        }
+        let fingerprint = Fingerprint::of(&brought);
+        if fingerprint == self.fingerprint {
+            return Self { brought, ..self };
+        }
+        let first_seen = annotation(&self.current, CONFIG_SEEN).unwrap_or_default();
+        let current = with_first_seen(&brought, first_seen);
+        if fingerprint.semantics == self.fingerprint.semantics {
+            change.reconciled.push(current.clone());
+        } else if brought.metadata.deletion_timestamp.is_some() {
+            change.deleted.push(current.clone());
+        } else {
+            change.updated.push(current.clone());
+        }
+        Self { brought, current, fingerprint }
+    }
+}
+
+fn annotation<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
+    pod.metadata.annotations.as_ref()?.get(name).map(String::as_str)
+}
+
+fn with_first_seen(pod: &Arc<Pod>, first_seen: &str) -> Arc<Pod> {
+    if annotation(pod, CONFIG_SEEN) == Some(first_seen) {
+        return pod.clone();
+    }
+    let mut pod = Pod::clone(pod);
+    pod.metadata.annotations.get_or_insert_default().insert(CONFIG_SEEN.to_owned(), first_seen.to_owned());
+    Arc::new(pod)
+}
+
+impl Fingerprint {
+    /// Spec, labels, annotations and deletion on one side, status on the other. Annotations that the agent writes for
+    /// itself don't count, and an empty map is as good as none.
+    fn of(pod: &Pod) -> Self {
+        #[derive(Serialize)]
+        struct Semantics<'a> {
+            spec: &'a Option<k8s_openapi::api::core::v1::PodSpec>,
+            labels: Vec<(&'a String, &'a String)>,
+            annotations: Vec<(&'a String, &'a String)>,
+            deletion: &'a Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>,
+            grace: Option<i64>,
+        }
+        let own = [CONFIG_SOURCE, CONFIG_SEEN, CONFIG_MIRROR];
+        let meta = &pod.metadata;
+        Self {
+            semantics: fingerprint(&Semantics {
+                spec: &pod.spec,
+                labels: meta.labels.iter().flatten().collect(),
+                annotations: meta
+                    .annotations
+                    .iter()
+                    .flatten()
+                    .filter(|(name, _)| !own.contains(&name.as_str()))
+                    .collect(),
+                deletion: &meta.deletion_timestamp,
+                grace: meta.deletion_grace_period_seconds,
+            }),
+            status: fingerprint(&pod.status),
+        }
+    }
+}
+
+/// 128 bits are enough that nobody meets a collision, by chance or on purpose.
+fn fingerprint(value: &impl Serialize) -> [u8; 16] {
+    let bytes =
+        serde_json::to_vec(value).expect("parts of a pod have only string keys, so they always become JSON");
+    let digest = Sha256::digest(&bytes);
+    let mut short = [0; 16];
+    short.copy_from_slice(&digest[..16]);
+    short
+}

@@ -1,0 +1,224 @@
+//! Merging: tables of the rules, and what must hold for any sequence of sets.
+
+use k8s_openapi::api::core::v1::{PodSpec, PodStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use proptest::prelude::*;
+
+use super::*;
+
+fn pod(name: &str, uid: &str) -> Pod {
+    let mut pod = Pod { spec: Some(PodSpec::default()), ..Pod::default() };
+    pod.metadata.namespace = Some("default".into());
+    pod.metadata.name = Some(name.into());
+    pod.metadata.uid = Some(uid.into());
+    pod
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("a time")
+}
+
+fn set(pods: &[Pod]) -> Vec<Arc<Pod>> {
+    pods.iter().cloned().map(Arc::new).collect()
+}
+
+fn names(pods: &[Arc<Pod>]) -> Vec<&str> {
+    pods.iter().map(|pod| pod.metadata.name.as_deref().unwrap_or_default()).collect()
+}
+
+/// The one change of a source that nobody else waits for.
+fn merge(config: &mut MergedConfig, pods: &[Pod], second: i64) -> SourceChange {
+    let mut changes = config.merge(&SourceName::file(), set(pods), at(second));
+    assert_eq!(changes.len(), 1);
+    changes.remove(0).1
+}
+
+/// What happens to one pod when its next version comes: the operations, without the first add.
+fn next(change: impl FnOnce(&mut Pod)) -> Vec<PodOperation> {
+    let mut config = MergedConfig::default();
+    let mut pod = pod("web", "1");
+    pod.metadata.annotations = Some([("note".to_owned(), "x".to_owned())].into());
+    merge(&mut config, &[pod.clone()], 1);
+    change(&mut pod);
+    let change = merge(&mut config, &[pod], 2);
+    change.into_updates(&SourceName::file()).into_iter().map(|update| update.op).collect()
+}
+
+fn annotate(pod: &mut Pod, name: &str) {
+    pod.metadata.annotations.get_or_insert_default().insert(name.to_owned(), "changed".to_owned());
+}
+
+#[test]
+fn each_difference_has_its_operation() {
+    use PodOperation::{Delete, Reconcile, Update};
+    let deleted = |pod: &mut Pod| pod.metadata.deletion_timestamp = Some(Time(at(9)));
+    let status = |pod: &mut Pod| {
+        pod.status = Some(PodStatus { phase: Some("Running".into()), ..PodStatus::default() });
+    };
+    assert_eq!(next(|_| {}), [], "nothing");
+    assert_eq!(
+        next(|pod| pod.spec = Some(PodSpec { priority: Some(1), ..PodSpec::default() })),
+        [Update],
+        "spec"
+    );
+    assert_eq!(next(|pod| pod.metadata.labels = Some([("a".into(), "b".into())].into())), [Update], "label");
+    assert_eq!(next(|pod| pod.metadata.labels = Some([].into())), [], "no labels is no labels");
+    assert_eq!(next(|pod| annotate(pod, "note")), [Update], "annotation");
+    assert_eq!(next(|pod| annotate(pod, "kubernetes.io/config.hash")), [Update], "hash");
+    assert_eq!(next(|pod| annotate(pod, CONFIG_SEEN)), [], "seen");
+    assert_eq!(next(|pod| annotate(pod, CONFIG_SOURCE)), [], "source");
+    assert_eq!(next(|pod| annotate(pod, CONFIG_MIRROR)), [], "mirror");
+    assert_eq!(next(|pod| pod.metadata.resource_version = Some("8".into())), [], "resource version");
+    assert_eq!(next(status), [Reconcile], "status");
+    assert_eq!(next(deleted), [Delete], "deletion");
+    assert_eq!(next(|pod| pod.metadata.deletion_grace_period_seconds = Some(3)), [Update], "grace");
+    let all = |pod: &mut Pod| {
+        deleted(pod);
+        status(pod);
+        annotate(pod, "note");
+    };
+    assert_eq!(next(all), [Delete], "deletion goes before update and reconcile");
+}
+
+#[test]
+fn updates_come_in_upstreams_order() {
+    let mut config = MergedConfig::default();
+    merge(&mut config, &[pod("gone", "1"), pod("edited", "2"), pod("ending", "3"), pod("seen", "4")], 1);
+    let mut edited = pod("edited", "2");
+    annotate(&mut edited, "note");
+    let mut ending = pod("ending", "3");
+    ending.metadata.deletion_timestamp = Some(Time(at(1)));
+    let mut seen = pod("seen", "4");
+    seen.status = Some(PodStatus { phase: Some("Failed".into()), ..PodStatus::default() });
+    let change = merge(&mut config, &[seen, ending, edited, pod("new", "5")], 2);
+    let updates = change.into_updates(&SourceName::file());
+    let log: Vec<_> = updates.iter().map(|update| (update.op, names(&update.pods))).collect();
+    assert_eq!(
+        log,
+        [
+            (PodOperation::Remove, vec!["gone"]),
+            (PodOperation::Add, vec!["new"]),
+            (PodOperation::Update, vec!["edited"]),
+            (PodOperation::Delete, vec!["ending"]),
+            (PodOperation::Reconcile, vec!["seen"]),
+        ]
+    );
+}
+
+#[test]
+fn the_first_set_marks_the_source_seen_even_without_pods() {
+    let mut config = MergedConfig::default();
+    assert!(!config.is_seen(&SourceName::file()));
+    let updates = merge(&mut config, &[], 1).into_updates(&SourceName::file());
+    assert!(matches!(updates.as_slice(), [PodUpdate { op: PodOperation::Add, pods, .. }] if pods.is_empty()));
+    assert!(config.is_seen(&SourceName::file()));
+    assert!(merge(&mut config, &[], 2).into_updates(&SourceName::file()).is_empty());
+}
+
+#[test]
+fn the_time_of_the_first_look_stays() {
+    let mut config = MergedConfig::default();
+    let added = merge(&mut config, &[pod("web", "1")], 100).added;
+    assert_eq!(annotation(&added[0], CONFIG_SEEN), Some("1970-01-01T00:01:40Z"));
+    let mut edited = pod("web", "1");
+    annotate(&mut edited, "note");
+    let updated = merge(&mut config, &[edited], 200).updated;
+    assert_eq!(annotation(&updated[0], CONFIG_SEEN), Some("1970-01-01T00:01:40Z"));
+}
+
+#[test]
+fn the_same_set_again_changes_nothing() {
+    let mut config = MergedConfig::default();
+    let pods = set(&[pod("a", "1"), pod("b", "2")]);
+    config.merge(&SourceName::file(), pods.clone(), at(1));
+    for again in [pods.clone(), pods.iter().map(|pod| Arc::new(Pod::clone(pod))).collect()] {
+        let changes = config.merge(&SourceName::file(), again, at(2));
+        assert!(changes[0].1.clone().into_updates(&SourceName::file()).is_empty());
+    }
+}
+
+#[test]
+fn of_two_pods_with_one_name_or_uid_the_first_wins_and_the_other_is_reported() {
+    let mut config = MergedConfig::default();
+    let change = merge(&mut config, &[pod("web", "1"), pod("web", "2"), pod("other", "1")], 1);
+    assert_eq!(names(&change.added), ["web"]);
+    assert_eq!(
+        change.duplicates,
+        [
+            Duplicate::Name { pod: Arc::new(pod("web", "2")) },
+            Duplicate::Uid { pod: Arc::new(pod("other", "1")) }
+        ]
+    );
+}
+
+#[test]
+fn a_uid_belongs_to_the_source_that_brought_it_until_that_lets_go() {
+    let (file, plugin) = (SourceName::file(), SourceName::from("compose"));
+    let mut config = MergedConfig::default();
+    config.merge(&file, set(&[pod("web", "1")]), at(1));
+    let changes = config.merge(&plugin, set(&[pod("mine", "1"), pod("more", "2")]), at(2));
+    assert_eq!(names(&changes[0].1.added), ["more"]);
+    assert!(
+        matches!(&changes[0].1.duplicates[..], [Duplicate::OwnedBySource { owner, .. }] if *owner == file)
+    );
+    let changes = config.merge(&file, Vec::new(), at(3));
+    let log: Vec<_> = changes
+        .iter()
+        .map(|(source, change)| (source.as_str(), names(&change.removed), names(&change.added)))
+        .collect();
+    assert_eq!(log, [("file", vec!["web"], vec![]), ("compose", vec![], vec!["mine"])]);
+    assert_eq!(config.len(), 2);
+}
+
+fn any_set() -> impl Strategy<Value = Vec<Pod>> {
+    let any_pod = (0..6_u8, 0..6_u8, 0..3_i32, any::<bool>()).prop_map(|(name, uid, priority, ending)| {
+        let mut pod = pod(&format!("p{name}"), &format!("u{uid}"));
+        pod.spec = Some(PodSpec { priority: Some(priority), ..PodSpec::default() });
+        pod.metadata.deletion_timestamp = ending.then(|| Time(at(1)));
+        pod
+    });
+    prop::collection::vec(any_pod, 0..8)
+}
+
+proptest! {
+    #[test]
+    fn applying_the_changes_to_the_old_set_gives_the_new_one(
+        steps in prop::collection::vec((any::<bool>(), any_set()), 1..12)
+    ) {
+        let sources = [SourceName::file(), SourceName::from("compose")];
+        let mut config = MergedConfig::default();
+        let mut applied: BTreeMap<(SourceName, PodUid), Arc<Pod>> = BTreeMap::new();
+        for (second, (which, pods)) in steps.into_iter().enumerate() {
+            let source = sources[usize::from(which)].clone();
+            let second = i64::try_from(second).expect("a few steps");
+            for (source, change) in config.merge(&source, set(&pods), at(second)) {
+                for update in change.into_updates(&source) {
+                    for pod in update.pods {
+                        let key = (source.clone(), PodUid::of(&pod));
+                        match update.op {
+                            PodOperation::Remove => prop_assert!(applied.remove(&key).is_some()),
+                            PodOperation::Add => prop_assert!(applied.insert(key, pod).is_none()),
+                            PodOperation::Update | PodOperation::Delete | PodOperation::Reconcile => {
+                                prop_assert!(applied.insert(key, pod).is_some());
+                            }
+                        }
+                    }
+                }
+            }
+            let expected: BTreeMap<_, _> = config
+                .sources
+                .iter()
+                .flat_map(|(source, state)| {
+                    state.pods.iter().map(|(uid, known)| ((source.clone(), uid.clone()), known.current.clone()))
+                })
+                .collect();
+            prop_assert_eq!(&applied, &expected);
+            let uids: HashSet<_> = applied.keys().map(|(_, uid)| uid).collect();
+            prop_assert_eq!(uids.len(), applied.len(), "a UID belongs to one source");
+            for pod in &pods {
+                let owner = config.owners.get(&PodUid::of(pod));
+                prop_assert!(owner.is_some() || pods.iter().any(|other| other.metadata.name == pod.metadata.name));
+            }
+        }
+    }
+}

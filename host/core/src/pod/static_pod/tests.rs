@@ -1,0 +1,128 @@
+//! Static pods: adoption, marks and the queue for a name.
+
+use k8s_openapi::api::core::v1::PodSpec;
+
+use super::*;
+
+fn written(name: &str) -> Pod {
+    let mut pod = Pod::default();
+    pod.metadata.name = Some(name.to_owned());
+    pod.spec = Some(PodSpec::default());
+    pod
+}
+
+fn adopted(pod: Pod, place: &str, node_name: &str) -> Pod {
+    adopt(pod, Origin { source: &SourceName::file(), place, node_name })
+}
+
+#[test]
+fn an_adopted_pod_has_name_namespace_node_marks_and_toleration() {
+    let mut pod = written("web");
+    pod.metadata.resource_version = Some("7".into());
+    pod.status = Some(PodStatus { phase: Some("Running".into()), ..PodStatus::default() });
+    pod.metadata.annotations = Some([(CONFIG_MIRROR.to_owned(), "x".to_owned())].into());
+    let pod = adopted(pod, "/etc/pods/web.yaml", "Node-A");
+    assert_eq!(PodFullName::of(&pod).to_string(), "default/web-node-a");
+    assert_eq!(PodUid::of(&pod).as_str().len(), 32);
+    assert_eq!(annotation(&pod, CONFIG_HASH), pod.metadata.uid.as_deref());
+    assert_eq!(source_of(&pod), Some("file"));
+    assert!(is_static(&pod) && is_critical(&pod) && !is_mirror(&pod));
+    assert_eq!(pod.metadata.resource_version, None);
+    let spec = pod.spec.expect("a spec");
+    assert_eq!(spec.node_name.as_deref(), Some("Node-A"));
+    assert_eq!(spec.tolerations.map(|tolerations| tolerations.len()), Some(1));
+    assert_eq!(pod.status.and_then(|status| status.phase).as_deref(), Some("Pending"));
+}
+
+#[test]
+fn the_uid_follows_content_place_and_node_and_nothing_else() {
+    let base = PodUid::of(&adopted(written("web"), "/a", "n"));
+    let mut with_status = written("web");
+    with_status.status = Some(PodStatus { phase: Some("Running".into()), ..PodStatus::default() });
+    assert_eq!(PodUid::of(&adopted(with_status, "/a", "n")), base, "status is no content");
+    assert_eq!(
+        PodUid::of(&adopted(written("web"), "/a", "N")),
+        base,
+        "case of the node's name doesn't count"
+    );
+    for (what, other) in [
+        ("place", adopted(written("web"), "/b", "n")),
+        ("node", adopted(written("web"), "/a", "m")),
+        ("content", adopted(written("web2"), "/a", "n")),
+    ] {
+        assert_ne!(PodUid::of(&other), base, "{what}");
+    }
+}
+
+#[test]
+fn a_uid_of_its_own_stays_when_the_content_changes() {
+    let mut pod = written("web");
+    pod.metadata.uid = Some("mine".into());
+    pod.metadata.namespace = Some("apps".into());
+    let pod = adopted(pod, "/a", "n");
+    assert_eq!(PodUid::of(&pod).as_str(), "mine");
+    assert_eq!(annotation(&pod, CONFIG_HASH), Some("mine"));
+    assert_eq!(PodFullName::of(&pod).to_string(), "apps/web-n");
+}
+
+#[test]
+fn static_mirror_and_critical_pods_are_told_apart() {
+    let with = |key: &str, value: &str, priority: Option<i32>| {
+        let mut pod = written("p");
+        pod.metadata.annotations = Some([(key.to_owned(), value.to_owned())].into());
+        pod.spec = Some(PodSpec { priority, ..PodSpec::default() });
+        pod
+    };
+    let cases = [
+        ("api pod", with(CONFIG_SOURCE, "api", None), (false, false, false)),
+        ("api pod of high priority", with(CONFIG_SOURCE, "api", Some(1_999_999_999)), (false, false, false)),
+        ("api pod of system priority", with(CONFIG_SOURCE, "api", Some(2_000_000_000)), (false, false, true)),
+        ("file pod", with(CONFIG_SOURCE, "file", None), (true, false, true)),
+        ("plugin pod", with(CONFIG_SOURCE, "compose", None), (true, false, true)),
+        ("mirror pod", with(CONFIG_MIRROR, "h", None), (false, true, true)),
+        ("pod without marks", written("p"), (false, false, false)),
+    ];
+    for (what, pod, expected) in cases {
+        assert_eq!((is_static(&pod), is_mirror(&pod), is_critical(&pod)), expected, "{what}");
+    }
+}
+
+#[test]
+fn one_pod_runs_under_a_name_and_the_others_follow_in_order() {
+    let name = PodFullName::new("default", "web");
+    let [a, b, c] = ["a", "b", "c"].map(PodUid::from);
+    let mut queue = StaticPodQueue::default();
+    for uid in [&a, &b, &c, &b] {
+        queue.enqueue(&name, uid);
+    }
+    assert!(!queue.allow_start(&name, &b), "a came first");
+    assert!(queue.allow_start(&name, &a));
+    assert!(queue.allow_start(&name, &a), "asking twice changes nothing");
+    assert!(!queue.allow_start(&name, &b));
+    assert_eq!(queue.forget(&name, &a), Some(b.clone()));
+    assert!(!queue.allow_start(&name, &c), "b is next");
+    assert!(queue.allow_start(&name, &b));
+    assert_eq!(queue.forget(&name, &c), None, "c gave up while b runs");
+    assert_eq!(queue.forget(&name, &b), None);
+    assert!(queue.started.is_empty() && queue.waiting.is_empty(), "nothing is left behind");
+}
+
+#[test]
+fn a_waiting_pod_that_is_no_longer_wanted_lets_the_next_one_pass() {
+    let name = PodFullName::new("default", "web");
+    let [a, b] = ["a", "b"].map(PodUid::from);
+    let mut queue = StaticPodQueue::default();
+    queue.enqueue(&name, &a);
+    queue.enqueue(&name, &b);
+    assert_eq!(queue.forget(&name, &a), Some(b.clone()));
+    assert!(queue.allow_start(&name, &b));
+}
+
+#[test]
+fn names_are_independent() {
+    let mut queue = StaticPodQueue::default();
+    let uid = PodUid::from("a");
+    assert!(queue.allow_start(&PodFullName::new("x", "web"), &uid));
+    assert!(queue.allow_start(&PodFullName::new("y", "web"), &PodUid::from("b")));
+    assert_eq!(queue.started(&PodFullName::new("x", "web")), Some(&uid));
+}

@@ -1,0 +1,1 @@
+//! Validation: each rule by its field.
