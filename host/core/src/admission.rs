@@ -1,6 +1,7 @@
 //! Admission: what a handler is asked, what it may answer, and what the host makes of the answers.
 
 pub mod chain;
+pub mod memory;
 
 use std::sync::Arc;
 use std::time::Duration;

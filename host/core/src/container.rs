@@ -1,1 +1,6 @@
-//! (being written)
+//! Containers: when they are started, killed and restarted, and what the runtime is asked to make of them.
+
+pub mod backoff;
+pub mod config;
+pub mod hash;
+pub mod plan;

@@ -1,1 +1,5 @@
-//! (being written)
+//! The pod lifecycle event generator (PLEG): what changed in the runtime between two looks at it.
+
+pub mod diff;
+
+pub use diff::{PlegEvent, PlegEventKind, PlegSubject, diff};
