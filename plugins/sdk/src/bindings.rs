@@ -3,7 +3,7 @@
 
 #![allow(missing_docs, reason = "generated: what the WIT doesn't say can't be said here")]
 #![allow(unsafe_code, reason = "generated: the canonical ABI is made of raw pointers")]
-#![allow(unused_qualifications, clippy::all, reason = "generated")]
+#![allow(unused_qualifications, clippy::all, clippy::mem_forget, reason = "generated")]
 
 wit_bindgen::generate!({
     path: ["../../wit/host", "../../wit/admission"],
