@@ -66,7 +66,8 @@ async fn with_pods(daemon: &Daemon, cri: &FakeCri, home: &Path) {
             "metadata": {"name": format!("pod-{number}")},
             "spec": {"containers": [{"name": "main", "image": "registry.example.com/app:1.0"}]},
         });
-        std::fs::write(home.join(format!("pods/pod-{number}.json")), manifest.to_string()).expect("a manifest");
+        std::fs::write(home.join(format!("pods/pod-{number}.json")), manifest.to_string())
+            .expect("a manifest");
     }
     while cri.running() < PODS {
         assert!(begin.elapsed() < START_DEADLINE, "only {} of {PODS} pods run", cri.running());
@@ -86,7 +87,10 @@ async fn with_pods(daemon: &Daemon, cri: &FakeCri, home: &Path) {
 #[allow(clippy::print_stdout, reason = "a benchmark's output is its product")]
 fn report(name: &str, unit: &str, value: f64, budget: Option<f64>) {
     let value = (value * 1e4).round() / 1e4;
-    println!("{}", json!({"name": name, "unit": unit, "value": value, "floor": null, "ratio": null, "budget": budget}));
+    println!(
+        "{}",
+        json!({"name": name, "unit": unit, "value": value, "floor": null, "ratio": null, "budget": budget})
+    );
 }
 
 /// A running daemon.
@@ -142,7 +146,8 @@ impl Daemon {
     fn resident_mb(&self, key: &str) -> f64 {
         let status = self.proc("status");
         let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
-        let kib = line.trim_start_matches(':').split_whitespace().next().and_then(|text| text.parse::<f64>().ok());
+        let kib =
+            line.trim_start_matches(':').split_whitespace().next().and_then(|text| text.parse::<f64>().ok());
         kib.unwrap_or_default() * 1024.0 / 1e6
     }
 

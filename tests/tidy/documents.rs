@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::{check, files, read, relative, root};
 
 /// Folders at the top that a path in a document may begin with.
-const TOP: &[&str] = &["host/", "wit/", "plugins/", "proto/", "tests/", "examples/", "docs/", ".ci/", "benches/"];
+const TOP: &[&str] =
+    &["host/", "wit/", "plugins/", "proto/", "tests/", "examples/", "docs/", ".ci/", "benches/"];
 
 /// The parts of a document between backticks, code blocks left out.
 fn quoted(text: &str) -> Vec<String> {
@@ -63,7 +64,10 @@ fn the_code_map_names_every_crate() {
     let mut findings = Vec::new();
     for path in files(&root(), "Cargo.toml") {
         let folder = relative(path.parent().expect("a manifest lies in a folder"));
-        if folder != root().display().to_string() && !folder.is_empty() && !architecture.contains(&format!("`{folder}`")) {
+        if folder != root().display().to_string()
+            && !folder.is_empty()
+            && !architecture.contains(&format!("`{folder}`"))
+        {
             findings.push(folder);
         }
     }

@@ -17,7 +17,9 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder of the repository").map(|e| e.expect("an entry")) {
+        for entry in
+            std::fs::read_dir(&folder).expect("a folder of the repository").map(|e| e.expect("an entry"))
+        {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
             if path.is_dir() && name != "target" && name != ".git" {

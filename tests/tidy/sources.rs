@@ -43,7 +43,10 @@ fn unsafe_code_is_forbidden_outside_its_two_crates() {
         let name = relative(&path);
         let is_crate_root = name.ends_with("src/lib.rs") || name.ends_with("src/main.rs");
         let generates_bindings = name.starts_with("plugins/sdk") || name.starts_with("tests/guests");
-        let is_component = read(path.parent().and_then(|p| p.parent()).expect("src lies in a crate").join("Cargo.toml").as_path()).contains("cdylib");
+        let is_component = read(
+            path.parent().and_then(|p| p.parent()).expect("src lies in a crate").join("Cargo.toml").as_path(),
+        )
+        .contains("cdylib");
         let exempt = UNSAFE_CRATES.iter().any(|c| name.starts_with(c)) || generates_bindings || is_component;
         if is_crate_root && !exempt && !read(&path).contains("#![forbid(unsafe_code)]") {
             findings.push(name);
