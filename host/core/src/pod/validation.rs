@@ -83,14 +83,22 @@ pub fn validate(pod: &Pod) -> Vec<FieldError> {
         Some(spec) => spec_fields(spec, &mut problems),
         None => problems.add("spec", "is required"),
     }
+    // Whatever made it large has usually been named by now.
+    if problems.found.is_empty() {
+        size(pod, &mut problems);
+    }
+    problems.finish("metadata")
+}
+
+fn size(pod: &Pod, problems: &mut Problems) {
     match serde_json::to_vec(pod) {
-        Ok(bytes) if bytes.len() > POD_BYTES_MAX => {
-            problems.add("metadata", format!("the pod has {} bytes, at most {POD_BYTES_MAX} are allowed", bytes.len()));
+        Ok(json) if json.len() > POD_BYTES_MAX => {
+            let message = format!("the pod has {} bytes, at most {POD_BYTES_MAX} are allowed", json.len());
+            problems.add("metadata", message);
         }
         Ok(_) => {}
         Err(error) => problems.add("metadata", format!("the pod can't be written as JSON: {error}")),
     }
-    problems.finish("metadata")
 }
 
 fn metadata(metadata: &ObjectMeta, problems: &mut Problems) {

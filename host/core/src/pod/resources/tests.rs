@@ -78,7 +78,8 @@ fn requests_are_the_greater_of_running_and_starting() {
 #[test]
 fn sums_saturate() {
     let most = json!({"requests": {"memory": "8Ei"}});
-    let pod = pod(json!({"containers": [{"name": "a", "resources": most}, {"name": "b", "resources": most}]}));
+    let pod =
+        pod(json!({"containers": [{"name": "a", "resources": most}, {"name": "b", "resources": most}]}));
     assert_eq!(requests(&pod)[MEMORY], i64::MAX);
 }
 
@@ -117,17 +118,53 @@ fn class_of_service_follows_upstreams_rules() {
         ("nothing", json!({"containers": [{"name": "a"}]}), BestEffort),
         ("zeros", json!({"containers": [container(asks("0", "0"))]}), BestEffort),
         ("all limited", json!({"containers": [container(asks("1", "1Mi"))]}), Guaranteed),
-        ("equal though written otherwise", json!({"containers": [container(
-            json!({"requests": {"cpu": "1", "memory": "1024Ki"}, "limits": {"cpu": "1000m", "memory": "1Mi"}}))]}), Guaranteed),
-        ("one of two containers limited", json!({"containers": [container(asks("1", "1Mi")), {"name": "b"}]}), Burstable),
-        ("an init container without limits", json!({"containers": [container(asks("1", "1Mi"))], "initContainers": [{"name": "i"}]}), Burstable),
-        ("memory alone", json!({"containers": [container(json!({"limits": {"memory": "1Mi"}, "requests": {"memory": "1Mi"}}))]}), Burstable),
-        ("request below limit", json!({"containers": [container(
-            json!({"requests": {"cpu": "1", "memory": "1Ki"}, "limits": {"cpu": "1", "memory": "1Mi"}}))]}), Burstable),
-        ("limits without requests, not defaulted", json!({"containers": [container(json!({"limits": {"cpu": "1", "memory": "1Mi"}}))]}), Burstable),
-        ("other resources don't count", json!({"containers": [container(json!({"requests": {"example.com/gpu": "1"}}))]}), BestEffort),
-        ("the pod as a whole", json!({"resources": asks("1", "1Mi"), "containers": [{"name": "a"}]}), Guaranteed),
-        ("the pod in part", json!({"resources": {"requests": {"cpu": "1"}}, "containers": [container(asks("1", "1Mi"))]}), Burstable),
+        (
+            "equal though written otherwise",
+            json!({"containers": [container(
+            json!({"requests": {"cpu": "1", "memory": "1024Ki"}, "limits": {"cpu": "1000m", "memory": "1Mi"}}))]}),
+            Guaranteed,
+        ),
+        (
+            "one of two containers limited",
+            json!({"containers": [container(asks("1", "1Mi")), {"name": "b"}]}),
+            Burstable,
+        ),
+        (
+            "an init container without limits",
+            json!({"containers": [container(asks("1", "1Mi"))], "initContainers": [{"name": "i"}]}),
+            Burstable,
+        ),
+        (
+            "memory alone",
+            json!({"containers": [container(json!({"limits": {"memory": "1Mi"}, "requests": {"memory": "1Mi"}}))]}),
+            Burstable,
+        ),
+        (
+            "request below limit",
+            json!({"containers": [container(
+            json!({"requests": {"cpu": "1", "memory": "1Ki"}, "limits": {"cpu": "1", "memory": "1Mi"}}))]}),
+            Burstable,
+        ),
+        (
+            "limits without requests, not defaulted",
+            json!({"containers": [container(json!({"limits": {"cpu": "1", "memory": "1Mi"}}))]}),
+            Burstable,
+        ),
+        (
+            "other resources don't count",
+            json!({"containers": [container(json!({"requests": {"example.com/gpu": "1"}}))]}),
+            BestEffort,
+        ),
+        (
+            "the pod as a whole",
+            json!({"resources": asks("1", "1Mi"), "containers": [{"name": "a"}]}),
+            Guaranteed,
+        ),
+        (
+            "the pod in part",
+            json!({"resources": {"requests": {"cpu": "1"}}, "containers": [container(asks("1", "1Mi"))]}),
+            Burstable,
+        ),
     ];
     for (what, spec, expected) in cases {
         assert_eq!(qos(&pod(spec)), expected, "{what}");

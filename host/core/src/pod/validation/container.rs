@@ -158,7 +158,12 @@ pub(super) fn ids(path: &str, user: Option<i64>, group: Option<i64>, problems: &
 
 pub(super) fn resources(path: &str, resources: &ResourceRequirements, problems: &mut Problems) {
     let limits = resource_list(&format!("{path}.limits"), resources.limits.as_ref(), problems);
-    let requests = resource_list(&format!("{path}.requests"), resources.requests.as_ref(), problems);
+    // Defaulting copies limits into requests: what is wrong with the limit is told once.
+    let own = resources.requests.iter().flatten().filter(|(name, request)| {
+        resources.limits.as_ref().and_then(|limits| limits.get(*name)) != Some(*request)
+    });
+    let own = own.map(|(name, request)| (name.clone(), request.clone())).collect();
+    let requests = resource_list(&format!("{path}.requests"), Some(&own), problems);
     for (name, request) in requests {
         let path = format!("{path}.requests.{name}");
         match limits.get(name) {

@@ -1,0 +1,380 @@
+//! Manifests: the bytes of a file turned into pods, or into everything that is wrong with them.
+//!
+//! A file is taken whole or not at all. Upstream reads one pod per file and drops unknown fields; here several
+//! documents and lists are read, and a field that nobody knows or acts on is an error, for on a node without an API
+//! server nobody else would tell the operator.
+
+mod split;
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::Value;
+use thiserror::Error;
+
+use super::supported;
+use crate::pod::static_pod::{self, Origin};
+use crate::pod::validation::{FieldError, Problems};
+use crate::pod::{defaults, validation};
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of one manifest: upstream's bound.
+pub const MANIFEST_BYTES_MAX: usize = 10 * 1024 * 1024;
+/// Documents in one file, and pods in all its lists.
+pub const PODS_MAX: usize = 1000;
+/// Problems that are told of one file; the rest is counted.
+pub const PROBLEMS_MAX: usize = 100;
+/// How deep values may lie in each other.
+const DEPTH_MAX: usize = 64;
+/// Values in one document. A pod has some hundreds; 100,000 labels fit, so that they get their own message.
+const NODES_MAX: usize = 500_000;
+/// How much aliases may add: without them no document needs more than its own values.
+const ALIAS_EVENTS_MAX: usize = 100_000;
+
+/// A file that isn't taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestError {
+    /// The file, URL or the like.
+    pub place: String,
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+impl std::error::Error for ManifestError {}
+
+impl std::fmt::Display for ManifestError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: ", self.place)?;
+        for (index, problem) in self.problems.iter().enumerate() {
+            write!(f, "{}{problem}", if index == 0 { "" } else { "; " })?;
+        }
+        Ok(())
+    }
+}
+
+/// One thing wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The document, if it is one's.
+    pub document: Option<Document>,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// A document in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// The first has 1; empty ones aren't counted.
+    pub number: usize,
+    /// Line of its first content, from 1.
+    pub line: usize,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.document {
+            Some(Document { number, line }) => {
+                write!(f, "document {number} (line {line}): {}", self.fault)
+            }
+            None => write!(f, "{}", self.fault),
+        }
+    }
+}
+
+/// What can be wrong with a manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// More than [`MANIFEST_BYTES_MAX`].
+    #[error("the file has {bytes} bytes, at most {MANIFEST_BYTES_MAX} are read")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// Not UTF-8.
+    #[error("not a text file: byte {offset} is no UTF-8")]
+    NotText {
+        /// Bytes before the first that is wrong.
+        offset: usize,
+    },
+    /// Nothing but white space and comments. An empty list is a way to say that there are no pods.
+    #[error("the file has no content (a file still being written, perhaps; to have no pods, remove it)")]
+    Empty,
+    /// More than [`PODS_MAX`].
+    #[error("the file has more than {PODS_MAX} documents or pods")]
+    TooMany,
+    /// Neither YAML nor JSON, or beyond the bounds on depth, size and aliases.
+    #[error("line {line}, column {column}: {message}")]
+    Syntax {
+        /// Line in the file, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// The parser's words.
+        message: String,
+    },
+    /// A list, a number, a text.
+    #[error("a manifest must be an object with apiVersion, kind, metadata and spec, this is {found}")]
+    NotAnObject {
+        /// What it is.
+        found: &'static str,
+    },
+    /// No kind or no API version.
+    #[error("{field} is missing (expected apiVersion: v1 and kind: Pod)")]
+    Untyped {
+        /// Which of the two.
+        field: &'static str,
+    },
+    /// A kind that isn't run here.
+    #[error("kind {kind} of {api_version} is no Pod: only Pod, PodList and List of v1 are read")]
+    Kind {
+        /// As written.
+        api_version: String,
+        /// As written.
+        kind: String,
+    },
+    /// More than [`PROBLEMS_MAX`].
+    #[error("and {count} more problems")]
+    More {
+        /// How many.
+        count: usize,
+    },
+    /// A field of a pod.
+    #[error("{}{field}", pod.as_deref().map(|pod| format!("pod {pod}: ")).unwrap_or_default())]
+    Field {
+        /// The pod's name, if it has one.
+        pod: Option<String>,
+        /// Path and message.
+        field: FieldError,
+    },
+}
+
+/// Reads a manifest: static pods of this node, named, defaulted and validated; or everything that is wrong.
+pub fn static_pods(bytes: &[u8], origin: Origin<'_>) -> Result<Vec<Pod>, ManifestError> {
+    let mut problems = Vec::new();
+    let mut pods = Vec::new();
+    for (document, part) in parts(bytes, &mut problems) {
+        let mut found = Problems::default();
+        let root = part.root.clone();
+        let name = part.name();
+        let Some(pod) = decode(part, &mut found) else {
+            report(&mut problems, document, name, found.finish(&root));
+            continue;
+        };
+        let mut pod = static_pod::adopt(pod, origin);
+        defaults::apply(&mut pod);
+        for error in validation::validate(&pod) {
+            found.add(join(&root, &error.path), error.message);
+        }
+        let found = found.finish(&root);
+        if found.is_empty() {
+            pods.push(pod);
+        }
+        report(&mut problems, document, name, found);
+    }
+    if problems.is_empty() {
+        Ok(pods)
+    } else {
+        if let Some(count) = problems.len().checked_sub(PROBLEMS_MAX).filter(|count| *count > 0) {
+            problems.truncate(PROBLEMS_MAX);
+            problems.push(Problem { document: None, fault: Fault::More { count } });
+        }
+        Err(ManifestError { place: origin.place.to_owned(), problems })
+    }
+}
+
+fn report(problems: &mut Vec<Problem>, document: Document, pod: Option<String>, found: Vec<FieldError>) {
+    problems.extend(
+        found.into_iter().map(|field| Problem {
+            document: Some(document),
+            fault: Fault::Field { pod: pod.clone(), field },
+        }),
+    );
+}
+
+/// One pod of a document, not yet decoded.
+struct Part {
+    /// Path of the pod in its document: empty, or `items[3]`.
+    root: String,
+    value: Value,
+}
+
+impl Part {
+    fn name(&self) -> Option<String> {
+        let name = self.value.pointer("/metadata/name")?.as_str()?;
+        validation::is_dns_subdomain(name).then(|| name.to_owned())
+    }
+}
+
+fn parts(bytes: &[u8], problems: &mut Vec<Problem>) -> Vec<(Document, Part)> {
+    let mut whole_file = |fault| problems.push(Problem { document: None, fault });
+    if bytes.len() > MANIFEST_BYTES_MAX {
+        whole_file(Fault::TooLarge { bytes: bytes.len() });
+        return Vec::new();
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
+        Err(error) => {
+            whole_file(Fault::NotText { offset: error.valid_up_to() });
+            return Vec::new();
+        }
+    };
+    let documents = split::documents(text);
+    match documents.len() {
+        0 => whole_file(Fault::Empty),
+        1..=PODS_MAX => {}
+        _ => {
+            whole_file(Fault::TooMany);
+            return Vec::new();
+        }
+    }
+    let mut parts = Vec::new();
+    for (index, source) in documents.iter().enumerate() {
+        let document = Document { number: index + 1, line: source.content_line };
+        let found = source.parse().and_then(pods_of);
+        match found {
+            Ok(pods) => parts.extend(pods.into_iter().map(|part| (document, part))),
+            Err(fault) => problems.push(Problem { document: Some(document), fault }),
+        }
+    }
+    if parts.len() > PODS_MAX {
+        problems.push(Problem { document: None, fault: Fault::TooMany });
+        parts.clear();
+    }
+    parts
+}
+
+/// The pods of one document: itself, or the items of a list. Items of a `PodList` may leave out what they are.
+fn pods_of(value: Value) -> Result<Vec<Part>, Fault> {
+    match kind_of(&value)? {
+        Kind::Pod => Ok(vec![Part { root: String::new(), value }]),
+        list @ (Kind::PodList | Kind::List) => {
+            let items = match value {
+                Value::Object(mut fields) => fields.remove("items"),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
+            };
+            let Some(Value::Array(items)) = items else {
+                return Err(Fault::Field {
+                    pod: None,
+                    field: FieldError { path: "items".to_owned(), message: "must be a list".to_owned() },
+                });
+            };
+            let mut parts = Vec::with_capacity(items.len());
+            for (index, value) in items.into_iter().enumerate() {
+                let untyped =
+                    value.get("kind").is_none() && value.get("apiVersion").is_none() && value.is_object();
+                let is_pod = match list {
+                    Kind::PodList if untyped => true,
+                    Kind::PodList | Kind::List | Kind::Pod => matches!(kind_of(&value)?, Kind::Pod),
+                };
+                if !is_pod {
+                    return Err(Fault::Kind {
+                        api_version: "v1".to_owned(),
+                        kind: "List inside a list".to_owned(),
+                    });
+                }
+                parts.push(Part { root: format!("items[{index}]"), value });
+            }
+            Ok(parts)
+        }
+    }
+}
+
+enum Kind {
+    Pod,
+    PodList,
+    List,
+}
+
+fn kind_of(value: &Value) -> Result<Kind, Fault> {
+    let found = match value {
+        Value::Object(_) => None,
+        Value::Null => Some("null"),
+        Value::Bool(_) => Some("a boolean"),
+        Value::Number(_) => Some("a number"),
+        Value::String(_) => Some("a text"),
+        Value::Array(_) => Some("a list"),
+    };
+    if let Some(found) = found {
+        return Err(Fault::NotAnObject { found });
+    }
+    let text = |field: &'static str| {
+        let value = value.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+        value.ok_or(Fault::Untyped { field })
+    };
+    let (kind, api_version) = (text("kind")?, text("apiVersion")?);
+    match (api_version, kind) {
+        ("v1", "Pod") => Ok(Kind::Pod),
+        ("v1", "PodList") => Ok(Kind::PodList),
+        ("v1", "List") => Ok(Kind::List),
+        _ => Err(Fault::Kind { api_version: shortened(api_version), kind: shortened(kind) }),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// Decodes one pod. Reports fields that no pod has, fields of a wrong type (the first: decoding ends there), and fields
+/// that this release doesn't act on.
+fn decode(part: Part, problems: &mut Problems) -> Option<Pod> {
+    let Part { root, mut value } = part;
+    if let Value::Object(fields) = &mut value {
+        fields.insert("apiVersion".to_owned(), Value::from("v1"));
+        fields.insert("kind".to_owned(), Value::from("Pod"));
+        // What somebody else once saw of the pod doesn't matter, whatever is in it.
+        fields.remove("status");
+    }
+    let pod: Pod = match serde_path_to_error::deserialize(&value) {
+        Ok(pod) => pod,
+        Err(error) => {
+            let path = error.path().to_string();
+            problems.add(join(&root, if path == "." { "" } else { &path }), error.inner().to_string());
+            return None;
+        }
+    };
+    let known = match serde_json::to_value(&pod) {
+        Ok(known) => known,
+        Err(error) => {
+            problems.add(root, error.to_string());
+            return None;
+        }
+    };
+    remove_unknown(&mut value, &known, &root, problems);
+    supported::check(&value, &root, problems);
+    Some(pod)
+}
+
+/// What was written and didn't survive decoding is no field of a pod.
+fn remove_unknown(written: &mut Value, known: &Value, path: &str, problems: &mut Problems) {
+    match (written, known) {
+        (Value::Object(written), Value::Object(known)) => {
+            written.retain(|name, value| {
+                let keep = value.is_null() || known.contains_key(name);
+                if !keep {
+                    problems.add(join(path, name), "unknown field");
+                }
+                keep
+            });
+            for (name, value) in written.iter_mut() {
+                if let Some(known) = known.get(name) {
+                    remove_unknown(value, known, &join(path, name), problems);
+                }
+            }
+        }
+        (Value::Array(written), Value::Array(known)) => {
+            for (index, (written, known)) in written.iter_mut().zip(known).enumerate() {
+                remove_unknown(written, known, &format!("{path}[{index}]"), problems);
+            }
+        }
+        // A scalar that was decoded is known.
+        (_, _) => {}
+    }
+}
+
+fn join(root: &str, path: &str) -> String {
+    match (root.is_empty(), path.is_empty()) {
+        (true, _) => path.to_owned(),
+        (false, true) => root.to_owned(),
+        (false, false) => format!("{root}.{path}"),
+    }
+}

@@ -1,0 +1,200 @@
+//! The fields of a manifest that this release acts on. Everything else is refused: a probe that nobody runs or a
+//! volume that nobody mounts must not pass in silence.
+
+use serde_json::Value;
+
+use crate::pod::validation::Problems;
+
+#[cfg(test)]
+mod tests;
+
+/// What happens to a field that a manifest sets.
+enum Rule {
+    /// Acted on, or harmless without: the whole tree below is let through.
+    Accept,
+    /// Only these values do what they say, compared as text.
+    Only(&'static [&'static str]),
+    /// Refused with a reason better than "not supported by this release".
+    Refuse(&'static str),
+}
+
+use Rule::{Accept, Only, Refuse};
+
+const API_OBJECTS: &str = "a pod from a manifest can't refer to objects of an API server";
+const FROM_SERVER: &str = "only an API server sets this";
+const NO_SUCH_LIMIT: &str = "nothing in this release enforces this limit";
+
+/// One row for each field; `[]` stands for any index. A field that is only the beginning of rows is looked into. Later
+/// features add rows here, or take refusals out.
+const RULES: &[(&str, Rule)] = &[
+    ("apiVersion", Accept),
+    ("kind", Accept),
+    ("status", Accept),
+    // What a server wrote into an exported pod is dropped when the pod is adopted; a deletion would be lost.
+    ("metadata.annotations", Accept),
+    ("metadata.creationTimestamp", Accept),
+    ("metadata.deletionGracePeriodSeconds", Refuse(FROM_SERVER)),
+    ("metadata.deletionTimestamp", Refuse(FROM_SERVER)),
+    ("metadata.finalizers", Refuse("nobody would wait for a static pod's finalizers")),
+    ("metadata.generateName", Refuse("a pod from a manifest needs a name of its own")),
+    ("metadata.generation", Accept),
+    ("metadata.labels", Accept),
+    ("metadata.managedFields", Accept),
+    ("metadata.name", Accept),
+    ("metadata.namespace", Accept),
+    ("metadata.ownerReferences", Accept),
+    ("metadata.resourceVersion", Accept),
+    ("metadata.selfLink", Accept),
+    ("metadata.uid", Accept),
+    // Known to admission, the scheduler or nobody on a node.
+    ("spec.affinity", Accept),
+    ("spec.automountServiceAccountToken", Only(&["false"])),
+    ("spec.enableServiceLinks", Accept),
+    ("spec.nodeName", Accept),
+    ("spec.nodeSelector", Accept),
+    ("spec.os.name", Only(&["linux"])),
+    ("spec.overhead", Accept),
+    ("spec.preemptionPolicy", Accept),
+    ("spec.priority", Accept),
+    ("spec.priorityClassName", Accept),
+    ("spec.schedulerName", Accept),
+    ("spec.tolerations", Accept),
+    ("spec.topologySpreadConstraints", Accept),
+    // The sandbox.
+    ("spec.dnsConfig", Accept),
+    ("spec.dnsPolicy", Accept),
+    ("spec.hostIPC", Accept),
+    ("spec.hostNetwork", Accept),
+    ("spec.hostPID", Accept),
+    ("spec.hostUsers", Only(&["true"])),
+    ("spec.hostname", Accept),
+    ("spec.restartPolicy", Accept),
+    ("spec.securityContext.fsGroup", Accept),
+    ("spec.securityContext.runAsGroup", Accept),
+    ("spec.securityContext.runAsNonRoot", Accept),
+    ("spec.securityContext.runAsUser", Accept),
+    ("spec.securityContext.seccompProfile", Accept),
+    ("spec.securityContext.supplementalGroups", Accept),
+    ("spec.securityContext.supplementalGroupsPolicy", Only(&["Merge"])),
+    ("spec.setHostnameAsFQDN", Only(&["false"])),
+    ("spec.shareProcessNamespace", Accept),
+    ("spec.terminationGracePeriodSeconds", Accept),
+    ("spec.imagePullSecrets", Refuse(API_OBJECTS)),
+    ("spec.serviceAccount", Refuse(API_OBJECTS)),
+    ("spec.serviceAccountName", Refuse(API_OBJECTS)),
+    ("spec.resourceClaims", Refuse(API_OBJECTS)),
+    // Containers.
+    ("spec.containers[].args", Accept),
+    ("spec.containers[].command", Accept),
+    ("spec.containers[].env[].name", Accept),
+    ("spec.containers[].env[].value", Accept),
+    ("spec.containers[].env[].valueFrom.fieldRef.apiVersion", Only(&["v1"])),
+    ("spec.containers[].env[].valueFrom.fieldRef.fieldPath", Accept),
+    ("spec.containers[].env[].valueFrom.configMapKeyRef", Refuse(API_OBJECTS)),
+    ("spec.containers[].env[].valueFrom.secretKeyRef", Refuse(API_OBJECTS)),
+    ("spec.containers[].envFrom", Refuse(API_OBJECTS)),
+    ("spec.containers[].image", Accept),
+    ("spec.containers[].imagePullPolicy", Accept),
+    ("spec.containers[].name", Accept),
+    ("spec.containers[].ports", Accept),
+    ("spec.containers[].resources.limits.ephemeral-storage", Refuse(NO_SUCH_LIMIT)),
+    ("spec.containers[].resources.limits", Accept),
+    ("spec.containers[].resources.requests", Accept),
+    ("spec.containers[].securityContext.allowPrivilegeEscalation", Accept),
+    ("spec.containers[].securityContext.capabilities", Accept),
+    ("spec.containers[].securityContext.privileged", Accept),
+    ("spec.containers[].securityContext.procMount", Only(&["Default"])),
+    ("spec.containers[].securityContext.readOnlyRootFilesystem", Accept),
+    ("spec.containers[].securityContext.runAsGroup", Accept),
+    ("spec.containers[].securityContext.runAsNonRoot", Accept),
+    ("spec.containers[].securityContext.runAsUser", Accept),
+    ("spec.containers[].securityContext.seccompProfile", Accept),
+    ("spec.containers[].stdin", Accept),
+    ("spec.containers[].stdinOnce", Accept),
+    ("spec.containers[].terminationMessagePath", Only(&["/dev/termination-log"])),
+    ("spec.containers[].terminationMessagePolicy", Only(&["File"])),
+    ("spec.containers[].tty", Accept),
+    ("spec.containers[].workingDir", Accept),
+];
+
+/// Reports each field of a pod (as JSON, in the shape of the API) that isn't supported. `root` goes before each path.
+pub(super) fn check(pod: &Value, root: &str, problems: &mut Problems) {
+    let mut place = Place { pattern: String::new(), path: root.to_owned() };
+    visit(pod, &mut place, problems);
+}
+
+/// A place in the tree, as a pattern for the table and as a path for people.
+struct Place {
+    pattern: String,
+    path: String,
+}
+
+impl Place {
+    fn within(&mut self, pattern: &str, path: &str, look: impl FnOnce(&mut Self)) {
+        let (pattern_end, path_end) = (self.pattern.len(), self.path.len());
+        self.pattern.push_str(pattern);
+        self.path.push_str(path);
+        look(self);
+        self.pattern.truncate(pattern_end);
+        self.path.truncate(path_end);
+    }
+}
+
+fn visit(value: &Value, place: &mut Place, problems: &mut Problems) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields.iter().filter(|(_, value)| is_set(value)) {
+                let dot = |text: &str| if text.is_empty() { name.clone() } else { format!(".{name}") };
+                let (pattern, path) = (dot(&place.pattern), dot(&place.path));
+                place.within(&pattern, &path, |place| field(value, place, problems));
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                place.within("[]", &format!("[{index}]"), |place| visit(item, place, problems));
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn field(value: &Value, place: &mut Place, problems: &mut Problems) {
+    let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match RULES.iter().find(|(pattern, _)| *pattern == place.pattern) {
+        Some((_, Accept)) => {
+            // A row may single out what lies below an accepted field.
+            if let Value::Object(fields) = value {
+                for (name, _) in fields.iter().filter(|(_, value)| is_set(value)) {
+                    let below = format!("{}.{name}", place.pattern);
+                    if let Some((_, Refuse(reason))) = RULES.iter().find(|(pattern, _)| *pattern == below) {
+                        problems.add(format!("{}.{name}", place.path), *reason);
+                    }
+                }
+            }
+        }
+        Some((_, Only(values))) => {
+            if !values.contains(&text().as_str()) {
+                let message = format!("only {} is supported by this release", values.join(", "));
+                problems.add(&place.path, message);
+            }
+        }
+        Some((_, Refuse(reason))) => problems.add(&place.path, *reason),
+        None if leads_on(&place.pattern) => visit(value, place, problems),
+        None => problems.add(&place.path, "not supported by this release"),
+    }
+}
+
+fn leads_on(pattern: &str) -> bool {
+    RULES.iter().any(|(row, _)| row.strip_prefix(pattern).is_some_and(|rest| rest.starts_with(['.', '['])))
+}
+
+/// Nulls and empty lists and maps say nothing.
+fn is_set(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::String(text) => !text.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    }
+}
