@@ -1,0 +1,307 @@
+//! The runtime ports over the CRI.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use thiserror::Error;
+use tokio::runtime::Handle;
+use witlet_core::pod::PodUid;
+use witlet_core::runtime::{
+    ContainerConfig, ContainerId, ImageInfo, ObservedContainer, ObservedPod, ObservedSandbox, RuntimePod,
+    RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId,
+};
+use witlet_ports::{Clock, Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
+use witlet_proto::cri;
+
+use crate::connection::{Connection, request};
+use crate::convert;
+use crate::deadlines::Deadlines;
+use crate::endpoint::{Endpoint, EndpointError};
+
+/// How many status calls one look at a pod has under way.
+const STATUS_CALLS_AT_ONCE: usize = 8;
+
+/// The kubelet's own version of the runtime API, which runtimes ignore (`remote_runtime.go`).
+const KUBELET_API_VERSION: &str = "0.1.0";
+
+/// Why a client couldn't be made. Whether the runtime answers is seen by the first call.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// The address is wrong.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// There is nobody to drive the connection.
+    #[error("a runtime client needs a tokio runtime to live in")]
+    NoTokioRuntime,
+}
+
+/// Where the runtime is and how patient to be with it.
+#[derive(Clone, Debug)]
+pub struct CriOptions {
+    /// The runtime service.
+    pub endpoint: Endpoint,
+    /// The image service, if it is elsewhere.
+    pub image_endpoint: Option<Endpoint>,
+    /// How long calls may take.
+    pub deadlines: Deadlines,
+}
+
+impl CriOptions {
+    /// Both services at one endpoint (`unix:///path` or `/path`), with upstream's deadlines.
+    pub fn at(endpoint: &str) -> Result<Self, EndpointError> {
+        Ok(Self { endpoint: endpoint.parse()?, image_endpoint: None, deadlines: Deadlines::default() })
+    }
+}
+
+/// A client of one runtime. Cheap to clone; clones share the connection.
+#[derive(Clone)]
+pub struct CriClient {
+    runtime: Connection,
+    images: Connection,
+    deadlines: Deadlines,
+    clock: Arc<dyn Clock>,
+}
+
+/// The runtime at this endpoint (`unix:///path` or `/path`), with upstream's deadlines. Doesn't wait for it: a
+/// runtime that isn't there is reported by each call until it is. Must be called inside a tokio runtime.
+pub fn connect(endpoint: &str, clock: Arc<dyn Clock>) -> Result<Runtime, ConnectError> {
+    Ok(CriClient::new(CriOptions::at(endpoint)?, clock)?.into_runtime())
+}
+
+impl CriClient {
+    /// A client that connects with its first call. Must be called inside a tokio runtime.
+    pub fn new(options: CriOptions, clock: Arc<dyn Clock>) -> Result<Self, ConnectError> {
+        Handle::try_current().map_err(|_| ConnectError::NoTokioRuntime)?;
+        let CriOptions { endpoint, image_endpoint, deadlines } = options;
+        let runtime = Connection::lazy(endpoint);
+        let images = image_endpoint.map_or_else(|| runtime.clone(), Connection::lazy);
+        Ok(Self { runtime, images, deadlines, clock })
+    }
+
+    /// The ports, all of this client.
+    pub fn into_runtime(self) -> Runtime {
+        let client = Arc::new(self);
+        Runtime {
+            info: client.clone(),
+            view: client.clone(),
+            sandboxes: client.clone(),
+            containers: client.clone(),
+            images: client,
+        }
+    }
+
+    async fn list_sandboxes(
+        &self,
+        filter: Option<cri::PodSandboxFilter>,
+    ) -> Result<Vec<cri::PodSandbox>, RuntimeError> {
+        let limit = self.deadlines.request;
+        let list = request(cri::ListPodSandboxRequest { filter }, limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = self.runtime.answer("ListPodSandbox", limit, client.list_pod_sandbox(list)).await?;
+        Ok(answer.items)
+    }
+
+    async fn list_containers(
+        &self,
+        filter: Option<cri::ContainerFilter>,
+    ) -> Result<Vec<cri::Container>, RuntimeError> {
+        let limit = self.deadlines.request;
+        let list = request(cri::ListContainersRequest { filter }, limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = self.runtime.answer("ListContainers", limit, client.list_containers(list)).await?;
+        Ok(answer.containers)
+    }
+
+    /// None if it went away since it was listed.
+    async fn sandbox_status(&self, id: String) -> Result<Option<ObservedSandbox>, RuntimeError> {
+        let limit = self.deadlines.request;
+        let look = request(cri::PodSandboxStatusRequest { pod_sandbox_id: id, verbose: false }, limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = self.runtime.answer("PodSandboxStatus", limit, client.pod_sandbox_status(look)).await;
+        present(answer)?.map(convert::observed_sandbox).transpose()
+    }
+
+    /// None if it went away since it was listed.
+    async fn container_status(
+        &self,
+        id: String,
+        sandbox_id: String,
+    ) -> Result<Option<ObservedContainer>, RuntimeError> {
+        let limit = self.deadlines.request;
+        let look = request(cri::ContainerStatusRequest { container_id: id, verbose: false }, limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = self.runtime.answer("ContainerStatus", limit, client.container_status(look)).await;
+        present(answer)?.map(|status| convert::observed_container(status, &sandbox_id)).transpose()
+    }
+}
+
+/// Looks at many at once and keeps, in order, what is there.
+async fn present_of<T>(
+    looks: impl Iterator<Item = impl Future<Output = Result<Option<T>, RuntimeError>>>,
+) -> Result<Vec<T>, RuntimeError> {
+    let found: Vec<Option<T>> = stream::iter(looks).buffered(STATUS_CALLS_AT_ONCE).try_collect().await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// What isn't there any more is nothing to report.
+fn present<T>(answer: Result<T, RuntimeError>) -> Result<Option<T>, RuntimeError> {
+    match answer {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Stopping or removing what isn't there has succeeded.
+fn gone<T>(answer: Result<T, RuntimeError>) -> Result<(), RuntimeError> {
+    present(answer).map(|_| ())
+}
+
+#[async_trait]
+impl RuntimeInfo for CriClient {
+    async fn version(&self) -> Result<RuntimeVersion, RuntimeError> {
+        let limit = self.deadlines.health;
+        let ask = request(cri::VersionRequest { version: KUBELET_API_VERSION.to_owned() }, limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = self.runtime.answer("Version", limit, client.version(ask)).await?;
+        Ok(convert::runtime_version(answer))
+    }
+
+    async fn status(&self) -> Result<RuntimeStatus, RuntimeError> {
+        let limit = self.deadlines.health;
+        let ask = request(cri::StatusRequest { verbose: false }, limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = self.runtime.answer("Status", limit, client.status(ask)).await?;
+        convert::runtime_status(answer)
+    }
+}
+
+#[async_trait]
+impl PodView for CriClient {
+    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError> {
+        let (sandboxes, containers) =
+            tokio::try_join!(self.list_sandboxes(None), self.list_containers(None))?;
+        convert::group_by_pod(sandboxes, containers)
+    }
+
+    async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError> {
+        let observed_at = self.clock.now();
+        let (sandboxes, containers) = tokio::try_join!(
+            self.list_sandboxes(Some(convert::sandboxes_of(uid))),
+            self.list_containers(Some(convert::containers_of(uid))),
+        )?;
+        let (name, namespace) = convert::pod_names(&sandboxes, &containers);
+        let sandboxes = present_of(sandboxes.into_iter().map(|listed| self.sandbox_status(listed.id)));
+        let containers = present_of(
+            containers.into_iter().map(|listed| self.container_status(listed.id, listed.pod_sandbox_id)),
+        );
+        let (sandboxes, containers) = tokio::try_join!(sandboxes, containers)?;
+        Ok(convert::observed_pod(ObservedPod {
+            name,
+            namespace,
+            sandboxes,
+            containers,
+            ..ObservedPod::absent(uid.clone(), observed_at)
+        }))
+    }
+}
+
+#[async_trait]
+impl Sandboxes for CriClient {
+    async fn run(&self, config: &SandboxConfig) -> Result<SandboxId, RuntimeError> {
+        let limit = self.deadlines.run_sandbox;
+        let runtime_handler = config.runtime_handler.clone();
+        let config = Some(convert::sandbox_config(config));
+        let run = request(cri::RunPodSandboxRequest { config, runtime_handler }, limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = self.runtime.answer("RunPodSandbox", limit, client.run_pod_sandbox(run)).await?;
+        convert::id("RunPodSandbox", answer.pod_sandbox_id)
+    }
+
+    async fn stop(&self, id: &SandboxId) -> Result<(), RuntimeError> {
+        let limit = self.deadlines.request;
+        let stop = request(cri::StopPodSandboxRequest { pod_sandbox_id: id.to_string() }, limit);
+        let mut client = self.runtime.runtime_service();
+        gone(self.runtime.answer("StopPodSandbox", limit, client.stop_pod_sandbox(stop)).await)
+    }
+
+    async fn remove(&self, id: &SandboxId) -> Result<(), RuntimeError> {
+        let limit = self.deadlines.request;
+        let remove = request(cri::RemovePodSandboxRequest { pod_sandbox_id: id.to_string() }, limit);
+        let mut client = self.runtime.runtime_service();
+        gone(self.runtime.answer("RemovePodSandbox", limit, client.remove_pod_sandbox(remove)).await)
+    }
+}
+
+#[async_trait]
+impl Containers for CriClient {
+    async fn create(
+        &self,
+        sandbox: &SandboxId,
+        config: &ContainerConfig,
+        sandbox_config: &SandboxConfig,
+    ) -> Result<ContainerId, RuntimeError> {
+        let limit = self.deadlines.request;
+        let create = cri::CreateContainerRequest {
+            pod_sandbox_id: sandbox.to_string(),
+            config: Some(convert::container_config(config, sandbox_config)),
+            sandbox_config: Some(convert::sandbox_config(sandbox_config)),
+        };
+        let mut client = self.runtime.runtime_service();
+        let answer = client.create_container(request(create, limit));
+        let answer = self.runtime.answer("CreateContainer", limit, answer).await?;
+        convert::id("CreateContainer", answer.container_id)
+    }
+
+    async fn start(&self, id: &ContainerId) -> Result<(), RuntimeError> {
+        let limit = self.deadlines.request;
+        let start = request(cri::StartContainerRequest { container_id: id.to_string() }, limit);
+        let mut client = self.runtime.runtime_service();
+        self.runtime.answer("StartContainer", limit, client.start_container(start)).await.map(|_| ())
+    }
+
+    async fn stop(&self, id: &ContainerId, grace: Duration) -> Result<(), RuntimeError> {
+        let limit = self.deadlines.request.saturating_add(grace);
+        let stop = cri::StopContainerRequest {
+            container_id: id.to_string(),
+            timeout: convert::whole_seconds(grace),
+        };
+        let mut client = self.runtime.runtime_service();
+        let answer = client.stop_container(request(stop, limit));
+        gone(self.runtime.answer("StopContainer", limit, answer).await)
+    }
+
+    async fn remove(&self, id: &ContainerId) -> Result<(), RuntimeError> {
+        let limit = self.deadlines.request;
+        let remove = request(cri::RemoveContainerRequest { container_id: id.to_string() }, limit);
+        let mut client = self.runtime.runtime_service();
+        gone(self.runtime.answer("RemoveContainer", limit, client.remove_container(remove)).await)
+    }
+}
+
+#[async_trait]
+impl Images for CriClient {
+    async fn status(&self, image: &str) -> Result<Option<ImageInfo>, RuntimeError> {
+        let limit = self.deadlines.request;
+        let look = cri::ImageStatusRequest { image: Some(convert::image_spec(image)), verbose: false };
+        let mut client = self.images.image_service();
+        let answer =
+            self.images.answer("ImageStatus", limit, client.image_status(request(look, limit))).await;
+        // The CRI wants an empty answer for an image that isn't there; some runtimes say "not found".
+        present(answer)?.and_then(|status| status.image).map(convert::image_info).transpose()
+    }
+
+    async fn pull(&self, image: &str) -> Result<String, RuntimeError> {
+        let limit = self.deadlines.pull;
+        let pull = cri::PullImageRequest {
+            image: Some(convert::image_spec(image)),
+            auth: None,
+            sandbox_config: None,
+        };
+        let mut client = self.images.image_service();
+        let answer = self.images.answer("PullImage", limit, client.pull_image(request(pull, limit))).await?;
+        convert::id("PullImage", answer.image_ref)
+    }
+}

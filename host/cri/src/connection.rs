@@ -1,0 +1,79 @@
+//! One channel to one socket: lazy, bounded, with a deadline for each call.
+
+use std::time::Duration;
+
+use hyper_util::rt::TokioIo;
+use tokio::net::UnixStream;
+use tonic::transport::{Channel, Uri};
+use tonic::{Request, Response, Status};
+use tower::service_fn;
+use witlet_ports::RuntimeError;
+use witlet_proto::cri::image_service_client::ImageServiceClient;
+use witlet_proto::cri::runtime_service_client::RuntimeServiceClient;
+
+use crate::endpoint::Endpoint;
+use crate::error::runtime_error;
+
+/// Largest message in bytes, both ways: upstream's `maxMsgSize` (`remote_runtime.go`).
+pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Longest time for the socket to accept, in which nothing is sent yet.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What the runtime is told above our own deadline, so that it is always we who give up and know the limit.
+const DEADLINE_MARGIN: Duration = Duration::from_secs(1);
+
+/// A socket that is connected when it is first needed and again after it broke.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    endpoint: Endpoint,
+    channel: Channel,
+}
+
+impl Connection {
+    /// Must run inside a tokio runtime, which drives the channel. Doesn't touch the socket.
+    pub(crate) fn lazy(endpoint: Endpoint) -> Self {
+        let path = endpoint.path().to_owned();
+        // The name is for the HTTP/2 header alone; grpc-go sends the same for unix sockets.
+        let channel = Channel::builder(Uri::from_static("http://localhost"))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .connect_with_connector_lazy(service_fn(move |_: Uri| {
+                let path = path.clone();
+                async move { UnixStream::connect(path).await.map(TokioIo::new) }
+            }));
+        Self { endpoint, channel }
+    }
+
+    pub(crate) fn runtime_service(&self) -> RuntimeServiceClient<Channel> {
+        RuntimeServiceClient::new(self.channel.clone())
+            .max_decoding_message_size(MESSAGE_BYTES_MAX)
+            .max_encoding_message_size(MESSAGE_BYTES_MAX)
+    }
+
+    pub(crate) fn image_service(&self) -> ImageServiceClient<Channel> {
+        ImageServiceClient::new(self.channel.clone())
+            .max_decoding_message_size(MESSAGE_BYTES_MAX)
+            .max_encoding_message_size(MESSAGE_BYTES_MAX)
+    }
+
+    /// Waits for the answer no longer than `limit`; dropping the call then cancels it at the runtime too.
+    pub(crate) async fn answer<T>(
+        &self,
+        call: &'static str,
+        limit: Duration,
+        answer: impl Future<Output = Result<Response<T>, Status>>,
+    ) -> Result<T, RuntimeError> {
+        match tokio::time::timeout(limit, answer).await {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) => Err(runtime_error(call, &self.endpoint, limit, &status)),
+            Err(_) => Err(RuntimeError::DeadlineExceeded { call, limit }),
+        }
+    }
+}
+
+/// A request that tells the runtime when nobody waits for its answer any more.
+pub(crate) fn request<T>(message: T, limit: Duration) -> Request<T> {
+    let mut request = Request::new(message);
+    request.set_timeout(limit.saturating_add(DEADLINE_MARGIN));
+    request
+}

@@ -1,0 +1,262 @@
+//! From the CRI's words to ours. Answers are foreign input: what the CRI doesn't allow is `Malformed`.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use witlet_core::pod::PodUid;
+use witlet_core::runtime::{
+    ContainerRunState, ImageInfo, ListedContainer, ListedSandbox, NamespaceMode, ObservedContainer,
+    ObservedPod, ObservedSandbox, RuntimeCondition, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxState,
+    labels,
+};
+use witlet_ports::RuntimeError;
+use witlet_proto::cri;
+
+type Labels = BTreeMap<String, String>;
+
+fn malformed(call: &'static str, message: impl Into<String>) -> RuntimeError {
+    RuntimeError::Malformed { call, message: message.into() }
+}
+
+/// An id or a reference that a call must return.
+pub(crate) fn id<T: From<String>>(call: &'static str, id: String) -> Result<T, RuntimeError> {
+    if id.is_empty() { Err(malformed(call, "the id is empty")) } else { Ok(T::from(id)) }
+}
+
+fn time(nanoseconds: i64) -> Timestamp {
+    Timestamp::from_nanosecond(nanoseconds.into()).expect("64 bits of nanoseconds reach from 1677 to 2262")
+}
+
+/// Things that didn't happen have 0, and older runtimes a time before 1970.
+fn time_of_event(nanoseconds: i64) -> Option<Timestamp> {
+    (nanoseconds > 0).then(|| time(nanoseconds))
+}
+
+fn sandbox_state(state: i32) -> SandboxState {
+    match cri::PodSandboxState::try_from(state) {
+        Ok(cri::PodSandboxState::SandboxReady) => SandboxState::Ready,
+        Ok(cri::PodSandboxState::SandboxNotready) | Err(_) => SandboxState::NotReady,
+    }
+}
+
+fn container_state(state: i32) -> ContainerRunState {
+    match cri::ContainerState::try_from(state) {
+        Ok(cri::ContainerState::ContainerCreated) => ContainerRunState::Created,
+        Ok(cri::ContainerState::ContainerRunning) => ContainerRunState::Running,
+        Ok(cri::ContainerState::ContainerExited) => ContainerRunState::Exited,
+        Ok(cri::ContainerState::ContainerUnknown) | Err(_) => ContainerRunState::Unknown,
+    }
+}
+
+/// A container's namespace of its own is never a sandbox's, and no pod targets another's, so what we didn't ask for
+/// counts as the pod's.
+fn network_mode(mode: i32) -> NamespaceMode {
+    match cri::NamespaceMode::try_from(mode) {
+        Ok(cri::NamespaceMode::Node) => NamespaceMode::Node,
+        Ok(cri::NamespaceMode::Container) => NamespaceMode::Container,
+        Ok(cri::NamespaceMode::Pod | cri::NamespaceMode::Target) | Err(_) => NamespaceMode::Pod,
+    }
+}
+
+fn label<'a>(labels: &'a Labels, key: &str) -> &'a str {
+    labels.get(key).map_or("", String::as_str)
+}
+
+/// The pod that these labels name, if they are the Kubernetes ones.
+fn pod_of(labels: &Labels) -> Option<(PodUid, &str, &str)> {
+    let uid = label(labels, labels::POD_UID);
+    let name = label(labels, labels::POD_NAME);
+    let namespace = label(labels, labels::POD_NAMESPACE);
+    (!uid.is_empty()).then(|| (PodUid::from(uid), name, namespace))
+}
+
+fn listed_sandbox(sandbox: &cri::PodSandbox) -> Result<ListedSandbox, RuntimeError> {
+    let call = "ListPodSandbox";
+    let Some(metadata) = &sandbox.metadata else {
+        return Err(malformed(call, format!("sandbox {} has no metadata", sandbox.id)));
+    };
+    Ok(ListedSandbox {
+        id: id(call, sandbox.id.clone())?,
+        attempt: metadata.attempt,
+        state: sandbox_state(sandbox.state),
+        created_at: time(sandbox.created_at),
+    })
+}
+
+fn container_name(labels: &Labels, metadata: Option<&cri::ContainerMetadata>) -> String {
+    match labels.get(labels::CONTAINER_NAME) {
+        Some(name) => name.clone(),
+        None => metadata.map(|m| m.name.clone()).unwrap_or_default(),
+    }
+}
+
+fn listed_container(container: &cri::Container) -> Result<ListedContainer, RuntimeError> {
+    let call = "ListContainers";
+    Ok(ListedContainer {
+        id: id(call, container.id.clone())?,
+        name: container_name(&container.labels, container.metadata.as_ref()),
+        sandbox_id: id(call, container.pod_sandbox_id.clone())?,
+        state: container_state(container.state),
+        created_at: time(container.created_at),
+    })
+}
+
+/// Lists become pods, ordered by UID; what has no Kubernetes labels isn't ours.
+pub(crate) fn group_by_pod(
+    sandboxes: Vec<cri::PodSandbox>,
+    containers: Vec<cri::Container>,
+) -> Result<Vec<RuntimePod>, RuntimeError> {
+    let mut pods = BTreeMap::new();
+    for sandbox in &sandboxes {
+        if let Some(pod) = pod_of(&sandbox.labels) {
+            entry(&mut pods, pod).sandboxes.push(listed_sandbox(sandbox)?);
+        }
+    }
+    for container in &containers {
+        if let Some(pod) = pod_of(&container.labels) {
+            entry(&mut pods, pod).containers.push(listed_container(container)?);
+        }
+    }
+    let mut pods: Vec<RuntimePod> = pods.into_values().collect();
+    for pod in &mut pods {
+        pod.sandboxes.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
+        pod.containers.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+    }
+    Ok(pods)
+}
+
+fn entry<'a>(
+    pods: &'a mut BTreeMap<PodUid, RuntimePod>,
+    (uid, name, namespace): (PodUid, &str, &str),
+) -> &'a mut RuntimePod {
+    pods.entry(uid.clone()).or_insert_with(|| RuntimePod {
+        uid,
+        name: name.to_owned(),
+        namespace: namespace.to_owned(),
+        sandboxes: Vec::new(),
+        containers: Vec::new(),
+    })
+}
+
+/// Name and namespace of the pod that these were listed for; empty if nothing was.
+pub(crate) fn pod_names(sandboxes: &[cri::PodSandbox], containers: &[cri::Container]) -> (String, String) {
+    let mut labels = sandboxes.iter().map(|s| &s.labels).chain(containers.iter().map(|c| &c.labels));
+    labels
+        .find_map(pod_of)
+        .map_or_else(Default::default, |(_, name, namespace)| (name.to_owned(), namespace.to_owned()))
+}
+
+/// Orders newest first, and takes the newest sandbox's addresses if it is ready: those of a stopped sandbox may
+/// belong to another pod by now (`kuberuntime_manager.go`).
+pub(crate) fn observed_pod(mut pod: ObservedPod) -> ObservedPod {
+    pod.sandboxes.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
+    pod.containers
+        .sort_by(|a, b| (b.created_at, b.restart_count, &b.id).cmp(&(a.created_at, a.restart_count, &a.id)));
+    pod.ips = match pod.sandboxes.first() {
+        Some(newest) if newest.state == SandboxState::Ready => newest.ips.clone(),
+        Some(_) | None => Vec::new(),
+    };
+    pod
+}
+
+/// A sandbox looked at closely.
+pub(crate) fn observed_sandbox(
+    answer: cri::PodSandboxStatusResponse,
+) -> Result<ObservedSandbox, RuntimeError> {
+    let call = "PodSandboxStatus";
+    let status = answer.status.ok_or_else(|| malformed(call, "the status is missing"))?;
+    let metadata = status.metadata.ok_or_else(|| malformed(call, "the metadata is missing"))?;
+    let network = status
+        .linux
+        .and_then(|linux| linux.namespaces)
+        .and_then(|namespaces| namespaces.options)
+        .map_or(NamespaceMode::Pod, |options| network_mode(options.network));
+    let ips = match (network, status.network) {
+        (NamespaceMode::Pod | NamespaceMode::Container, Some(network)) => {
+            let others = network.additional_ips.into_iter().map(|other| other.ip);
+            std::iter::once(network.ip)
+                .chain(others)
+                .filter(|ip| !ip.is_empty())
+                .map(|ip| ip.parse().map_err(|_| malformed(call, format!("{ip:?} is no IP address"))))
+                .collect::<Result<Vec<IpAddr>, _>>()?
+        }
+        (NamespaceMode::Node, _) | (_, None) => Vec::new(),
+    };
+    Ok(ObservedSandbox {
+        id: id(call, status.id)?,
+        attempt: metadata.attempt,
+        state: sandbox_state(status.state),
+        created_at: time(status.created_at),
+        network,
+        ips,
+    })
+}
+
+/// A container looked at closely; the status doesn't say which sandbox it is in, the list did.
+pub(crate) fn observed_container(
+    answer: cri::ContainerStatusResponse,
+    sandbox_id: &str,
+) -> Result<ObservedContainer, RuntimeError> {
+    let call = "ContainerStatus";
+    let status = answer.status.ok_or_else(|| malformed(call, "the status is missing"))?;
+    let attempt = status.metadata.as_ref().map_or(0, |metadata| metadata.attempt);
+    let annotation = |key: &str| status.annotations.get(key);
+    let image = status.image.unwrap_or_default();
+    Ok(ObservedContainer {
+        name: container_name(&status.labels, status.metadata.as_ref()),
+        sandbox_id: (!sandbox_id.is_empty()).then(|| sandbox_id.into()),
+        state: container_state(status.state),
+        created_at: time(status.created_at),
+        started_at: time_of_event(status.started_at),
+        finished_at: time_of_event(status.finished_at),
+        exit_code: status.exit_code,
+        image: if image.user_specified_image.is_empty() { image.image } else { image.user_specified_image },
+        image_id: if status.image_ref.is_empty() { status.image_id } else { status.image_ref },
+        spec_hash: annotation(labels::CONTAINER_HASH).cloned(),
+        restart_count: annotation(labels::CONTAINER_RESTART_COUNT)
+            .and_then(|count| count.parse().ok())
+            .unwrap_or(attempt),
+        termination_grace_seconds: annotation(labels::POD_TERMINATION_GRACE_PERIOD)
+            .and_then(|seconds| seconds.parse().ok()),
+        id: id(call, status.id)?,
+        reason: status.reason,
+        message: status.message,
+        log_path: status.log_path,
+    })
+}
+
+/// Who the runtime is.
+pub(crate) fn runtime_version(answer: cri::VersionResponse) -> RuntimeVersion {
+    RuntimeVersion {
+        runtime_name: answer.runtime_name,
+        runtime_version: answer.runtime_version,
+        api_version: answer.runtime_api_version,
+    }
+}
+
+/// How the runtime is.
+pub(crate) fn runtime_status(answer: cri::StatusResponse) -> Result<RuntimeStatus, RuntimeError> {
+    let status = answer.status.ok_or_else(|| malformed("Status", "the status is missing"))?;
+    let conditions = status
+        .conditions
+        .into_iter()
+        .map(|condition| RuntimeCondition {
+            kind: condition.r#type,
+            status: condition.status,
+            reason: condition.reason,
+            message: condition.message,
+        })
+        .collect();
+    Ok(RuntimeStatus { conditions })
+}
+
+/// An image that the runtime has.
+pub(crate) fn image_info(image: cri::Image) -> Result<ImageInfo, RuntimeError> {
+    Ok(ImageInfo {
+        id: id("ImageStatus", image.id)?,
+        repo_tags: image.repo_tags,
+        repo_digests: image.repo_digests,
+        size_bytes: image.size,
+    })
+}

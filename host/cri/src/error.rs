@@ -1,0 +1,84 @@
+//! From gRPC's codes to the port's errors, in one match.
+
+use std::error::Error;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use tonic::{Code, Status};
+use witlet_ports::RuntimeError;
+
+use crate::endpoint::Endpoint;
+
+/// What a failed call means.
+pub(crate) fn runtime_error(
+    call: &'static str,
+    endpoint: &Endpoint,
+    limit: Duration,
+    status: &Status,
+) -> RuntimeError {
+    let message = status.message().to_owned();
+    let unavailable = |message| RuntimeError::Unavailable { call, endpoint: endpoint.to_string(), message };
+    match status.code() {
+        // A status with a cause was made on this side, because the transport failed.
+        Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled if status.source().is_some() => {
+            unavailable(unreachable(status))
+        }
+        Code::Unavailable => unavailable(message),
+        Code::DeadlineExceeded => RuntimeError::DeadlineExceeded { call, limit },
+        Code::NotFound => RuntimeError::NotFound { call, message },
+        Code::AlreadyExists => RuntimeError::AlreadyExists { call, message },
+        Code::Unimplemented => RuntimeError::Unimplemented { call, message },
+        // gRPC has no code for size alone: grpc-go says the first, tonic the second.
+        Code::ResourceExhausted if message.contains("larger than max") => {
+            RuntimeError::TooLarge { call, message }
+        }
+        Code::OutOfRange if message.contains("message length too large") => {
+            RuntimeError::TooLarge { call, message }
+        }
+        Code::Internal if message.contains("failed to decode Protobuf") => {
+            RuntimeError::Malformed { call, message }
+        }
+        Code::Ok
+        | Code::Cancelled
+        | Code::Unknown
+        | Code::InvalidArgument
+        | Code::PermissionDenied
+        | Code::ResourceExhausted
+        | Code::FailedPrecondition
+        | Code::Aborted
+        | Code::OutOfRange
+        | Code::Internal
+        | Code::DataLoss
+        | Code::Unauthenticated => RuntimeError::Failed { call, message: said(status) },
+    }
+}
+
+/// The runtime's words, or the name of its code if it has none.
+fn said(status: &Status) -> String {
+    if status.message().is_empty() { status.code().to_string() } else { status.message().to_owned() }
+}
+
+/// Why nobody answers, and the way out where there is one.
+fn unreachable(status: &Status) -> String {
+    let mut cause: Option<&(dyn Error + 'static)> = status.source();
+    let mut last = status.message().to_owned();
+    while let Some(error) = cause {
+        if let Some(io) = error.downcast_ref::<std::io::Error>() {
+            let way_out = match io.kind() {
+                ErrorKind::NotFound => {
+                    "there is no such socket: is the runtime running, and is this its socket?"
+                }
+                ErrorKind::PermissionDenied => "permission denied: the agent needs root for this socket",
+                ErrorKind::ConnectionRefused => "nobody listens on the socket: the runtime has stopped",
+                _ => return io.to_string(),
+            };
+            return way_out.to_owned();
+        }
+        last = error.to_string();
+        cause = error.source();
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Every code has its error.
+
+use super::*;
+
+fn check(status: Status) -> RuntimeError {
+    let endpoint = "/run/test.sock".parse().expect("absolute");
+    runtime_error("StopContainer", &endpoint, Duration::from_secs(3), &status)
+}
+
+#[test]
+fn each_code_becomes_its_error() {
+    let cases: &[(Code, &str, &str)] = &[
+        (
+            Code::Unavailable,
+            "closing",
+            "StopContainer: the runtime at unix:///run/test.sock can't be reached: closing",
+        ),
+        (Code::DeadlineExceeded, "context deadline exceeded", "StopContainer: no answer within 3s"),
+        (Code::NotFound, "no such container", "StopContainer: not found: no such container"),
+        (Code::AlreadyExists, "name taken", "StopContainer: exists already: name taken"),
+        (
+            Code::Unimplemented,
+            "unknown method",
+            "StopContainer: the runtime doesn't implement it: unknown method",
+        ),
+        (
+            Code::ResourceExhausted,
+            "grpc: received message larger than max (17000000 vs. 16777216)",
+            "StopContainer: message too large: grpc: received message larger than max (17000000 vs. 16777216)",
+        ),
+        (
+            Code::OutOfRange,
+            "Error, decoded message length too large: found 17 bytes, the limit is: 16 bytes",
+            "StopContainer: message too large: Error, decoded message length too large: found 17 bytes, the limit is: 16 bytes",
+        ),
+        (
+            Code::Internal,
+            "failed to decode Protobuf message: invalid wire type",
+            "StopContainer: malformed answer: failed to decode Protobuf message: invalid wire type",
+        ),
+        (Code::ResourceExhausted, "too many requests", "StopContainer: too many requests"),
+        (Code::OutOfRange, "offset", "StopContainer: offset"),
+        (Code::Unknown, "runc broke", "StopContainer: runc broke"),
+        (Code::Cancelled, "context canceled", "StopContainer: context canceled"),
+        (Code::InvalidArgument, "bad name", "StopContainer: bad name"),
+        (Code::PermissionDenied, "no", "StopContainer: no"),
+        (Code::FailedPrecondition, "not running", "StopContainer: not running"),
+        (Code::Aborted, "again", "StopContainer: again"),
+        (Code::Internal, "oops", "StopContainer: oops"),
+        (Code::DataLoss, "lost", "StopContainer: lost"),
+        (Code::Unauthenticated, "who", "StopContainer: who"),
+    ];
+    for (code, message, expected) in cases {
+        assert_eq!(check(Status::new(*code, *message)).to_string(), *expected);
+    }
+}
+
+#[test]
+fn a_failure_without_words_names_its_code() {
+    let error = check(Status::new(Code::Aborted, ""));
+    assert_eq!(error.to_string(), format!("StopContainer: {}", Code::Aborted));
+}

@@ -1,0 +1,314 @@
+//! A scripted CRI server on a socket of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::net::UnixListener;
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::{Request, Response, Status};
+use witlet_core::runtime::labels;
+use witlet_proto::cri;
+use witlet_proto::cri::image_service_server::{ImageService, ImageServiceServer};
+use witlet_proto::cri::runtime_service_server::{RuntimeService, RuntimeServiceServer};
+
+/// What the server does.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answers {
+    /// How long `Version` takes.
+    pub(crate) version_takes: Duration,
+    /// Roughly how large the answer of `ListPodSandbox` is.
+    pub(crate) list_bytes: usize,
+}
+
+/// Runs until it is stopped or dropped.
+pub(crate) struct Server {
+    folder: Option<TempDir>,
+    socket: PathBuf,
+    scripted: Scripted,
+    /// Of its own, since only a runtime's end breaks connections off as a crash does.
+    runtime: Option<Runtime>,
+}
+
+#[derive(Clone)]
+struct Scripted {
+    answers: Answers,
+    version_asked: Arc<Notify>,
+    last_stop_timeout: Arc<AtomicI64>,
+}
+
+impl Server {
+    pub(crate) fn start(answers: Answers) -> Self {
+        Self::start_in(tempfile::tempdir().expect("a folder"), answers)
+    }
+
+    pub(crate) fn start_in(folder: TempDir, answers: Answers) -> Self {
+        let socket = folder.path().join("cri.sock");
+        let listener = std::os::unix::net::UnixListener::bind(&socket).expect("bind");
+        listener.set_nonblocking(true).expect("any socket can");
+        let scripted = Scripted {
+            answers,
+            version_asked: Arc::new(Notify::new()),
+            last_stop_timeout: Arc::new(AtomicI64::new(-1)),
+        };
+        // The limit is the client's to hold: the server sends what it is told to.
+        let service = RuntimeServiceServer::new(scripted.clone()).max_encoding_message_size(usize::MAX);
+        let images = ImageServiceServer::new(scripted.clone());
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).enable_all().build().expect("threads");
+        runtime.spawn(async move {
+            let listener = UnixListener::from_std(listener).expect("it doesn't block");
+            tonic::transport::Server::builder()
+                .add_service(service)
+                .add_service(images)
+                .serve_with_incoming(UnixListenerStream::new(listener))
+                .await
+                .expect("serve");
+        });
+        Self { folder: Some(folder), socket, scripted, runtime: Some(runtime) }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.socket
+    }
+
+    pub(crate) fn version_asked(&self) -> Arc<Notify> {
+        self.scripted.version_asked.clone()
+    }
+
+    pub(crate) fn last_stop_timeout(&self) -> i64 {
+        self.scripted.last_stop_timeout.load(Ordering::SeqCst)
+    }
+
+    /// Breaks off everything, as a crash does, and leaves the place for the next one.
+    pub(crate) fn stop(mut self) -> TempDir {
+        std::fs::remove_file(&self.socket).expect("the socket was there");
+        self.folder.take().expect("only taken here")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn labels_of_pod() -> std::collections::BTreeMap<String, String> {
+    [(labels::POD_UID, "u-1"), (labels::POD_NAME, "name"), (labels::POD_NAMESPACE, "namespace")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into()
+}
+
+fn asks_for_nobody(selector: &std::collections::BTreeMap<String, String>) -> bool {
+    selector.get(labels::POD_UID).is_some_and(|uid| uid != "u-1")
+}
+
+impl Scripted {
+    async fn answer_version(&self) -> cri::VersionResponse {
+        self.version_asked.notify_one();
+        tokio::time::sleep(self.answers.version_takes).await;
+        cri::VersionResponse {
+            runtime_name: "scripted".to_owned(),
+            runtime_api_version: "v1".to_owned(),
+            ..cri::VersionResponse::default()
+        }
+    }
+
+    fn conditions() -> cri::StatusResponse {
+        let condition = |kind: &str, status, reason: &str, message: &str| cri::RuntimeCondition {
+            r#type: kind.to_owned(),
+            status,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        };
+        let conditions = vec![
+            condition("RuntimeReady", true, "", ""),
+            condition("NetworkReady", false, "NoCni", "cni plugin not initialized"),
+        ];
+        cri::StatusResponse {
+            status: Some(cri::RuntimeStatus { conditions }),
+            ..cri::StatusResponse::default()
+        }
+    }
+
+    fn sandboxes(&self, filter: Option<cri::PodSandboxFilter>) -> Vec<cri::PodSandbox> {
+        if filter.is_some_and(|f| asks_for_nobody(&f.label_selector)) {
+            return Vec::new();
+        }
+        let padding = "x".repeat(self.answers.list_bytes);
+        ["s-stays", "s-vanishes"]
+            .map(|id| cri::PodSandbox {
+                id: id.to_owned(),
+                metadata: Some(cri::PodSandboxMetadata::default()),
+                labels: labels_of_pod(),
+                annotations: [("padding".to_owned(), padding[..padding.len() / 2].to_owned())].into(),
+                ..cri::PodSandbox::default()
+            })
+            .to_vec()
+    }
+
+    fn containers(filter: Option<cri::ContainerFilter>) -> Vec<cri::Container> {
+        if filter.is_some_and(|f| asks_for_nobody(&f.label_selector)) {
+            return Vec::new();
+        }
+        ["c-vanishes", "c-stays"]
+            .map(|id| cri::Container {
+                id: id.to_owned(),
+                pod_sandbox_id: "s-stays".to_owned(),
+                labels: labels_of_pod(),
+                ..cri::Container::default()
+            })
+            .to_vec()
+    }
+
+    fn sandbox(id: String) -> Result<cri::PodSandboxStatusResponse, Status> {
+        if id != "s-stays" {
+            return Err(Status::not_found(id));
+        }
+        let status = cri::PodSandboxStatus {
+            id,
+            metadata: Some(cri::PodSandboxMetadata::default()),
+            network: Some(cri::PodSandboxNetworkStatus {
+                ip: "10.1.2.3".to_owned(),
+                additional_ips: Vec::new(),
+            }),
+            ..cri::PodSandboxStatus::default()
+        };
+        Ok(cri::PodSandboxStatusResponse { status: Some(status), ..cri::PodSandboxStatusResponse::default() })
+    }
+
+    fn container(id: String) -> Result<cri::ContainerStatusResponse, Status> {
+        if id != "c-stays" {
+            return Err(Status::not_found(id));
+        }
+        let status = Some(cri::ContainerStatus { id, ..cri::ContainerStatus::default() });
+        Ok(cri::ContainerStatusResponse { status, info: Default::default() })
+    }
+
+    fn image(spec: Option<cri::ImageSpec>) -> Result<cri::ImageStatusResponse, Status> {
+        let image = match spec.unwrap_or_default().image.as_str() {
+            "present:1" => Some(cri::Image { id: "sha256:present".to_owned(), ..cri::Image::default() }),
+            "empty-answer:1" => None,
+            other => return Err(Status::not_found(other)),
+        };
+        Ok(cri::ImageStatusResponse { image, info: Default::default() })
+    }
+}
+
+/// The service with some calls scripted and all others unimplemented, as a runtime of an older release has it.
+macro_rules! service {
+    (
+        $service:ident;
+        scripted: { $($name:ident($self_:ident, $request:ident: $in:ident) -> $out:ident $body:block)* }
+        absent: { $($absent:ident($absent_in:ident) -> $absent_out:ident),* $(,)? }
+        streams: { $($stream:ident as $stream_type:ident($stream_in:ident) -> $stream_out:ident),* $(,)? }
+    ) => {
+        #[tonic::async_trait]
+        impl $service for Scripted {
+            $(
+                async fn $name(&$self_, request: Request<cri::$in>) -> Result<Response<cri::$out>, Status> {
+                    let $request = request.into_inner();
+                    let answer: Result<cri::$out, Status> = $body;
+                    answer.map(Response::new)
+                }
+            )*
+            $(
+                async fn $absent(&self, _: Request<cri::$absent_in>) -> Result<Response<cri::$absent_out>, Status> {
+                    Err(Status::unimplemented(concat!("unknown method ", stringify!($absent))))
+                }
+            )*
+            $(
+                type $stream_type = tokio_stream::Empty<Result<cri::$stream_out, Status>>;
+                async fn $stream(&self, _: Request<cri::$stream_in>) -> Result<Response<Self::$stream_type>, Status> {
+                    Err(Status::unimplemented(concat!("unknown method ", stringify!($stream))))
+                }
+            )*
+        }
+    };
+}
+
+service! {
+    RuntimeService;
+    scripted: {
+        version(self, _request: VersionRequest) -> VersionResponse { Ok(self.answer_version().await) }
+        status(self, _request: StatusRequest) -> StatusResponse { Ok(Self::conditions()) }
+        list_pod_sandbox(self, request: ListPodSandboxRequest) -> ListPodSandboxResponse {
+            Ok(cri::ListPodSandboxResponse { items: self.sandboxes(request.filter) })
+        }
+        list_containers(self, request: ListContainersRequest) -> ListContainersResponse {
+            Ok(cri::ListContainersResponse { containers: Self::containers(request.filter) })
+        }
+        pod_sandbox_status(self, request: PodSandboxStatusRequest) -> PodSandboxStatusResponse {
+            Self::sandbox(request.pod_sandbox_id)
+        }
+        container_status(self, request: ContainerStatusRequest) -> ContainerStatusResponse {
+            Self::container(request.container_id)
+        }
+        stop_pod_sandbox(self, request: StopPodSandboxRequest) -> StopPodSandboxResponse {
+            Err(Status::not_found(request.pod_sandbox_id))
+        }
+        remove_pod_sandbox(self, request: RemovePodSandboxRequest) -> RemovePodSandboxResponse {
+            Err(Status::not_found(request.pod_sandbox_id))
+        }
+        start_container(self, request: StartContainerRequest) -> StartContainerResponse {
+            Err(Status::not_found(request.container_id))
+        }
+        stop_container(self, request: StopContainerRequest) -> StopContainerResponse {
+            self.last_stop_timeout.store(request.timeout, Ordering::SeqCst);
+            Err(Status::not_found(request.container_id))
+        }
+        remove_container(self, request: RemoveContainerRequest) -> RemoveContainerResponse {
+            Err(Status::not_found(request.container_id))
+        }
+    }
+    absent: {
+        run_pod_sandbox(RunPodSandboxRequest) -> RunPodSandboxResponse,
+        create_container(CreateContainerRequest) -> CreateContainerResponse,
+        update_container_resources(UpdateContainerResourcesRequest) -> UpdateContainerResourcesResponse,
+        reopen_container_log(ReopenContainerLogRequest) -> ReopenContainerLogResponse,
+        exec_sync(ExecSyncRequest) -> ExecSyncResponse,
+        exec(ExecRequest) -> ExecResponse,
+        attach(AttachRequest) -> AttachResponse,
+        port_forward(PortForwardRequest) -> PortForwardResponse,
+        container_stats(ContainerStatsRequest) -> ContainerStatsResponse,
+        list_container_stats(ListContainerStatsRequest) -> ListContainerStatsResponse,
+        pod_sandbox_stats(PodSandboxStatsRequest) -> PodSandboxStatsResponse,
+        list_pod_sandbox_stats(ListPodSandboxStatsRequest) -> ListPodSandboxStatsResponse,
+        update_runtime_config(UpdateRuntimeConfigRequest) -> UpdateRuntimeConfigResponse,
+        checkpoint_container(CheckpointContainerRequest) -> CheckpointContainerResponse,
+        list_metric_descriptors(ListMetricDescriptorsRequest) -> ListMetricDescriptorsResponse,
+        list_pod_sandbox_metrics(ListPodSandboxMetricsRequest) -> ListPodSandboxMetricsResponse,
+        runtime_config(RuntimeConfigRequest) -> RuntimeConfigResponse,
+        update_pod_sandbox_resources(UpdatePodSandboxResourcesRequest) -> UpdatePodSandboxResourcesResponse,
+    }
+    streams: {
+        stream_pod_sandboxes as StreamPodSandboxesStream(StreamPodSandboxesRequest) -> StreamPodSandboxesResponse,
+        stream_containers as StreamContainersStream(StreamContainersRequest) -> StreamContainersResponse,
+        stream_container_stats as StreamContainerStatsStream(StreamContainerStatsRequest) -> StreamContainerStatsResponse,
+        stream_pod_sandbox_stats as StreamPodSandboxStatsStream(StreamPodSandboxStatsRequest) -> StreamPodSandboxStatsResponse,
+        stream_pod_sandbox_metrics as StreamPodSandboxMetricsStream(StreamPodSandboxMetricsRequest) -> StreamPodSandboxMetricsResponse,
+        get_container_events as GetContainerEventsStream(GetEventsRequest) -> ContainerEventResponse,
+    }
+}
+
+service! {
+    ImageService;
+    scripted: {
+        image_status(self, request: ImageStatusRequest) -> ImageStatusResponse { Self::image(request.image) }
+    }
+    absent: {
+        list_images(ListImagesRequest) -> ListImagesResponse,
+        pull_image(PullImageRequest) -> PullImageResponse,
+        remove_image(RemoveImageRequest) -> RemoveImageResponse,
+        image_fs_info(ImageFsInfoRequest) -> ImageFsInfoResponse,
+    }
+    streams: {
+        stream_images as StreamImagesStream(StreamImagesRequest) -> StreamImagesResponse,
+    }
+}

@@ -1,0 +1,101 @@
+//! The promises, grouped by port.
+
+mod containers;
+mod images;
+mod info;
+mod sandboxes;
+mod view;
+
+use futures::future::BoxFuture;
+
+use crate::environment::Environment;
+use crate::fixture::{Fixture, Verdict};
+
+/// What a case can't do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    /// Sandboxes with addresses of their own.
+    Addresses,
+    /// Processes that end and write by themselves.
+    Processes,
+    /// An image to pull.
+    PullableImage,
+}
+
+/// One promise.
+pub struct Case {
+    /// The promise as a claim.
+    pub name: &'static str,
+    needs: &'static [Need],
+    pub(crate) run: for<'a> fn(&'a Fixture<'a>) -> BoxFuture<'a, Verdict>,
+}
+
+impl Case {
+    /// Why this case can't be seen in this environment, if it can't.
+    pub fn skipped(&self, environment: &Environment) -> Option<String> {
+        self.needs.iter().find_map(|need| {
+            let (met, reason) = match need {
+                Need::Addresses => (environment.addresses, "sandboxes of this runtime have no addresses"),
+                Need::Processes => (environment.processes.is_some(), "this runtime has no real processes"),
+                Need::PullableImage => {
+                    (environment.pullable_image.is_some(), "there is nothing to pull from")
+                }
+            };
+            (!met).then(|| reason.to_owned())
+        })
+    }
+}
+
+macro_rules! cases {
+    ($($group:ident { $($name:ident $(needs $($need:ident)+)?;)+ })+) => {
+        /// All promises of the runtime ports.
+        pub const CASES: &[Case] = &[
+            $($(Case {
+                name: stringify!($name),
+                needs: &[$($(Need::$need),+)?],
+                run: |fixture| Box::pin($group::$name(fixture)),
+            },)+)+
+        ];
+    };
+}
+
+cases! {
+    info {
+        the_runtime_says_who_it_is_and_speaks_cri_v1;
+        runtime_and_network_are_ready;
+    }
+    sandboxes {
+        a_sandbox_runs_stops_and_goes;
+        stopping_and_removing_a_sandbox_may_be_repeated;
+        sandboxes_have_addresses_of_their_own needs Addresses;
+        a_sandbox_on_the_hosts_network_has_no_address_of_its_own;
+        a_pod_may_have_a_newer_sandbox_beside_a_stopped_one;
+        stopping_a_sandbox_ends_what_runs_in_it;
+        removing_a_sandbox_removes_its_containers;
+        a_second_sandbox_of_the_same_name_and_attempt_is_refused;
+    }
+    containers {
+        a_container_is_created_runs_and_is_stopped;
+        stopping_and_removing_a_container_may_be_repeated;
+        exit_codes_are_reported needs Processes;
+        a_process_that_ignores_being_asked_is_killed_after_its_grace needs Processes;
+        output_is_logged_in_the_cri_format needs Processes;
+        a_container_is_started_again_as_a_new_attempt;
+        a_running_container_may_be_removed;
+        a_container_in_no_sandbox_is_refused;
+        starting_what_is_not_there_is_not_found;
+    }
+    view {
+        pods_are_known_by_their_labels_alone;
+        lists_and_statuses_are_newest_first;
+        annotations_come_back_as_they_were_given;
+        a_pod_that_is_not_there_is_absent;
+        the_status_of_one_pod_shows_no_other;
+    }
+    images {
+        an_image_that_is_there_has_an_id;
+        an_image_that_is_not_there_is_none;
+        pulling_what_does_not_exist_fails;
+        what_a_pull_returns_can_be_run needs PullableImage;
+    }
+}
