@@ -1,1 +1,27 @@
-//! witlet-agent
+//! The node agent: takes pods from sources, has them judged, and makes the runtime run them.
+//!
+//! One loop decides, and waits for nothing but its own inputs: admission, the pods' work, the clean-up and every
+//! write run as tasks beside it. What is decided is decided by `witlet_core`.
+#![forbid(unsafe_code)]
+
+mod admission_queue;
+mod agent;
+mod board;
+mod cache;
+mod config;
+mod event_log;
+mod event_loop;
+mod executor;
+mod health;
+mod housekeeping;
+mod inputs;
+mod pleg;
+mod work_queue;
+
+pub use agent::{Agent, AgentHandle, Ports};
+pub use config::{
+    ADMISSIONS_MAX, AgentConfig, EVENTS_MAX, INSPECTIONS_MAX, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX,
+    RELIST_REQUESTS_MAX, REMOVALS_MAX,
+};
+pub use event_log::EventLog;
+pub use inputs::FailedProbe;

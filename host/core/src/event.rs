@@ -3,7 +3,7 @@
 use crate::pod::{PodFullName, PodUid};
 
 /// Normal or Warning, as the events API has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventType {
     /// Something went as it should.
     Normal,
@@ -12,7 +12,7 @@ pub enum EventType {
 }
 
 /// What an event is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum EventObject {
     /// A pod, by name and UID.
     Pod {
@@ -35,7 +35,7 @@ pub enum EventObject {
 }
 
 /// One event before it is correlated, rate limited and sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     /// What it is about.
     pub object: EventObject,

@@ -1,0 +1,193 @@
+//! Which pod is put to the admission handlers next, and whether their answer still holds.
+//!
+//! Pods are judged one at a time in the order of their creation, each beside all that were admitted before. But
+//! a handler that is slow with one pod must not hold up pods that it has nothing to say about: when the pod
+//! that was asked for last gets no answer within a short time, the next one is asked for beside it. An `admit`
+//! only counts if no pod was admitted since it was asked for; otherwise it is asked for again, and this time
+//! nobody is admitted before it. A refusal changes nothing for the other pods, so it stands as if it had been given at once.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+use witlet_core::admission::Decision;
+use witlet_core::pod::PodUid;
+
+use crate::config::ADMISSIONS_MAX;
+
+#[cfg(test)]
+mod tests;
+
+/// A deferred pod isn't asked for again before this, whatever changes.
+const ASK_AGAIN_AFTER_MIN: Duration = Duration::from_secs(1);
+
+/// Tells an answer to a question that was dropped from one that is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct AskId(u64);
+
+/// What is to be done now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Put this pod to the handlers.
+    Ask(AskId, PodUid),
+    /// Come back at this time, or when anything changes.
+    Wait(Instant),
+    /// Come back when anything changes.
+    Idle,
+}
+
+/// What an answer means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Judged {
+    /// It stands.
+    Stands(PodUid, Decision),
+    /// The pod has gone, or it has to be asked for again.
+    Dropped,
+}
+
+/// Pods that wait for their verdict.
+#[derive(Debug, Default)]
+pub(crate) struct AdmissionQueue {
+    /// By creation; pods without a creation time are older than all others. Ties go by arrival.
+    waiting: BTreeMap<Place, PodUid>,
+    places: HashMap<PodUid, Place>,
+    /// Places of pods whose `admit` came too late: they are asked for again before all others.
+    overtaken: BTreeSet<Place>,
+    asked: BTreeMap<AskId, Asked>,
+    deferred: HashMap<PodUid, Deferred>,
+    next_ask: u64,
+    next_arrival: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    created: Option<Timestamp>,
+    arrival: u64,
+}
+
+#[derive(Debug)]
+struct Asked {
+    uid: PodUid,
+    place: Place,
+    /// How many admissions there had been.
+    admissions: u64,
+    at: Instant,
+    exclusive: bool,
+}
+
+#[derive(Debug)]
+struct Deferred {
+    place: Place,
+    not_before: Instant,
+    due: Instant,
+}
+
+impl AdmissionQueue {
+    /// A pod wants to be judged, in place of any wish before.
+    pub(crate) fn add(&mut self, uid: &PodUid, created: Option<Timestamp>) {
+        self.remove(uid);
+        let place = Place { created, arrival: self.next_arrival };
+        self.next_arrival += 1;
+        self.enqueue(uid.clone(), place);
+    }
+
+    /// A pod needn't be judged any more.
+    pub(crate) fn remove(&mut self, uid: &PodUid) {
+        if let Some(place) = self.places.remove(uid) {
+            self.waiting.remove(&place);
+            self.overtaken.remove(&place);
+        }
+        self.asked.retain(|_, asked| asked.uid != *uid);
+        self.deferred.remove(uid);
+    }
+
+    /// The pod to judge now. `admissions` counts the changes to what is admitted; `patience` is how long the
+    /// pod that was asked for last holds up the next.
+    pub(crate) fn next(&mut self, now: Instant, admissions: u64, patience: Duration) -> Next {
+        self.wake_deferred(now);
+        let first_due = self.deferred.values().map(|deferred| deferred.due).min();
+        let idle = first_due.map_or(Next::Idle, Next::Wait);
+        if self.is_exclusive() || self.asked.len() >= ADMISSIONS_MAX {
+            return idle;
+        }
+        if let Some(place) = self.overtaken.pop_first()
+            && let Some(uid) = self.waiting.remove(&place)
+        {
+            return self.ask(uid, place, now, admissions, true);
+        }
+        let impatient_at = self.asked.last_key_value().map(|(_, last)| last.at + patience);
+        if let Some(at) = impatient_at.filter(|at| now < *at && !self.waiting.is_empty()) {
+            return Next::Wait(first_due.map_or(at, |due| due.min(at)));
+        }
+        match self.waiting.pop_first() {
+            Some((place, uid)) => self.ask(uid, place, now, admissions, false),
+            None => idle,
+        }
+    }
+
+    /// The handlers answered.
+    pub(crate) fn answer(&mut self, id: AskId, decision: Decision, now: Instant, admissions: u64) -> Judged {
+        let Some(asked) = self.asked.remove(&id) else { return Judged::Dropped };
+        match decision {
+            // A pod that is asked for exclusively was overtaken once, and isn't again.
+            Decision::Admit if asked.admissions != admissions || self.is_exclusive() => {
+                self.overtaken.insert(asked.place);
+                self.enqueue(asked.uid, asked.place);
+                Judged::Dropped
+            }
+            Decision::Admit | Decision::Reject { .. } => Judged::Stands(asked.uid, decision),
+            Decision::Defer { retry_after, .. } => {
+                let not_before = now + ASK_AGAIN_AFTER_MIN;
+                let due = now + retry_after.max(ASK_AGAIN_AFTER_MIN);
+                let deferred = Deferred { place: asked.place, not_before, due };
+                self.deferred.insert(asked.uid.clone(), deferred);
+                Judged::Stands(asked.uid, decision)
+            }
+        }
+    }
+
+    /// The node, the admitted pods or the handlers changed: deferred pods are asked for as soon as may be.
+    pub(crate) fn world_changed(&mut self) {
+        for deferred in self.deferred.values_mut() {
+            deferred.due = deferred.due.min(deferred.not_before);
+        }
+    }
+
+    /// How many pods wait or are asked for; deferred ones don't count.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len() + self.asked.len()
+    }
+
+    /// How many pods are deferred.
+    pub(crate) fn deferred(&self) -> usize {
+        self.deferred.len()
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.asked.values().any(|asked| asked.exclusive)
+    }
+
+    fn enqueue(&mut self, uid: PodUid, place: Place) {
+        self.places.insert(uid.clone(), place);
+        self.waiting.insert(place, uid);
+    }
+
+    fn ask(&mut self, uid: PodUid, place: Place, at: Instant, admissions: u64, exclusive: bool) -> Next {
+        self.places.remove(&uid);
+        let id = AskId(self.next_ask);
+        self.next_ask += 1;
+        self.asked.insert(id, Asked { uid: uid.clone(), place, admissions, at, exclusive });
+        Next::Ask(id, uid)
+    }
+
+    fn wake_deferred(&mut self, now: Instant) {
+        let due: Vec<PodUid> =
+            self.deferred.iter().filter(|(_, d)| d.due <= now).map(|(uid, _)| uid.clone()).collect();
+        for uid in due {
+            if let Some(deferred) = self.deferred.remove(&uid) {
+                self.enqueue(uid, deferred.place);
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Tests of the admission queue: a small interpreter of scripts, and the log that each must give.
+
+use witlet_core::admission::Decision::{self, Admit};
+
+use super::*;
+
+const PATIENCE: Duration = Duration::from_millis(20);
+
+struct Desk {
+    queue: AdmissionQueue,
+    start: Instant,
+    ms: u64,
+    admissions: u64,
+    asked: HashMap<String, AskId>,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let queue = AdmissionQueue::default();
+        Self { queue, start: Instant::now(), ms: 0, admissions: 0, asked: HashMap::new() }
+    }
+
+    fn now(&self) -> Instant {
+        self.start + Duration::from_millis(self.ms)
+    }
+
+    fn add(&mut self, name: &str, created: i64) {
+        let created = Timestamp::from_second(created).expect("a small number of seconds is a timestamp");
+        self.queue.add(&PodUid::from(name), Some(created));
+    }
+
+    /// The pods that are asked for now, then when to come back.
+    fn next(&mut self) -> String {
+        let mut words = Vec::new();
+        loop {
+            match self.queue.next(self.now(), self.admissions, PATIENCE) {
+                Next::Ask(id, uid) => {
+                    words.push(uid.to_string());
+                    self.asked.insert(uid.to_string(), id);
+                }
+                Next::Wait(at) => {
+                    words.push(format!("until {}", (at - self.start).as_millis()));
+                    return words.join(" ");
+                }
+                Next::Idle => {
+                    words.push("idle".into());
+                    return words.join(" ");
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, name: &str, decision: Decision) -> bool {
+        let id = self.asked[name];
+        let admits = decision == Admit;
+        let stands = matches!(
+            self.queue.answer(id, decision, self.now(), self.admissions),
+            Judged::Stands(uid, _) if uid.as_str() == name
+        );
+        if stands && admits {
+            self.admissions += 1;
+        }
+        stands
+    }
+}
+
+fn defer(ms: u64) -> Decision {
+    let retry_after = Duration::from_millis(ms);
+    Decision::Defer { reason: "Later".into(), message: String::new(), retry_after }
+}
+
+fn reject() -> Decision {
+    Decision::Reject { reason: "No".into(), message: String::new() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_are_judged_one_at_a_time_in_the_order_of_their_creation() {
+    let mut desk = Desk::new();
+    desk.add("young", 30);
+    desk.add("old", 10);
+    desk.add("middle", 20);
+    for name in ["old", "middle", "young"] {
+        assert_eq!(
+            desk.next(),
+            if name == "young" { "young idle".into() } else { format!("{name} until 20") }
+        );
+        assert!(desk.answer(name, Admit));
+    }
+    assert_eq!(desk.next(), "idle");
+    assert_eq!(desk.queue.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_answer_holds_up_the_next_pod_for_no_longer_than_the_patience() {
+    let mut desk = Desk::new();
+    for (name, created) in [("slow", 1), ("b", 2), ("c", 3)] {
+        desk.add(name, created);
+    }
+    assert_eq!(desk.next(), "slow until 20");
+    desk.ms = 20;
+    assert_eq!(desk.next(), "b until 40");
+    assert!(desk.answer("b", Admit));
+    assert_eq!(desk.next(), "c idle", "the slow one was waited for once");
+    assert!(desk.answer("c", Admit));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_admit_that_was_overtaken_is_asked_again_and_then_nobody_overtakes() {
+    let mut desk = Desk::new();
+    for (name, created) in [("slow", 1), ("b", 2), ("c", 3), ("d", 4)] {
+        desk.add(name, created);
+    }
+    desk.next();
+    desk.ms = 20;
+    desk.next();
+    desk.ms = 40;
+    desk.next();
+    assert!(desk.answer("b", Admit));
+    assert!(!desk.answer("slow", Admit), "b was admitted meanwhile");
+    assert_eq!(desk.next(), "slow idle", "asked again at once, and nobody beside it");
+    assert!(!desk.answer("c", Admit), "c must not be admitted before it");
+    desk.ms = 200;
+    assert_eq!(desk.next(), "idle");
+    assert!(desk.answer("slow", Admit));
+    assert_eq!(desk.next(), "c idle");
+    assert!(desk.answer("c", Admit));
+    assert_eq!(desk.next(), "d idle");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_stands_whatever_was_admitted_meanwhile() {
+    for refusal in [reject(), defer(5000)] {
+        let mut desk = Desk::new();
+        desk.add("slow", 1);
+        desk.add("b", 2);
+        desk.next();
+        desk.ms = 20;
+        desk.next();
+        assert!(desk.answer("b", Admit));
+        assert!(desk.answer("slow", refusal));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removed_pod_leaves_the_queue_and_its_answer_is_dropped() {
+    let mut desk = Desk::new();
+    for (name, created) in [("a", 1), ("b", 2), ("c", 3)] {
+        desk.add(name, created);
+    }
+    assert_eq!(desk.next(), "a until 20");
+    desk.queue.remove(&PodUid::from("a"));
+    desk.queue.remove(&PodUid::from("b"));
+    assert_eq!(desk.next(), "c idle");
+    assert!(!desk.answer("a", Admit));
+    assert!(desk.answer("c", Admit));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deferred_pod_holds_up_nobody_and_is_asked_again_when_it_wished() {
+    let mut desk = Desk::new();
+    desk.add("a", 1);
+    desk.add("b", 2);
+    desk.next();
+    assert!(desk.answer("a", defer(5000)));
+    assert_eq!((desk.queue.len(), desk.queue.deferred()), (1, 1));
+    assert_eq!(desk.next(), "b until 5000");
+    assert!(desk.answer("b", Admit));
+    desk.ms = 5000;
+    assert_eq!(desk.next(), "a idle");
+    assert!(desk.answer("a", Admit));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deferred_pod_is_asked_again_when_the_world_changes_but_not_within_a_second() {
+    let cases = [
+        ("short wish", 1, None, 1000),
+        ("a change right away", 60_000, Some(10), 1000),
+        ("a change later", 60_000, Some(30_000), 1000),
+        ("no change", 60_000, None, 60_000),
+    ];
+    for (name, wish, changed, expected) in cases {
+        let mut desk = Desk::new();
+        desk.add("a", 1);
+        desk.next();
+        assert!(desk.answer("a", defer(wish)), "{name}");
+        if let Some(ms) = changed {
+            desk.ms = ms;
+            desk.queue.world_changed();
+        }
+        let next = desk.next();
+        if changed.is_some_and(|ms| ms >= 1000) {
+            assert_eq!(next, "a idle", "{name}");
+        } else {
+            assert_eq!(next, format!("until {expected}"), "{name}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_pods_are_asked_for_at_once_than_the_bound_allows() {
+    let mut desk = Desk::new();
+    for n in 0..ADMISSIONS_MAX + 5 {
+        desk.add(&format!("p{n}"), i64::try_from(n).expect("small"));
+    }
+    for _ in 0..100 {
+        desk.next();
+        desk.ms += 20;
+    }
+    assert_eq!(desk.asked.len(), ADMISSIONS_MAX);
+    assert!(desk.answer("p3", reject()));
+    desk.next();
+    assert_eq!(desk.asked.len(), ADMISSIONS_MAX + 1);
+}

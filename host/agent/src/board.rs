@@ -1,0 +1,141 @@
+//! What the agent shows of its pods and of the node: always the newest, never waiting for anything.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_ports::{AgentStats, AgentView, RecordedEvent};
+
+use crate::event_log::EventLog;
+
+#[cfg(test)]
+mod tests;
+
+/// Newest pods, statuses, node and numbers. Shared by the loop, the pods' work and whoever looks.
+pub(crate) struct Board {
+    inner: Mutex<Inner>,
+    events: Arc<EventLog>,
+}
+
+#[derive(Default)]
+struct Inner {
+    pods: HashMap<PodUid, Card>,
+    node: Arc<Node>,
+    unhealthy: Vec<String>,
+    stats: AgentStats,
+}
+
+struct Card {
+    pod: Arc<Pod>,
+    status: Option<Arc<PodStatus>>,
+    /// One more with each change of the status.
+    version: u64,
+    /// Pod and status in one, once somebody asked for it.
+    shown: Option<Arc<Pod>>,
+}
+
+impl Board {
+    pub(crate) fn new(events: Arc<EventLog>) -> Self {
+        Self { inner: Mutex::default(), events }
+    }
+
+    /// Shows the pod as its source has it now; its status stays.
+    pub(crate) fn put_pod(&self, uid: &PodUid, pod: Arc<Pod>) {
+        let mut inner = self.lock();
+        match inner.pods.get_mut(uid) {
+            Some(card) => {
+                card.pod = pod;
+                card.shown = None;
+            }
+            None => {
+                let card = Card { pod, status: None, version: 0, shown: None };
+                inner.pods.insert(uid.clone(), card);
+            }
+        }
+    }
+
+    /// Shows a new status. Says whether it differs from the last; a pod that isn't shown gets none.
+    pub(crate) fn put_status(&self, uid: &PodUid, status: PodStatus) -> bool {
+        let mut inner = self.lock();
+        let Some(card) = inner.pods.get_mut(uid) else { return false };
+        if card.status.as_deref() == Some(&status) {
+            return false;
+        }
+        card.status = Some(Arc::new(status));
+        card.version += 1;
+        card.shown = None;
+        true
+    }
+
+    /// The newest status; the one that the source brought if there is no other.
+    pub(crate) fn status(&self, uid: &PodUid) -> Option<Arc<PodStatus>> {
+        let inner = self.lock();
+        let card = inner.pods.get(uid)?;
+        card.status.clone().or_else(|| card.pod.status.clone().map(Arc::new))
+    }
+
+    /// Doesn't show the pod any more.
+    pub(crate) fn remove(&self, uid: &PodUid) {
+        self.lock().pods.remove(uid);
+    }
+
+    /// UIDs of all pods that are shown.
+    pub(crate) fn uids(&self) -> Vec<PodUid> {
+        self.lock().pods.keys().cloned().collect()
+    }
+
+    pub(crate) fn put_node(&self, node: Arc<Node>, unhealthy: Vec<String>) {
+        let mut inner = self.lock();
+        inner.node = node;
+        inner.unhealthy = unhealthy;
+    }
+
+    pub(crate) fn put_stats(&self, stats: AgentStats) {
+        self.lock().stats = stats;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Card {
+    fn shown(&mut self) -> Arc<Pod> {
+        let (pod, status) = (&self.pod, &self.status);
+        self.shown
+            .get_or_insert_with(|| match status {
+                None => pod.clone(),
+                Some(status) => {
+                    let mut shown = Pod::clone(pod);
+                    shown.status = Some(PodStatus::clone(status));
+                    Arc::new(shown)
+                }
+            })
+            .clone()
+    }
+}
+
+impl AgentView for Board {
+    fn pods(&self) -> Vec<Arc<Pod>> {
+        let mut pods: Vec<Arc<Pod>> = self.lock().pods.values_mut().map(Card::shown).collect();
+        pods.sort_by_cached_key(|pod| (PodFullName::of(pod), PodUid::of(pod)));
+        pods
+    }
+
+    fn events(&self) -> Vec<RecordedEvent> {
+        self.events.events()
+    }
+
+    fn node(&self) -> Arc<Node> {
+        self.lock().node.clone()
+    }
+
+    fn unhealthy(&self) -> Vec<String> {
+        self.lock().unhealthy.clone()
+    }
+
+    fn stats(&self) -> AgentStats {
+        self.lock().stats.clone()
+    }
+}

@@ -1,0 +1,150 @@
+//! What the runtime was last seen to have of each pod, and the wait for a look that is new enough.
+//!
+//! Looks are ordered by stamps from a counter, not by time: a stamp is taken before the runtime is asked, so
+//! whatever was done before the stamp was taken is seen in the look.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use tokio::sync::oneshot;
+use witlet_core::pod::PodUid;
+use witlet_core::runtime::ObservedPod;
+use witlet_ports::RuntimeError;
+
+#[cfg(test)]
+mod tests;
+
+/// A point in the order of looks and actions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stamp(u64);
+
+/// A look at a pod, or why it failed.
+pub(crate) type Look = Result<Arc<ObservedPod>, RuntimeError>;
+
+/// The newest look at each pod.
+#[derive(Debug)]
+pub(crate) struct PodCache {
+    next: AtomicU64,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    entries: HashMap<PodUid, Entry>,
+    /// When all pods were last listed. Pods that were not looked at since are as they were then.
+    listed: Option<(Stamp, Timestamp)>,
+    waiting: HashMap<PodUid, Vec<Waiter>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    stamp: Stamp,
+    look: Look,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    than: Stamp,
+    answer: oneshot::Sender<Look>,
+}
+
+impl PodCache {
+    pub(crate) fn new() -> Self {
+        Self { next: AtomicU64::new(1), inner: Mutex::default() }
+    }
+
+    /// A stamp later than all before it.
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp(self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Keeps a look that was begun at `stamp`, unless there is a newer one.
+    pub(crate) fn set(&self, uid: &PodUid, look: Look, stamp: Stamp) {
+        let mut inner = self.lock();
+        if inner.entries.get(uid).is_none_or(|old| old.stamp < stamp) {
+            inner.entries.insert(uid.clone(), Entry { stamp, look });
+            inner.answer(uid);
+        }
+    }
+
+    /// Forgets a pod that wasn't in the list begun at `stamp`, unless it was looked at since.
+    pub(crate) fn remove(&self, uid: &PodUid, stamp: Stamp) {
+        let mut inner = self.lock();
+        if inner.entries.get(uid).is_some_and(|old| old.stamp < stamp) {
+            inner.entries.remove(uid);
+        }
+    }
+
+    /// All pods were listed, and those that had changed were looked at.
+    pub(crate) fn listed(&self, stamp: Stamp, at: Timestamp) {
+        let mut inner = self.lock();
+        inner.listed = Some((stamp, at));
+        let waiting: Vec<PodUid> = inner.waiting.keys().cloned().collect();
+        for uid in waiting {
+            inner.answer(&uid);
+        }
+    }
+
+    /// The newest look, however old; none if the pod was never seen.
+    pub(crate) fn peek(&self, uid: &PodUid) -> Option<Arc<ObservedPod>> {
+        self.lock().entries.get(uid).and_then(|entry| entry.look.as_ref().ok().cloned())
+    }
+
+    /// A look begun after `than`. Waits until there is one.
+    pub(crate) async fn newer_than(&self, uid: &PodUid, than: Stamp) -> Look {
+        let answer = {
+            let mut inner = self.lock();
+            if let Some(look) = inner.newer_than(uid, than) {
+                return look;
+            }
+            let (answer, question) = oneshot::channel();
+            let waiting = inner.waiting.entry(uid.clone()).or_default();
+            waiting.retain(|waiter| !waiter.answer.is_closed());
+            waiting.push(Waiter { than, answer });
+            question
+        };
+        match answer.await {
+            Ok(look) => look,
+            // Only if the cache itself is gone, and with it the agent.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn newer_than(&self, uid: &PodUid, than: Stamp) -> Option<Look> {
+        let entry = self.entries.get(uid);
+        if let Some(entry) = entry
+            && entry.stamp > than
+        {
+            return Some(entry.look.clone());
+        }
+        let (_, listed_at) = self.listed.filter(|(stamp, _)| *stamp > than)?;
+        Some(match entry {
+            Some(entry) => entry.look.clone(),
+            None => Ok(Arc::new(ObservedPod::absent(uid.clone(), listed_at))),
+        })
+    }
+
+    fn answer(&mut self, uid: &PodUid) {
+        let Some(waiting) = self.waiting.remove(uid) else { return };
+        let mut still = Vec::new();
+        for waiter in waiting {
+            match self.newer_than(uid, waiter.than) {
+                // Nobody listens if the work was cut short meanwhile.
+                Some(look) => drop(waiter.answer.send(look)),
+                None if waiter.answer.is_closed() => {}
+                None => still.push(waiter),
+            }
+        }
+        if !still.is_empty() {
+            self.waiting.insert(uid.clone(), still);
+        }
+    }
+}

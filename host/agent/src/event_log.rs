@@ -1,0 +1,61 @@
+//! The agent's memory of Kubernetes events: bounded, with repeats counted instead of kept.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use witlet_core::event::Event;
+use witlet_ports::{Clock, EventSink, RecordedEvent};
+
+use crate::config::EVENTS_MAX;
+
+#[cfg(test)]
+mod tests;
+
+/// Remembers the latest [`EVENTS_MAX`] distinct events. Takes events from every part of the daemon.
+pub struct EventLog {
+    clock: Arc<dyn Clock>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    next: u64,
+    /// By the order in which they happened last.
+    events: BTreeMap<u64, RecordedEvent>,
+    places: HashMap<Event, u64>,
+}
+
+impl EventLog {
+    /// An empty log.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, inner: Mutex::default() }
+    }
+
+    /// All remembered events; the one that happened longest ago is first.
+    pub fn events(&self) -> Vec<RecordedEvent> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.events.values().cloned().collect()
+    }
+}
+
+impl EventSink for EventLog {
+    fn record(&self, event: Event) {
+        tracing::info!(reason = %event.reason, object = ?event.object, "{}", event.message);
+        let now = self.clock.now();
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = inner.next;
+        inner.next += 1;
+        let before = inner.places.insert(event.clone(), place);
+        let before = before.and_then(|place| inner.events.remove(&place));
+        let recorded = match before {
+            Some(old) => RecordedEvent { count: old.count.saturating_add(1), last_seen: now, ..old },
+            None => RecordedEvent { event, count: 1, first_seen: now, last_seen: now },
+        };
+        inner.events.insert(place, recorded);
+        if inner.events.len() > EVENTS_MAX
+            && let Some((_, oldest)) = inner.events.pop_first()
+        {
+            inner.places.remove(&oldest.event);
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The loop that decides. It hears one event at a time, changes its own state, and starts tasks; it never waits for
+//! a plugin, the runtime, the disk or the network.
+
+mod admit;
+mod clean_up;
+mod config;
+mod workers;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::FutureExt;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use witlet_core::admission::AdmittedPod;
+use witlet_core::admission::memory::AdmissionMemory;
+use witlet_core::config::MergedConfig;
+use witlet_core::container::plan::ProbeFailure;
+use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
+use witlet_core::node::NodeFacts;
+use witlet_core::pod::static_pod::StaticPodQueue;
+use witlet_core::pod::worker::{RequeueCause, UpdateKind, Worker};
+use witlet_core::pod::{PodFullName, PodUid, SourceName};
+use witlet_core::runtime::ContainerId;
+use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter, StateStore};
+
+use crate::admission_queue::AdmissionQueue;
+use crate::board::Board;
+use crate::cache::PodCache;
+use crate::config::AgentConfig;
+use crate::executor::{Executor, PodMemory};
+use crate::health::{self, Health};
+use crate::inputs::{Event, Gates, Inputs};
+use crate::pleg::Relisted;
+use crate::work_queue::WorkQueue;
+
+pub(crate) use admit::ADMITTED_PODS;
+
+/// A pod that a source wants here.
+struct Record {
+    pod: Arc<Pod>,
+    source: SourceName,
+    stage: Stage,
+}
+
+/// How far a wanted pod has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It waits for its verdict.
+    Waiting,
+    /// It was refused, for good.
+    Rejected,
+    /// It was admitted, and starts once that is saved.
+    Saving,
+    /// It is looked after by its worker.
+    Admitted,
+    /// It is new, but an old pod with its UID still ends, or is not quite gone.
+    Returning,
+}
+
+/// A worker, and what the loop keeps for it.
+struct Managed {
+    worker: Worker,
+    full_name: PodFullName,
+    is_static: bool,
+    /// With the work while that runs.
+    memory: Option<PodMemory>,
+    /// Of the work that runs.
+    cancel: CancellationToken,
+    /// Of the work that ended last.
+    cause: RequeueCause,
+    probe_failures: BTreeMap<ContainerId, ProbeFailure>,
+}
+
+/// The admitted pods on disk.
+#[derive(Default)]
+struct Saving {
+    /// One more with each change.
+    version: u64,
+    running: bool,
+    /// Pods that start once this version is saved.
+    waiting: Vec<(u64, PodUid)>,
+    failure: Option<String>,
+}
+
+/// What the loop reaches the world through.
+pub(crate) struct Outside {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) jitter: Arc<dyn Jitter>,
+    pub(crate) state: Arc<dyn StateStore>,
+    pub(crate) events: Arc<dyn EventSink>,
+    pub(crate) admission: Arc<dyn Admission>,
+    pub(crate) executor: Arc<Executor>,
+    pub(crate) board: Arc<Board>,
+    pub(crate) cache: Arc<PodCache>,
+    pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
+    pub(crate) relisted: watch::Receiver<Relisted>,
+    pub(crate) pleg_dropped: Arc<AtomicU64>,
+}
+
+/// The loop's state.
+pub(crate) struct EventLoop {
+    config: AgentConfig,
+    outside: Outside,
+    /// Sources that have to be seen before anything is cleaned up.
+    sources: BTreeSet<SourceName>,
+    merged: MergedConfig,
+    records: BTreeMap<PodUid, Record>,
+    workers: BTreeMap<PodUid, Managed>,
+    statics: StaticPodQueue,
+    due: WorkQueue,
+    queue: AdmissionQueue,
+    /// When the queue wants to be asked again.
+    admission_due: Option<Instant>,
+    /// How many pods were admitted.
+    admissions: u64,
+    /// The admitted pods, as handlers see them; none after a change.
+    others: Option<Arc<[AdmittedPod]>>,
+    memory: AdmissionMemory,
+    saving: Saving,
+    health: Health,
+    node: Arc<Node>,
+    stats: AgentStats,
+    begun: Instant,
+    cleaning: bool,
+    stopping: Option<Instant>,
+    tasks: JoinSet<Event>,
+    cancel_work: CancellationToken,
+}
+
+/// Whether the loop goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    GoOn,
+    End,
+}
+
+impl EventLoop {
+    pub(crate) fn new(
+        config: AgentConfig,
+        outside: Outside,
+        sources: BTreeSet<SourceName>,
+        memory: AdmissionMemory,
+    ) -> Self {
+        Self {
+            config,
+            outside,
+            sources,
+            merged: MergedConfig::default(),
+            records: BTreeMap::new(),
+            workers: BTreeMap::new(),
+            statics: StaticPodQueue::default(),
+            due: WorkQueue::default(),
+            queue: AdmissionQueue::default(),
+            admission_due: None,
+            admissions: 0,
+            others: None,
+            memory,
+            saving: Saving::default(),
+            health: Health::unknown(),
+            node: Arc::default(),
+            stats: AgentStats::default(),
+            begun: Instant::now(),
+            cleaning: false,
+            stopping: None,
+            tasks: JoinSet::new(),
+            cancel_work: CancellationToken::new(),
+        }
+    }
+
+    /// Runs until the agent is told to end and, if its pods are to end with it, they have.
+    pub(crate) async fn run(mut self, mut inputs: Inputs) {
+        self.show_node();
+        loop {
+            let gates = Gates {
+                runtime_ready: self.health.is_ready(),
+                stopping: self.stopping,
+                admission_due: self.admission_due,
+            };
+            let event = inputs.next(&mut self.tasks, gates).await;
+            let begun = Instant::now();
+            let flow = self.handle(event);
+            self.stats.longest_pause = self.stats.longest_pause.max(begun.elapsed());
+            self.stats.events_handled += 1;
+            self.show_stats();
+            if flow == Flow::End {
+                break;
+            }
+        }
+        self.end_tasks().await;
+    }
+
+    /// Takes one event in. Never waits.
+    fn handle(&mut self, event: Event) -> Flow {
+        match event {
+            Event::Config(snapshot) => self.take_config(snapshot),
+            Event::Pleg(event) => {
+                if event.is_worth_a_sync() {
+                    self.update_worker(&event.uid, UpdateKind::Sync, None);
+                }
+            }
+            Event::Probe(failed) => {
+                if let Some(managed) = self.workers.get_mut(&failed.uid) {
+                    managed.probe_failures.insert(failed.container, failed.failure);
+                    self.update_worker(&failed.uid, UpdateKind::Sync, None);
+                }
+            }
+            Event::Verdict(id, decision) => self.take_verdict(id, decision),
+            Event::WorkEnded(end) => self.work_ended(*end),
+            Event::Saved(version, result) => self.saved(version, result),
+            Event::CleanedUp => self.cleaning = false,
+            Event::Health(health) => {
+                self.health = health;
+                self.show_node();
+            }
+            Event::Node => {
+                self.queue.world_changed();
+                self.show_node();
+            }
+            Event::Handlers => self.queue.world_changed(),
+            Event::SyncTick => {
+                for uid in self.due.take_due(Instant::now()) {
+                    self.update_worker(&uid, UpdateKind::Sync, None);
+                }
+            }
+            Event::Housekeeping => self.clean_up(),
+            Event::AdmissionDue => {}
+            Event::Stop => return self.stop(),
+            Event::StopOverdue => {
+                tracing::warn!("some pods did not end in time");
+                return Flow::End;
+            }
+        }
+        self.judge();
+        if self.stopping.is_some() && self.workers.values().all(|managed| managed.worker.is_finished()) {
+            return Flow::End;
+        }
+        Flow::GoOn
+    }
+
+    /// Every source has sent a set: what none of them has may be removed.
+    fn all_sources_seen(&self) -> bool {
+        self.sources.iter().all(|source| self.merged.is_seen(source))
+    }
+
+    /// Starts a task beside the loop. Should it panic, the loop hears the event given for that.
+    fn spawn(&mut self, work: impl Future<Output = Event> + Send + 'static, if_it_panics: Event) {
+        self.tasks.spawn(async move {
+            AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
+                tracing::error!(event = ?if_it_panics, "a task of the agent panicked");
+                if_it_panics
+            })
+        });
+    }
+
+    /// Ends the loop, or has all pods end first.
+    fn stop(&mut self) -> Flow {
+        if !self.config.stop_pods_on_exit {
+            return Flow::End;
+        }
+        self.stopping = Some(Instant::now() + self.config.stop_pods_wait_max);
+        self.kill_everything();
+        if self.workers.is_empty() { Flow::End } else { Flow::GoOn }
+    }
+
+    /// Lets running work come to its next step, then drops what is left of it.
+    async fn end_tasks(&mut self) {
+        self.cancel_work.cancel();
+        let all_ended = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.config.stop_wait_max, all_ended).await.is_err() {
+            tracing::warn!(tasks = self.tasks.len(), "dropping work that did not end in time");
+        }
+        self.tasks.shutdown().await;
+    }
+
+    fn show_node(&mut self) {
+        let facts = self.outside.node.borrow().clone();
+        let now = self.outside.clock.now();
+        let was_ready = health::ready(&self.node).map(|condition| condition.status == "True");
+        self.node = Arc::new(health::node_with_ready(&facts.node, &self.health, &self.node, now));
+        let problems = self.health.problems();
+        if was_ready != Some(problems.is_empty()) && (was_ready.is_some() || problems.is_empty()) {
+            let (reason, kind) = if problems.is_empty() {
+                ("NodeReady", EventType::Normal)
+            } else {
+                ("NodeNotReady", EventType::Warning)
+            };
+            let message = format!("Node {} status is now: {reason}", facts.name);
+            let object = EventObject::Node;
+            self.outside.events.record(NodeEvent { object, kind, reason: reason.to_owned(), message });
+        }
+        self.show_health();
+    }
+
+    fn show_health(&self) {
+        let saving = self.saving.failure.iter().cloned();
+        let problems = self.health.problems().into_iter().chain(saving).collect();
+        self.outside.board.put_node(self.node.clone(), problems);
+    }
+
+    fn show_stats(&mut self) {
+        self.stats.pleg_events_dropped = self.outside.pleg_dropped.load(Ordering::Relaxed);
+        self.stats.admission_queue = self.queue.len();
+        self.stats.deferred = self.queue.deferred();
+        self.stats.sources_ready = self.all_sources_seen();
+        self.outside.board.put_stats(self.stats.clone());
+    }
+}

@@ -1,0 +1,181 @@
+//! Admission as the loop sees it: who is asked for, what a verdict brings, and that it is saved before a pod starts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation};
+use witlet_core::pod::PodUid;
+use witlet_core::pod::worker::UpdateKind;
+use witlet_core::status;
+use witlet_ports::FilesError;
+
+use super::{EventLoop, Stage};
+use crate::admission_queue::{AskId, Judged, Next};
+use crate::executor::events::{PodEvents, chain};
+use crate::inputs::Event;
+
+/// The name that the admitted pods are saved under.
+pub(crate) const ADMITTED_PODS: &str = "admitted-pods.json";
+/// A pod whose judging panicked is asked for again after this.
+const RETRY_AFTER_PANIC: Duration = Duration::from_secs(10);
+
+impl EventLoop {
+    /// Puts the pod into the queue, with its newest spec.
+    pub(super) fn ask_for(&mut self, uid: &PodUid) {
+        if let Some(record) = self.records.get(uid) {
+            let created = record.pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+            self.queue.add(uid, created);
+        }
+    }
+
+    /// Puts pods to the handlers as far as the queue says so.
+    pub(super) fn judge(&mut self) {
+        self.admission_due = None;
+        if !self.health.is_ready() || self.stopping.is_some() {
+            return;
+        }
+        let sources_wait_ends = self.begun + self.config.sources_wait_max;
+        if !self.all_sources_seen() && Instant::now() < sources_wait_ends {
+            self.admission_due = Some(sources_wait_ends);
+            return;
+        }
+        loop {
+            match self.queue.next(Instant::now(), self.admissions, self.config.admission_patience) {
+                Next::Ask(id, uid) => self.ask(id, &uid),
+                Next::Wait(at) => {
+                    self.admission_due = Some(at);
+                    return;
+                }
+                Next::Idle => return,
+            }
+        }
+    }
+
+    fn ask(&mut self, id: AskId, uid: &PodUid) {
+        let other_pods = self.other_pods();
+        let Some(record) = self.records.get(uid) else { return };
+        let request = AdmissionRequest {
+            operation: Operation::Add,
+            now: self.outside.clock.now(),
+            pod: record.pod.clone(),
+            source: record.source.clone(),
+            node: self.outside.node.borrow().clone(),
+            other_pods,
+        };
+        let admission = self.outside.admission.clone();
+        let panicked = Decision::Defer {
+            reason: "AdmissionFailed".to_owned(),
+            message: "the judging of the pod failed; see the agent's log".to_owned(),
+            retry_after: RETRY_AFTER_PANIC,
+        };
+        let judging = async move { Event::Verdict(id, admission.admit(request).await) };
+        self.spawn(judging, Event::Verdict(id, panicked));
+    }
+
+    /// The admitted pods whose containers may run. As upstream has it, a pod that its source removed counts no more,
+    /// though it may still be ending.
+    fn other_pods(&mut self) -> Arc<[AdmittedPod]> {
+        if let Some(others) = &self.others {
+            return others.clone();
+        }
+        let admitted = self.records.iter().filter(|(uid, record)| match record.stage {
+            Stage::Waiting | Stage::Rejected | Stage::Returning => false,
+            Stage::Saving | Stage::Admitted => {
+                self.workers.get(*uid).is_none_or(|managed| !managed.worker.is_terminated())
+            }
+        });
+        let others: Arc<[AdmittedPod]> = admitted
+            .map(|(_, record)| AdmittedPod { pod: record.pod.clone(), source: record.source.clone() })
+            .collect();
+        self.others = Some(others.clone());
+        others
+    }
+
+    pub(super) fn take_verdict(&mut self, id: AskId, decision: Decision) {
+        let Judged::Stands(uid, decision) = self.queue.answer(id, decision, Instant::now(), self.admissions)
+        else {
+            return;
+        };
+        let Some(record) = self.records.get(&uid) else { return };
+        let pod = record.pod.clone();
+        let full_name = witlet_core::pod::PodFullName::of(&pod);
+        let events = PodEvents::new(&*self.outside.events, &full_name, &uid);
+        let now = self.outside.clock.now();
+        match decision {
+            Decision::Admit => {
+                self.admissions += 1;
+                self.set_stage(&uid, Stage::Saving);
+                self.memory.remember(&pod);
+                // Also if that changed nothing: what is on disk may be older than what is remembered.
+                self.save();
+                self.saving.waiting.push((self.saving.version, uid));
+                self.queue.world_changed();
+            }
+            Decision::Reject { reason, message } => {
+                events.warning(&reason, &message);
+                let rejected = status::rejected(&pod, &reason, &message, now);
+                self.outside.board.put_status(&uid, rejected);
+                self.set_stage(&uid, Stage::Rejected);
+            }
+            Decision::Defer { reason, message, .. } => {
+                events.warning("Blocked", &format!("{reason}: {message}"));
+                let previous = self.outside.board.status(&uid);
+                let blocked = status::blocked(&pod, previous.as_deref(), &reason, &message, now);
+                self.outside.board.put_status(&uid, blocked);
+            }
+        }
+    }
+
+    /// The remembered pods changed: they are written, at most one write at a time.
+    pub(super) fn save(&mut self) {
+        self.saving.version += 1;
+        if !self.saving.running {
+            self.write(Duration::ZERO);
+        }
+    }
+
+    fn write(&mut self, after: Duration) {
+        self.saving.running = true;
+        let version = self.saving.version;
+        let memory = self.memory.clone();
+        let state = self.outside.state.clone();
+        let writing = async move {
+            tokio::time::sleep(after).await;
+            Event::Saved(version, state.save(ADMITTED_PODS, &memory.encode()).await)
+        };
+        let panicked = FilesError {
+            action: "write",
+            path: ADMITTED_PODS.into(),
+            cause: std::io::Error::other("the write panicked"),
+        };
+        self.spawn(writing, Event::Saved(version, Err(panicked)));
+    }
+
+    pub(super) fn saved(&mut self, version: u64, result: Result<(), FilesError>) {
+        self.saving.running = false;
+        if let Err(error) = result {
+            let message = format!("admitted pods can't be saved, so that none can start: {}", chain(&error));
+            tracing::warn!("{message}");
+            self.saving.failure = Some(message);
+            self.show_health();
+            self.write(self.config.save_retry);
+            return;
+        }
+        if self.saving.failure.take().is_some() {
+            self.show_health();
+        }
+        let waiting = std::mem::take(&mut self.saving.waiting);
+        let (ready, waiting) = waiting.into_iter().partition(|(needs, _)| *needs <= version);
+        self.saving.waiting = waiting;
+        for (_, uid) in ready {
+            if self.records.get(&uid).is_some_and(|record| record.stage == Stage::Saving) {
+                self.set_stage(&uid, Stage::Admitted);
+                self.update_worker(&uid, UpdateKind::Create, None);
+            }
+        }
+        if self.saving.version > version {
+            self.write(Duration::ZERO);
+        }
+    }
+}

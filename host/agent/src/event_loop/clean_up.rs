@@ -1,0 +1,111 @@
+//! The clean-up, in upstream's order (`HandlePodCleanups`): workers, unknown pods, statuses, folders, pods that come
+//! back, dead containers. The loop decides; what takes time runs beside it.
+
+use std::collections::BTreeSet;
+
+use witlet_core::pod::PodUid;
+use witlet_core::pod::worker::{GRACE_SECONDS_MIN, UpdateKind};
+
+use super::{EventLoop, Stage};
+use crate::housekeeping::{self, Standing};
+use crate::inputs::Event;
+
+impl EventLoop {
+    /// Only once every source was seen: before, a pod that seems unwanted may just not have been told of.
+    pub(super) fn clean_up(&mut self) {
+        let listed = self.outside.relisted.borrow().clone();
+        if !self.all_sources_seen() || listed.at.is_none() {
+            return;
+        }
+        self.end_unwanted();
+        let plan = housekeeping::plan(&listed.pods, |uid| self.standing(uid));
+        for (uid, full_name) in &plan.kill {
+            let grace = self.stored_grace(uid);
+            self.kill_orphan(uid, full_name.clone(), grace);
+        }
+        for uid in self.outside.board.uids() {
+            if !self.is_known(&uid) {
+                self.outside.board.remove(&uid);
+            }
+        }
+        let in_runtime: BTreeSet<&PodUid> = listed.pods.iter().map(|pod| &pod.uid).collect();
+        self.bring_back(&in_runtime);
+        let (records, workers) = (&self.records, &self.workers);
+        if self.memory.retain(|uid| records.contains_key(uid) || workers.contains_key(uid)) {
+            self.save();
+        }
+        if self.cleaning {
+            return;
+        }
+        self.cleaning = true;
+        let kept: BTreeSet<PodUid> = self
+            .records
+            .keys()
+            .chain(self.workers.keys())
+            .chain(in_runtime.iter().copied())
+            .cloned()
+            .collect();
+        let (runtime, files) = (self.outside.executor.runtime.clone(), self.outside.executor.files.clone());
+        let cleaning = async move {
+            housekeeping::carry_out(plan, kept, runtime, files).await;
+            Event::CleanedUp
+        };
+        self.spawn(cleaning, Event::CleanedUp);
+    }
+
+    /// Workers of pods that no source has any more.
+    fn end_unwanted(&mut self) {
+        let unwanted: Vec<(PodUid, bool)> = self
+            .workers
+            .iter()
+            .filter(|(uid, _)| !self.records.contains_key(*uid))
+            .filter(|(_, managed)| !managed.worker.is_terminating() || managed.worker.is_finished())
+            .map(|(uid, managed)| (uid.clone(), managed.worker.is_finished()))
+            .collect();
+        for (uid, is_finished) in unwanted {
+            if is_finished {
+                self.workers.remove(&uid);
+                self.forget(&uid);
+            } else {
+                self.update_worker(&uid, UpdateKind::Kill, None);
+            }
+        }
+    }
+
+    fn is_known(&self, uid: &PodUid) -> bool {
+        self.records.contains_key(uid) || self.workers.contains_key(uid)
+    }
+
+    fn standing(&self, uid: &PodUid) -> Standing {
+        if self.workers.contains_key(uid) {
+            return Standing::Kept;
+        }
+        match self.records.get(uid).map(|record| record.stage) {
+            Some(Stage::Waiting | Stage::Saving | Stage::Admitted) => Standing::Kept,
+            Some(Stage::Returning) => Standing::Returning,
+            Some(Stage::Rejected) | None => Standing::Unwanted,
+        }
+    }
+
+    /// Pods that were created anew while the old one with their UID was ending.
+    fn bring_back(&mut self, in_runtime: &BTreeSet<&PodUid>) {
+        let back: Vec<_> = self
+            .records
+            .iter()
+            .filter(|(uid, record)| record.stage == Stage::Returning && !self.workers.contains_key(*uid))
+            .filter(|(uid, _)| !in_runtime.contains(uid))
+            .map(|(uid, record)| (uid.clone(), record.pod.clone()))
+            .collect();
+        for (uid, pod) in back {
+            self.readmit(&uid, pod);
+        }
+    }
+
+    /// The grace that a pod which only the runtime has was promised when its containers were made.
+    pub(super) fn stored_grace(&self, uid: &PodUid) -> i64 {
+        let seen = self.outside.cache.peek(uid);
+        let graces =
+            seen.iter().flat_map(|seen| &seen.containers).filter_map(|c| c.termination_grace_seconds);
+        graces.max().unwrap_or(GRACE_SECONDS_MIN)
+    }
+}

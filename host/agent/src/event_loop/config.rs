@@ -1,0 +1,158 @@
+//! What sources bring: pods are added, changed and removed.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::config::{Duplicate, PodOperation};
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::pod::static_pod::is_mirror;
+use witlet_core::pod::worker::UpdateKind;
+use witlet_core::pod::{PodFullName, PodUid, SourceName};
+use witlet_core::status::Phase;
+use witlet_ports::SourceSnapshot;
+
+use super::{EventLoop, Record, Stage};
+
+impl EventLoop {
+    pub(super) fn take_config(&mut self, snapshot: SourceSnapshot) {
+        let now = self.outside.clock.now();
+        let changes = self.merged.merge(&snapshot.source, snapshot.pods, now);
+        for (source, mut change) in changes {
+            for duplicate in std::mem::take(&mut change.duplicates) {
+                self.report_duplicate(&duplicate);
+            }
+            for update in change.into_updates(&source) {
+                for pod in update.pods.into_iter().filter(|pod| !is_mirror(pod)) {
+                    match update.op {
+                        PodOperation::Remove => self.remove(&pod),
+                        PodOperation::Add => self.add(pod, &source),
+                        PodOperation::Update | PodOperation::Delete => self.change(pod),
+                        PodOperation::Reconcile => self.reconcile(pod),
+                    }
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, pod: Arc<Pod>, source: &SourceName) {
+        let uid = PodUid::of(&pod);
+        let has_worker = self.workers.contains_key(&uid);
+        if !has_worker {
+            self.outside.board.remove(&uid);
+        }
+        self.outside.board.put_pod(&uid, pod.clone());
+        let stage = if has_worker { Stage::Returning } else { Stage::Waiting };
+        self.records.insert(uid.clone(), Record { pod: pod.clone(), source: source.clone(), stage });
+        if has_worker {
+            self.update_worker(&uid, UpdateKind::Create, None);
+            let still_syncs = self.workers.get(&uid).is_some_and(|managed| !managed.worker.is_terminating());
+            if still_syncs {
+                self.set_stage(&uid, Stage::Admitted);
+            }
+        } else if is_ending(&pod) || self.memory.is_remembered(&pod, self.has_sandbox(&uid)) {
+            self.set_stage(&uid, Stage::Admitted);
+            self.update_worker(&uid, UpdateKind::Create, None);
+        } else {
+            self.ask_for(&uid);
+        }
+    }
+
+    fn change(&mut self, pod: Arc<Pod>) {
+        let uid = PodUid::of(&pod);
+        let Some(record) = self.records.get_mut(&uid) else { return };
+        record.pod = pod.clone();
+        let stage = record.stage;
+        self.others = None;
+        self.outside.board.put_pod(&uid, pod.clone());
+        match stage {
+            Stage::Waiting if is_ending(&pod) => {
+                self.queue.remove(&uid);
+                self.set_stage(&uid, Stage::Admitted);
+                self.update_worker(&uid, UpdateKind::Update, None);
+            }
+            Stage::Waiting => self.ask_for(&uid),
+            // The verdict on a pod that runs stands, also after a restart of the agent.
+            Stage::Saving | Stage::Admitted => {
+                if self.memory.remember(&pod) {
+                    self.save();
+                }
+                if stage == Stage::Admitted {
+                    self.update_worker(&uid, UpdateKind::Update, None);
+                }
+            }
+            Stage::Rejected | Stage::Returning => {}
+        }
+    }
+
+    fn reconcile(&mut self, pod: Arc<Pod>) {
+        let uid = PodUid::of(&pod);
+        if let Some(record) = self.records.get_mut(&uid) {
+            record.pod = pod.clone();
+            self.others = None;
+            self.outside.board.put_pod(&uid, pod);
+        }
+    }
+
+    fn remove(&mut self, pod: &Pod) {
+        let uid = PodUid::of(pod);
+        self.records.remove(&uid);
+        self.queue.remove(&uid);
+        self.queue.world_changed();
+        self.others = None;
+        let Some(managed) = self.workers.get(&uid) else {
+            self.forget(&uid);
+            return;
+        };
+        if managed.worker.is_finished() {
+            self.workers.remove(&uid);
+            self.forget(&uid);
+        } else if self.all_sources_seen() {
+            // Before that, a source that wasn't seen yet might want it: the clean-up ends it later.
+            self.update_worker(&uid, UpdateKind::Kill, None);
+        }
+    }
+
+    /// Nothing is left of the pod that anybody needs to be shown or to remember.
+    pub(super) fn forget(&mut self, uid: &PodUid) {
+        self.outside.board.remove(uid);
+        if self.memory.forget(uid) {
+            self.save();
+        }
+    }
+
+    pub(super) fn set_stage(&mut self, uid: &PodUid, stage: Stage) {
+        if let Some(record) = self.records.get_mut(uid) {
+            record.stage = stage;
+        }
+        self.others = None;
+    }
+
+    pub(super) fn has_sandbox(&self, uid: &PodUid) -> bool {
+        let relisted = self.outside.relisted.borrow();
+        relisted.pods.iter().any(|pod| pod.uid == *uid && !pod.sandboxes.is_empty())
+    }
+
+    fn report_duplicate(&self, duplicate: &Duplicate) {
+        let (pod, why) = match duplicate {
+            Duplicate::Name { pod } => (pod, "another pod of the same source has its name".to_owned()),
+            Duplicate::Uid { pod } => (pod, "another pod of the same source has its UID".to_owned()),
+            Duplicate::OwnedBySource { pod, owner } => {
+                (pod, format!("source {owner} has a pod with its UID"))
+            }
+        };
+        let full_name = PodFullName::of(pod);
+        let message = format!("Error validating pod {full_name}: {why}, ignoring");
+        self.outside.events.record(Event {
+            object: EventObject::Pod { full_name, uid: PodUid::of(pod) },
+            kind: EventType::Warning,
+            reason: "FailedValidation".to_owned(),
+            message,
+        });
+    }
+}
+
+/// A pod that nothing is to be started of needs no verdict.
+fn is_ending(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(Phase::of);
+    pod.metadata.deletion_timestamp.is_some() || phase.is_some_and(Phase::is_terminal)
+}

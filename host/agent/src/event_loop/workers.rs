@@ -1,0 +1,211 @@
+//! The pods' workers: what they hear, and what has to be done for them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+use tokio::time::Instant;
+use witlet_core::pod::static_pod::is_static;
+use witlet_core::pod::worker::{
+    Effect, KillOptions, Origin, Outcome, RequeueCause, Task, Update, UpdateKind, Work, Worker, WorkerEvent,
+    requeue_after,
+};
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::status::Phase;
+
+use super::{EventLoop, Managed, Stage};
+use crate::executor::{End, Job, PodMemory};
+use crate::housekeeping::is_alive;
+use crate::inputs::{Event, WorkEnd};
+
+impl EventLoop {
+    /// Turns to a pod's worker, which is made if the pod is admitted and has none. `grace_seconds` is heard with a
+    /// kill.
+    pub(super) fn update_worker(&mut self, uid: &PodUid, kind: UpdateKind, grace_seconds: Option<i64>) {
+        let record = self.records.get(uid);
+        let pod = record.map(|record| record.pod.clone());
+        let kill = KillOptions { evict: false, grace_seconds };
+        let update = Update {
+            kind,
+            pod: pod.clone(),
+            started_at: self.outside.clock.now(),
+            kill: (kind == UpdateKind::Kill).then_some(kill),
+        };
+        if let Some(managed) = self.workers.get_mut(uid) {
+            let effects = managed.worker.transition(WorkerEvent::Update(update));
+            self.carry_out(uid, effects);
+        } else if record.is_some_and(|record| record.stage == Stage::Admitted)
+            && let Some(pod) = pod
+        {
+            let ended = self.has_ended(uid);
+            let Some((worker, effects)) = Worker::begin(update, ended) else { return };
+            let (full_name, is_static) = (PodFullName::of(&pod), is_static(&pod));
+            self.manage(uid, worker, full_name, is_static);
+            self.carry_out(uid, effects);
+        }
+    }
+
+    /// Ends a pod that only the runtime has.
+    pub(super) fn kill_orphan(&mut self, uid: &PodUid, full_name: PodFullName, grace_seconds: i64) {
+        let update = Update {
+            kind: UpdateKind::Kill,
+            pod: None,
+            started_at: self.outside.clock.now(),
+            kill: Some(KillOptions { evict: false, grace_seconds: Some(grace_seconds) }),
+        };
+        if let Some((worker, effects)) = Worker::begin(update, false) {
+            self.manage(uid, worker, full_name, false);
+            self.carry_out(uid, effects);
+        }
+    }
+
+    fn manage(&mut self, uid: &PodUid, worker: Worker, full_name: PodFullName, is_static: bool) {
+        let managed = Managed {
+            worker,
+            full_name,
+            is_static,
+            memory: Some(PodMemory::new()),
+            cancel: self.cancel_work.child_token(),
+            cause: RequeueCause::Resync,
+            probe_failures: BTreeMap::new(),
+        };
+        self.workers.insert(uid.clone(), managed);
+    }
+
+    /// Its status was terminal already, and nothing of it runs.
+    fn has_ended(&self, uid: &PodUid) -> bool {
+        let phase = self.outside.board.status(uid).and_then(|status| Phase::of(&status));
+        let running = self.outside.cache.peek(uid).is_some_and(|seen| seen.any_running());
+        phase.is_some_and(Phase::is_terminal) && !running
+    }
+
+    fn carry_out(&mut self, uid: &PodUid, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Run(work) => self.run_work(uid, work),
+                Effect::CancelRunning => {
+                    if let Some(managed) = self.workers.get(uid) {
+                        managed.cancel.cancel();
+                    }
+                }
+                Effect::Requeue => {
+                    if let Some(managed) = self.workers.get(uid) {
+                        let jitter = self.outside.jitter.unit();
+                        let after = requeue_after(managed.cause, &self.config.requeue, jitter);
+                        self.due.set(uid, Instant::now() + after);
+                    }
+                }
+                Effect::Finished => self.finished(uid),
+            }
+        }
+    }
+
+    fn run_work(&mut self, uid: &PodUid, work: Work) {
+        let Some(managed) = self.workers.get(uid) else { return };
+        let (is_static, full_name) = (managed.is_static, managed.full_name.clone());
+        let denied = work.task == Task::Sync && is_static && !self.may_start(uid, &full_name);
+        let Some(managed) = self.workers.get_mut(uid) else { return };
+        if denied {
+            managed.cause = RequeueCause::Error;
+            let effects = managed.worker.transition(WorkerEvent::StartDenied);
+            return self.carry_out(uid, effects);
+        }
+        managed.cancel = self.cancel_work.child_token();
+        let task = work.task;
+        let job = Job {
+            uid: uid.clone(),
+            full_name,
+            work,
+            memory: managed.memory.take().unwrap_or_else(PodMemory::new),
+            probe_failures: std::mem::take(&mut managed.probe_failures),
+            cancel: managed.cancel.clone(),
+        };
+        self.due.remove(uid);
+        let executor = self.outside.executor.clone();
+        let (name, panicked) = (uid.clone(), uid.clone());
+        let working = async move {
+            let (memory, end) = executor.run(job).await;
+            Event::WorkEnded(Box::new(WorkEnd { uid: name, task, memory, end }))
+        };
+        let end = End { outcome: Outcome::Failed, cause: RequeueCause::Error };
+        let lost = WorkEnd { uid: panicked, task, memory: PodMemory::new(), end };
+        self.spawn(working, Event::WorkEnded(Box::new(lost)));
+    }
+
+    /// One static pod at a time runs under a full name, be it one that only the runtime still has.
+    fn may_start(&mut self, uid: &PodUid, full_name: &PodFullName) -> bool {
+        if self.statics.started(full_name) == Some(uid) {
+            return true;
+        }
+        self.statics.enqueue(full_name, uid);
+        let relisted = self.outside.relisted.borrow();
+        let held = relisted.pods.iter().any(|pod| {
+            let same_name = pod.name == *full_name.name && pod.namespace == *full_name.namespace;
+            let over = self.workers.get(&pod.uid).is_some_and(|managed| managed.worker.is_finished());
+            same_name && pod.uid != *uid && !over && is_alive(pod)
+        });
+        drop(relisted);
+        !held && self.statics.allow_start(full_name, uid)
+    }
+
+    pub(super) fn work_ended(&mut self, end: WorkEnd) {
+        let WorkEnd { uid, task, memory, end: End { outcome, cause } } = end;
+        let Some(managed) = self.workers.get_mut(&uid) else { return };
+        managed.memory = Some(memory);
+        managed.cause = cause;
+        if task == Task::Sync && outcome != Outcome::Failed && self.stats.first_sync.is_none() {
+            self.stats.first_sync = Some(self.outside.clock.now());
+        }
+        let was_terminated = managed.worker.is_terminated();
+        let effects = managed.worker.transition(WorkerEvent::WorkEnded(outcome));
+        if managed.worker.is_terminated() && !was_terminated {
+            // What it held is free.
+            self.others = None;
+            self.queue.world_changed();
+        }
+        self.carry_out(&uid, effects);
+    }
+
+    fn finished(&mut self, uid: &PodUid) {
+        self.due.remove(uid);
+        let Some(managed) = self.workers.get(uid) else { return };
+        let (origin, returns) = (managed.worker.origin(), managed.worker.is_restart_requested());
+        let full_name = managed.full_name.clone();
+        let next = self.statics.forget(&full_name, uid);
+        if let Some(next) = next {
+            self.update_worker(&next, UpdateKind::Sync, None);
+        }
+        if !self.records.contains_key(uid) {
+            self.workers.remove(uid);
+            self.forget(uid);
+        } else if origin == Origin::RuntimeOnly {
+            self.workers.remove(uid);
+        } else if returns {
+            self.workers.remove(uid);
+            self.set_stage(uid, Stage::Returning);
+        }
+    }
+
+    /// A pod with a UID that was used before starts over, with nothing left of the one before.
+    pub(super) fn readmit(&mut self, uid: &PodUid, pod: Arc<Pod>) {
+        self.forget(uid);
+        self.outside.board.put_pod(uid, pod);
+        self.set_stage(uid, Stage::Waiting);
+        self.ask_for(uid);
+    }
+
+    /// The agent ends, and its pods with it.
+    pub(super) fn kill_everything(&mut self) {
+        let uids: Vec<PodUid> = self.workers.keys().cloned().collect();
+        for uid in uids {
+            self.update_worker(&uid, UpdateKind::Kill, None);
+        }
+        let listed = self.outside.relisted.borrow().pods.clone();
+        for pod in listed.iter().filter(|pod| is_alive(pod)) {
+            if !self.workers.contains_key(&pod.uid) {
+                let grace = self.stored_grace(&pod.uid);
+                self.kill_orphan(&pod.uid, PodFullName::new(&pod.namespace, &pod.name), grace);
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Everything that the event loop hears, as one closed set of events.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+use witlet_core::admission::Decision;
+use witlet_core::container::plan::ProbeFailure;
+use witlet_core::node::NodeFacts;
+use witlet_core::pleg::PlegEvent;
+use witlet_core::pod::PodUid;
+use witlet_core::pod::worker::Task;
+use witlet_core::runtime::ContainerId;
+use witlet_ports::{FilesError, SourceSnapshot};
+
+use crate::admission_queue::AskId;
+use crate::config::AgentConfig;
+use crate::executor::{End, PodMemory};
+use crate::health::Health;
+
+/// A running container that failed its liveness or startup probe, and has to be restarted.
+#[derive(Clone, Debug)]
+pub struct FailedProbe {
+    /// Its pod.
+    pub uid: PodUid,
+    /// The container.
+    pub container: ContainerId,
+    /// Which probe.
+    pub failure: ProbeFailure,
+}
+
+/// A piece of a pod's work has ended.
+#[derive(Debug)]
+pub(crate) struct WorkEnd {
+    pub(crate) uid: PodUid,
+    pub(crate) task: Task,
+    pub(crate) memory: PodMemory,
+    pub(crate) end: End,
+}
+
+/// What the loop hears.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A source has a set of pods.
+    Config(SourceSnapshot),
+    /// The runtime changed.
+    Pleg(PlegEvent),
+    /// A probe failed for good.
+    Probe(FailedProbe),
+    /// The admission handlers answered.
+    Verdict(AskId, Decision),
+    /// A pod's work ended.
+    WorkEnded(Box<WorkEnd>),
+    /// The admitted pods were saved as of this version, or not.
+    Saved(u64, Result<(), FilesError>),
+    /// The clean-up beside the loop ended.
+    CleanedUp,
+    /// The runtime is well, or isn't any more.
+    Health(Health),
+    /// The node changed.
+    Node,
+    /// The admission handlers changed.
+    Handlers,
+    /// Time to look which pods are due.
+    SyncTick,
+    /// Time to clean up.
+    Housekeeping,
+    /// The time came that the admission queue waits for.
+    AdmissionDue,
+    /// The agent is to end.
+    Stop,
+    /// The time for pods to end at the agent's end is over.
+    StopOverdue,
+}
+
+/// Which inputs are heard now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gates {
+    /// The runtime is well: without it nothing new is begun, and what comes in waits in its bounded queue.
+    pub(crate) runtime_ready: bool,
+    /// The agent ends, and until when its pods may end.
+    pub(crate) stopping: Option<Instant>,
+    /// What the admission queue waits for.
+    pub(crate) admission_due: Option<Instant>,
+}
+
+/// The ends of all queues that lead to the loop.
+pub(crate) struct Inputs {
+    pub(crate) snapshots: mpsc::Receiver<SourceSnapshot>,
+    pub(crate) pleg: mpsc::Receiver<PlegEvent>,
+    pub(crate) probes: mpsc::Receiver<FailedProbe>,
+    pub(crate) health: watch::Receiver<Health>,
+    pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
+    pub(crate) handlers: watch::Receiver<u64>,
+    pub(crate) sync_ticks: Interval,
+    pub(crate) housekeeping: Interval,
+    pub(crate) stop: CancellationToken,
+}
+
+/// A ticker that doesn't make up for ticks it missed.
+pub(crate) fn ticker(config: &AgentConfig, period: fn(&AgentConfig) -> std::time::Duration) -> Interval {
+    let period = period(config);
+    let mut ticks = tokio::time::interval_at(Instant::now() + period, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+impl Inputs {
+    /// The next event. In an order, so that a run can be repeated; nothing starves, for what comes first comes
+    /// seldom.
+    pub(crate) async fn next(&mut self, tasks: &mut JoinSet<Event>, gates: Gates) -> Event {
+        let open = gates.runtime_ready && gates.stopping.is_none();
+        let working = gates.runtime_ready || gates.stopping.is_some();
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled(), if gates.stopping.is_none() => Event::Stop,
+            () = until(gates.stopping) => Event::StopOverdue,
+            Ok(()) = self.health.changed() => Event::Health(self.health.borrow_and_update().clone()),
+            _ = self.sync_ticks.tick(), if working => Event::SyncTick,
+            _ = self.housekeeping.tick(), if open => Event::Housekeeping,
+            () = until(gates.admission_due), if open => Event::AdmissionDue,
+            Ok(()) = self.node.changed() => {
+                self.node.mark_unchanged();
+                Event::Node
+            }
+            Ok(()) = self.handlers.changed() => {
+                self.handlers.mark_unchanged();
+                Event::Handlers
+            }
+            Some(Ok(event)) = tasks.join_next() => event,
+            Some(failed) = self.probes.recv(), if open => Event::Probe(failed),
+            Some(event) = self.pleg.recv(), if working => Event::Pleg(event),
+            Some(snapshot) = self.snapshots.recv(), if open => Event::Config(snapshot),
+        }
+    }
+}
+
+/// Ends at that time; never, if there is none.
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

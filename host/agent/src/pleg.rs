@@ -1,0 +1,246 @@
+//! The pod lifecycle event generator: asks the runtime what it has, each second for all pods and on demand for one,
+//! keeps the cache fresh, and tells the loop what changed.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+use witlet_core::pleg::{PlegEvent, diff};
+use witlet_core::pod::PodUid;
+use witlet_core::runtime::{ListedContainer, ListedSandbox, ObservedPod, RuntimePod, SandboxId};
+use witlet_ports::{Clock, PodView, RuntimeError};
+
+use crate::cache::PodCache;
+use crate::config::{INSPECTIONS_MAX, RELIST_REQUESTS_MAX};
+
+#[cfg(test)]
+mod tests;
+
+/// The last list of all pods, and how listing fares.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Relisted {
+    /// When the last successful list was begun; none before the first.
+    pub(crate) at: Option<Instant>,
+    /// All pods of the runtime as of then.
+    pub(crate) pods: Arc<Vec<RuntimePod>>,
+}
+
+/// Asks for a look at one pod soon. Dropped if too many are waiting: the next list shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct RelistRequests(mpsc::Sender<PodUid>);
+
+impl RelistRequests {
+    pub(crate) fn channel() -> (Self, mpsc::Receiver<PodUid>) {
+        let (sender, receiver) = mpsc::channel(RELIST_REQUESTS_MAX);
+        (Self(sender), receiver)
+    }
+
+    pub(crate) fn request(&self, uid: &PodUid) {
+        // A full queue or a stopped agent: in both cases nobody is served by waiting.
+        drop(self.0.try_send(uid.clone()));
+    }
+}
+
+/// The generator's state.
+pub(crate) struct Pleg {
+    pub(crate) view: Arc<dyn PodView>,
+    pub(crate) cache: Arc<PodCache>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) events: mpsc::Sender<PlegEvent>,
+    /// Events for which the loop's queue had no room.
+    pub(crate) dropped: Arc<AtomicU64>,
+    pub(crate) relisted: watch::Sender<Relisted>,
+    known: HashMap<PodUid, RuntimePod>,
+    /// Pods that could not be looked at: tried again at the next list.
+    reinspect: BTreeSet<PodUid>,
+}
+
+impl Pleg {
+    pub(crate) fn new(
+        view: Arc<dyn PodView>,
+        cache: Arc<PodCache>,
+        clock: Arc<dyn Clock>,
+        events: mpsc::Sender<PlegEvent>,
+        relisted: watch::Sender<Relisted>,
+    ) -> Self {
+        Self {
+            view,
+            cache,
+            clock,
+            events,
+            dropped: Arc::default(),
+            relisted,
+            known: HashMap::new(),
+            reinspect: BTreeSet::new(),
+        }
+    }
+
+    /// Runs until `stop`.
+    pub(crate) async fn run(
+        mut self,
+        period: Duration,
+        mut requests: mpsc::Receiver<PodUid>,
+        stop: CancellationToken,
+    ) {
+        let mut ticks = tokio::time::interval(period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut asked = Vec::with_capacity(RELIST_REQUESTS_MAX);
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => {}
+                _ = requests.recv_many(&mut asked, RELIST_REQUESTS_MAX) => {}
+            }
+            let look = async {
+                if asked.is_empty() {
+                    self.relist().await;
+                } else {
+                    self.look_at(asked.drain(..).collect()).await;
+                }
+            };
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = look => {}
+            }
+        }
+    }
+
+    /// Lists all pods and looks at those that changed.
+    async fn relist(&mut self) {
+        let stamp = self.cache.stamp();
+        let (begun, now) = (Instant::now(), self.clock.now());
+        let pods = match self.view.list_pods().await {
+            Ok(pods) => pods,
+            Err(error) => {
+                tracing::warn!(%error, "listing the runtime's pods failed");
+                return;
+            }
+        };
+        let listed: HashSet<&PodUid> = pods.iter().map(|pod| &pod.uid).collect();
+        let gone: Vec<PodUid> = self.known.keys().filter(|uid| !listed.contains(uid)).cloned().collect();
+        for uid in gone {
+            let events = diff(self.known.get(&uid), None);
+            self.cache.remove(&uid, stamp);
+            self.known.remove(&uid);
+            self.reinspect.remove(&uid);
+            self.send(events);
+        }
+        let again = std::mem::take(&mut self.reinspect);
+        let changed: Vec<(&RuntimePod, Vec<PlegEvent>)> = pods
+            .iter()
+            .map(|pod| (pod, diff(self.known.get(&pod.uid), Some(pod))))
+            .filter(|(pod, events)| !events.is_empty() || again.contains(&pod.uid))
+            .collect();
+        let looks = self.inspect(changed.iter().map(|(pod, _)| pod.uid.clone()).collect()).await;
+        for (pod, events) in changed {
+            let failed = looks.iter().any(|(uid, failed)| *uid == pod.uid && *failed);
+            if failed {
+                // The old record stays, so that the next list finds the same changes.
+                self.reinspect.insert(pod.uid.clone());
+                continue;
+            }
+            let events = if events.is_empty() { vec![PlegEvent::pod_sync(pod.uid.clone())] } else { events };
+            self.known.insert(pod.uid.clone(), pod.clone());
+            self.send(events);
+        }
+        self.cache.listed(stamp, now);
+        self.relisted.send_replace(Relisted { at: Some(begun), pods: Arc::new(pods) });
+    }
+
+    /// Looks at some pods without a list of all.
+    async fn look_at(&mut self, uids: BTreeSet<PodUid>) {
+        let asked: Vec<PodUid> = uids.into_iter().collect();
+        for (uid, failed) in self.inspect(asked).await {
+            if failed {
+                self.reinspect.insert(uid);
+                continue;
+            }
+            let Some(seen) = self.cache.peek(&uid) else { continue };
+            let new = listed(&seen);
+            let old = self.known.get(&uid);
+            let events = diff(old, new.as_ref());
+            match new {
+                Some(new) => self.known.insert(uid.clone(), new),
+                None => self.known.remove(&uid),
+            };
+            self.send(events);
+        }
+    }
+
+    /// Looks closely at pods, several at the same time, and puts what is seen into the cache. Says of each whether
+    /// that failed.
+    async fn inspect(&self, uids: Vec<PodUid>) -> Vec<(PodUid, bool)> {
+        let looks = uids.into_iter().map(|uid| async move {
+            let stamp = self.cache.stamp();
+            let look: Result<ObservedPod, RuntimeError> = self.view.pod_status(&uid).await;
+            if let Err(error) = &look {
+                tracing::warn!(%uid, %error, "looking at a pod failed");
+            }
+            let failed = look.is_err();
+            self.cache.set(&uid, look.map(|pod| Arc::new(self.keep_ips(&uid, pod))), stamp);
+            (uid, failed)
+        });
+        stream::iter(looks).buffer_unordered(INSPECTIONS_MAX).collect().await
+    }
+
+    /// A sandbox that has ended tells no addresses any more, but its pod's status goes on showing them.
+    fn keep_ips(&self, uid: &PodUid, mut pod: ObservedPod) -> ObservedPod {
+        if pod.ips.is_empty()
+            && !pod.sandboxes.is_empty()
+            && !pod.sandboxes.iter().any(|s| s.state == witlet_core::runtime::SandboxState::Ready)
+            && let Some(old) = self.cache.peek(uid)
+        {
+            pod.ips.clone_from(&old.ips);
+        }
+        pod
+    }
+
+    fn send(&self, events: Vec<PlegEvent>) {
+        for event in events {
+            if self.events.try_send(event).is_err() {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// What a list would show of a pod that was looked at; none if the runtime has nothing of it.
+fn listed(pod: &ObservedPod) -> Option<RuntimePod> {
+    if pod.sandboxes.is_empty() && pod.containers.is_empty() {
+        return None;
+    }
+    Some(RuntimePod {
+        uid: pod.uid.clone(),
+        name: pod.name.clone(),
+        namespace: pod.namespace.clone(),
+        sandboxes: pod
+            .sandboxes
+            .iter()
+            .map(|s| ListedSandbox {
+                id: s.id.clone(),
+                attempt: s.attempt,
+                state: s.state,
+                created_at: s.created_at,
+            })
+            .collect(),
+        containers: pod
+            .containers
+            .iter()
+            .map(|c| ListedContainer {
+                id: c.id.clone(),
+                name: c.name.clone(),
+                // Only its difference to other sandboxes matters to a diff, which doesn't look at it.
+                sandbox_id: c.sandbox_id.clone().unwrap_or_else(|| SandboxId::from("")),
+                state: c.state,
+                created_at: c.created_at,
+            })
+            .collect(),
+    })
+}
