@@ -8,6 +8,8 @@ pub mod admission;
 pub mod config;
 pub mod container;
 pub mod event;
+#[cfg(test)]
+mod fixtures;
 pub mod node;
 pub mod pleg;
 pub mod pod;

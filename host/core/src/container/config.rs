@@ -45,6 +45,14 @@ pub enum ConfigError {
         /// Path of the field in the pod.
         field: String,
     },
+    /// A text is longer, with its variables, than a process can be given.
+    #[error("container {container}: {text} is longer than {} bytes", env::TEXT_BYTES_MAX)]
+    TooLong {
+        /// The container.
+        container: String,
+        /// Which text.
+        text: String,
+    },
     /// A port isn't one.
     #[error("container {container}: port {port} is not between 1 and 65535")]
     Port {
@@ -155,8 +163,12 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
     let ContainerInput { pod, container, restart_count, image, .. } = input;
     refuse_unsupported(container)?;
     let env = env::environment(input)?;
-    let expand = |texts: &Option<Vec<String>>| -> Vec<String> {
-        texts.iter().flatten().map(|text| env::expand(text, &env)).collect()
+    let expand = |what: &str, texts: &Option<Vec<String>>| -> Result<Vec<String>, ConfigError> {
+        let expanded = texts.iter().flatten().map(|text| env::expand(text, &env)).collect::<Result<_, _>>();
+        expanded.map_err(|env::TooLong| ConfigError::TooLong {
+            container: container.name.clone(),
+            text: what.to_owned(),
+        })
     };
     let mut container_labels = BTreeMap::from(pod_labels(pod));
     container_labels.insert(labels::CONTAINER_NAME.to_owned(), container.name.clone());
@@ -165,8 +177,8 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
         attempt: restart_count,
         image: image.to_owned(),
         user_specified_image: container.image.clone().unwrap_or_default(),
-        command: expand(&container.command),
-        args: expand(&container.args),
+        command: expand("command", &container.command)?,
+        args: expand("args", &container.args)?,
         working_dir: container.working_dir.clone().unwrap_or_default(),
         mounts: Vec::new(),
         labels: container_labels,

@@ -14,7 +14,12 @@ pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, Stri
     let mut env: Vec<(String, String)> = Vec::new();
     for variable in input.container.env.iter().flatten() {
         let value = match (&variable.value, &variable.value_from) {
-            (Some(value), _) if !value.is_empty() => expand(value, &env),
+            (Some(value), _) if !value.is_empty() => {
+                expand(value, &env).map_err(|TooLong| ConfigError::TooLong {
+                    container: input.container.name.clone(),
+                    text: format!("environment variable {}", variable.name),
+                })?
+            }
             (_, Some(_)) => from_pod(input, variable)?,
             (_, None) => String::new(),
         };
@@ -23,35 +28,46 @@ pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, Stri
     Ok(env)
 }
 
+/// Longest variable, argument or word of a command after expansion, in bytes: Linux takes no longer one (`MAX_ARG_STRLEN`).
+/// Without a bound, a few variables that name each other several times would fill the memory.
+pub(super) const TEXT_BYTES_MAX: usize = 128 * 1024;
+
+/// A text would be longer than `TEXT_BYTES_MAX`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooLong;
+
 /// Replaces `$(NAME)` by the last value of that name. `$$` stands for `$`, so that `$$(NAME)` stays as `$(NAME)`; what
 /// names nothing known stays as it is. (Upstream: `third_party/forked/golang/expansion`.)
-pub(super) fn expand(text: &str, env: &[(String, String)]) -> String {
-    let mut out = String::with_capacity(text.len());
+pub(super) fn expand(text: &str, env: &[(String, String)]) -> Result<String, TooLong> {
+    let mut out = String::with_capacity(text.len().min(TEXT_BYTES_MAX));
     let mut rest = text;
+    // The last closing parenthesis: none is looked for behind it, so that the time stays in proportion to the text.
+    let last_close = text.rfind(')').unwrap_or_default();
     while let Some(at) = rest.find('$') {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
         let after = &from[1..];
+        let closes = text.len() - after.len() <= last_close;
+        let reference = after.strip_prefix('(').filter(|_| closes).and_then(|inner| inner.split_once(')'));
         if let Some(tail) = after.strip_prefix('$') {
             out.push('$');
             rest = tail;
-        } else if let Some((name, tail)) = after.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
+        } else if let Some((name, tail)) = reference {
             match env.iter().rev().find(|(known, _)| known == name) {
                 Some((_, value)) => out.push_str(value),
-                None => {
-                    out.push_str("$(");
-                    out.push_str(name);
-                    out.push(')');
-                }
+                None => out.push_str(&from[..from.len() - tail.len()]),
             }
             rest = tail;
         } else {
             out.push('$');
             rest = after;
         }
+        if out.len() > TEXT_BYTES_MAX {
+            return Err(TooLong);
+        }
     }
     out.push_str(rest);
-    out
+    if out.len() > TEXT_BYTES_MAX { Err(TooLong) } else { Ok(out) }
 }
 
 fn from_pod(input: ContainerInput<'_>, variable: &EnvVar) -> Result<String, ConfigError> {

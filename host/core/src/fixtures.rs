@@ -1,0 +1,138 @@
+//! What the tests of decisions are told: pods, and what a runtime has of them.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::container::hash::container_hash;
+use crate::runtime::{
+    ContainerRunState, NamespaceMode, ObservedContainer, ObservedPod, ObservedSandbox, SandboxState,
+};
+
+/// So many seconds after the tests' beginning.
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+}
+
+/// `ns/web` with these containers, UID `uid-1`, not static.
+pub(crate) fn pod(restart_policy: &str, containers: &[&str]) -> Pod {
+    let containers = containers
+        .iter()
+        .map(|name| Container {
+            name: (*name).to_owned(),
+            image: Some(format!("{name}-image")),
+            ..Container::default()
+        })
+        .collect();
+    Pod {
+        metadata: ObjectMeta {
+            name: Some("web".to_owned()),
+            namespace: Some("ns".to_owned()),
+            uid: Some("uid-1".to_owned()),
+            ..ObjectMeta::default()
+        },
+        spec: Some(PodSpec {
+            containers,
+            restart_policy: Some(restart_policy.to_owned()),
+            termination_grace_period_seconds: Some(30),
+            ..PodSpec::default()
+        }),
+        status: None,
+    }
+}
+
+/// The spec of a pod of these tests.
+pub(crate) fn spec(pod: &mut Pod) -> &mut PodSpec {
+    pod.spec.as_mut().unwrap()
+}
+
+/// The first container of a pod of these tests.
+pub(crate) fn first(pod: &mut Pod) -> &mut Container {
+    &mut spec(pod).containers[0]
+}
+
+/// The same pod as a file source brings it.
+pub(crate) fn from_file(mut pod: Pod) -> Pod {
+    let source = ("kubernetes.io/config.source".to_owned(), "file".to_owned());
+    pod.metadata.annotations.get_or_insert_default().extend([source]);
+    pod
+}
+
+/// A sandbox `s<attempt>`; a ready one has an address.
+pub(crate) fn sandbox(attempt: u32, state: SandboxState) -> ObservedSandbox {
+    let ips = match state {
+        SandboxState::Ready => vec!["10.0.0.7".parse().unwrap()],
+        SandboxState::NotReady => Vec::new(),
+    };
+    ObservedSandbox {
+        id: format!("s{attempt}").into(),
+        attempt,
+        state,
+        created_at: at(i64::from(attempt)),
+        network: NamespaceMode::Pod,
+        ips,
+    }
+}
+
+/// An instance `<name>-<restart_count>` of a container, as this pod's spec has it. One that ended did so at second 100.
+pub(crate) fn instance(
+    pod: &Pod,
+    name: &str,
+    restart_count: u32,
+    state: ContainerRunState,
+) -> ObservedContainer {
+    let containers = pod.spec.as_ref().map(|spec| spec.containers.as_slice()).unwrap_or_default();
+    let spec = containers.iter().find(|container| container.name == name);
+    let started = state != ContainerRunState::Created;
+    ObservedContainer {
+        id: format!("{name}-{restart_count}").into(),
+        name: name.to_owned(),
+        sandbox_id: None,
+        state,
+        created_at: at(i64::from(restart_count)),
+        started_at: started.then(|| at(i64::from(restart_count))),
+        finished_at: (state == ContainerRunState::Exited).then(|| at(100)),
+        exit_code: 0,
+        image: format!("{name}-image"),
+        image_id: format!("sha256:{name}"),
+        spec_hash: spec.map(container_hash),
+        restart_count,
+        termination_grace_seconds: None,
+        reason: String::new(),
+        message: String::new(),
+        log_path: String::new(),
+    }
+}
+
+/// The same, running for the first time.
+pub(crate) fn running(pod: &Pod, name: &str) -> ObservedContainer {
+    instance(pod, name, 0, ContainerRunState::Running)
+}
+
+/// The same, ended after its first run.
+pub(crate) fn exited(pod: &Pod, name: &str, exit_code: i32) -> ObservedContainer {
+    let reason = if exit_code == 0 { "Completed" } else { "Error" }.to_owned();
+    ObservedContainer { exit_code, reason, ..instance(pod, name, 0, ContainerRunState::Exited) }
+}
+
+/// What the runtime has, newest first.
+pub(crate) fn observed(sandboxes: Vec<ObservedSandbox>, containers: Vec<ObservedContainer>) -> ObservedPod {
+    ObservedPod {
+        ips: sandboxes.first().map(|sandbox| sandbox.ips.clone()).unwrap_or_default(),
+        name: "web".to_owned(),
+        namespace: "ns".to_owned(),
+        sandboxes,
+        containers,
+        ..ObservedPod::absent("uid-1".into(), at(0))
+    }
+}
+
+/// One ready sandbox with these containers.
+pub(crate) fn in_sandbox(containers: Vec<ObservedContainer>) -> ObservedPod {
+    observed(vec![sandbox(0, SandboxState::Ready)], containers)
+}
+
+/// A sandbox that broke, with these containers.
+pub(crate) fn in_dead_sandbox(containers: Vec<ObservedContainer>) -> ObservedPod {
+    observed(vec![sandbox(0, SandboxState::NotReady)], containers)
+}
