@@ -9,7 +9,7 @@
 //! }
 //! ```
 //!
-//! ```ignore
+//! ```text
 //! // lib.rs
 //! pub mod components {
 //!     include!(concat!(env!("OUT_DIR"), "/components.rs"));
