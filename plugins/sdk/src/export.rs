@@ -46,7 +46,7 @@ macro_rules! export_admission {
             #[cfg(target_family = "wasm")]
             #[allow(unsafe_code, reason = "the functions of the canonical ABI take raw pointers")]
             const _: () = {
-                $crate::bindings::export_admission_handler!(Component with_types_in $crate::bindings);
+                $crate::bindings::export_admission_handler! { Component with_types_in $crate::bindings }
             };
         };
     };
