@@ -171,7 +171,7 @@ impl Amount {
         }
         // Less than the smallest unit still rounds up to one.
         let Some(ten) = ten else { return 1 };
-        let rest = binary % ten != 0 || self.inexact;
+        let rest = !binary.is_multiple_of(ten) || self.inexact;
         binary / ten + u128::from(rest)
     }
 }

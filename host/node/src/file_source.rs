@@ -1,0 +1,132 @@
+//! Pods from manifests in a file or folder (upstream's `config/file.go`): inotify, and a full list in case it missed
+//! something.
+
+mod folder;
+mod scan;
+mod watcher;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::pod::SourceName;
+use witlet_ports::{Clock, EventSink, PodSource, SourceSnapshot};
+
+use folder::Folder;
+pub use folder::{Outcome, Report, ReportReason};
+use scan::{Look, SETTLE, Scanner};
+use watcher::FolderWatcher;
+
+use crate::SystemClock;
+
+#[cfg(test)]
+mod tests;
+
+/// How often everything is listed anew: upstream's `fileCheckFrequency`.
+pub const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(20);
+/// How often a look waits for files that are being written, before it takes them as they are: two seconds in all.
+const PATIENT_LOOKS_MAX: u32 = 10;
+
+/// The pod source `file`.
+pub struct FileSource {
+    path: PathBuf,
+    node_name: String,
+    check_interval: Duration,
+    clock: Arc<dyn Clock>,
+    events: Arc<dyn EventSink>,
+}
+
+impl FileSource {
+    /// Reads the manifests at `path`, a folder or a file, for this node. `check_interval` is usually
+    /// [`FILE_CHECK_INTERVAL`].
+    pub fn new(
+        path: impl Into<PathBuf>,
+        node_name: impl Into<String>,
+        check_interval: Duration,
+        clock: Arc<dyn Clock>,
+        events: Arc<dyn EventSink>,
+    ) -> Self {
+        Self { path: path.into(), node_name: node_name.into(), check_interval, clock, events }
+    }
+
+    fn tell(&self, report: Report) {
+        tracing::warn!(place = report.place, reason = report.reason.as_str(), "{}", report.message);
+        self.events.record(Event {
+            object: EventObject::Source { source: self.name().to_string(), place: report.place },
+            kind: EventType::Warning,
+            reason: report.reason.as_str().to_owned(),
+            message: report.message,
+        });
+    }
+
+    /// Looks until nothing is being written or patience ends. None: the runtime shuts down.
+    async fn look(&self, mut state: Box<(Scanner, Folder)>) -> Option<(Box<(Scanner, Folder)>, Outcome)> {
+        for attempt in 0..=PATIENT_LOOKS_MAX {
+            let now = self.clock.now();
+            let patient = attempt < PATIENT_LOOKS_MAX;
+            let look = tokio::task::spawn_blocking(move || {
+                let Look { listing, settled } = state.0.look(now, patient);
+                let outcome = settled.then(|| state.1.observe(listing));
+                (state, outcome)
+            });
+            let outcome;
+            (state, outcome) = look.await.ok()?;
+            if let Some(outcome) = outcome {
+                return Some((state, outcome));
+            }
+            tokio::time::sleep(SETTLE).await;
+        }
+        Some((state, Outcome::default()))
+    }
+}
+
+#[async_trait]
+impl PodSource for FileSource {
+    fn name(&self) -> SourceName {
+        SourceName::file()
+    }
+
+    async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+        let folder = Folder::new(self.name(), self.node_name.clone(), self.path.display().to_string());
+        let mut state = Box::new((Scanner::new(self.path.clone()), folder));
+        let mut watcher = FolderWatcher::new(self.path.clone());
+        let mut checks = tokio::time::interval(self.check_interval);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = snapshots.closed() => return,
+                _ = checks.tick() => {}
+                () = watcher.changed() => {}
+            }
+            // The watch comes before the look: what happens after the look is seen by the watch.
+            watcher.follow();
+            let looked = tokio::select! {
+                () = stop.cancelled() => return,
+                looked = self.look(state) => looked,
+            };
+            let Some((next, outcome)) = looked else { return };
+            state = next;
+            outcome.reports.into_iter().for_each(|report| self.tell(report));
+            if let Some(pods) = outcome.pods {
+                let snapshot = SourceSnapshot { source: self.name(), pods };
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    sent = snapshots.send(snapshot) => if sent.is_err() { return },
+                }
+            }
+        }
+    }
+}
+
+/// What a source at this path would bring and report: for checking manifests without a daemon.
+pub fn check_path(path: &Path, node_name: &str) -> Outcome {
+    let mut folder = Folder::new(SourceName::file(), node_name.to_owned(), path.display().to_string());
+    let look = Scanner::new(path.to_owned()).look(SystemClock.now(), false);
+    folder.observe(look.listing)
+}

@@ -1,0 +1,201 @@
+//! What a folder of manifests means: pure, from what was seen of its files to pods and reports.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+use sha2::{Digest, Sha256};
+use witlet_core::config::manifest;
+use witlet_core::pod::static_pod::Origin;
+use witlet_core::pod::{PodFullName, SourceName};
+
+#[cfg(test)]
+mod tests;
+
+/// What a look at the folder (or at the one file) found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Listing {
+    /// There is nothing at the path.
+    Missing,
+    /// It can't be listed: nothing is known of its files.
+    Unreadable(String),
+    /// Its files by path.
+    Files(BTreeMap<String, FileState>),
+}
+
+/// What a look at one file found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum FileState {
+    /// The file system says that it is as it was at the last look.
+    Unchanged,
+    /// Its bytes.
+    Content(Vec<u8>),
+    /// It is there and can't be read.
+    Unreadable(String),
+}
+
+/// Why a file or folder is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReportReason {
+    /// Its content is no manifest that can run here.
+    InvalidManifest,
+    /// It can't be read.
+    FailedRead,
+    /// One of its pods has the name of another file's pod; upstream's word.
+    FailedValidation,
+}
+
+impl ReportReason {
+    /// The CamelCase word for events.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidManifest => "InvalidManifest",
+            Self::FailedRead => "FailedRead",
+            Self::FailedValidation => "FailedValidation",
+        }
+    }
+}
+
+/// Something that an operator should know about a file or folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Report {
+    /// The file or folder.
+    pub place: String,
+    /// The word for it.
+    pub reason: ReportReason,
+    /// What is wrong, without the place.
+    pub message: String,
+}
+
+/// What one look changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// The full set, if it differs from the last one or is the first.
+    pub pods: Option<Vec<Arc<Pod>>>,
+    /// What wasn't told yet.
+    pub reports: Vec<Report>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct KnownFile {
+    digest: Option<[u8; 32]>,
+    /// Of the last good content.
+    pods: Vec<Arc<Pod>>,
+    report: Option<Report>,
+}
+
+/// The memory between looks.
+#[derive(Clone, Debug)]
+pub(super) struct Folder {
+    source: SourceName,
+    node_name: String,
+    path: String,
+    files: BTreeMap<String, KnownFile>,
+    sent: Option<Vec<Arc<Pod>>>,
+    told: BTreeSet<Report>,
+}
+
+impl Folder {
+    pub(super) fn new(source: SourceName, node_name: String, path: String) -> Self {
+        Self { source, node_name, path, files: BTreeMap::new(), sent: None, told: BTreeSet::new() }
+    }
+
+    /// Takes in what was seen. A broken or unreadable file keeps the pods of its last good content; a file that is gone
+    /// takes its pods along, as does a folder that is gone (upstream: a missing path is an empty set); a folder that
+    /// can't be listed changes nothing. Each report is made once, until it changes or was gone in between.
+    pub(super) fn observe(&mut self, listing: Listing) -> Outcome {
+        let mut reports = BTreeSet::new();
+        let whole =
+            |message: String| Report { place: self.path.clone(), reason: ReportReason::FailedRead, message };
+        match listing {
+            Listing::Unreadable(message) => {
+                reports.insert(whole(format!("can't be listed, its pods stay as they are: {message}")));
+                // What was told of its files still holds.
+                reports.extend(self.told.iter().filter(|report| report.place != self.path).cloned());
+                return Outcome { pods: None, reports: self.news(reports) };
+            }
+            Listing::Missing => {
+                reports.insert(whole("doesn't exist: there are no pods from it until it does".to_owned()));
+                self.files.clear();
+            }
+            Listing::Files(states) => {
+                self.files.retain(|path, _| states.contains_key(path));
+                for (path, state) in states {
+                    let file = self.files.entry(path.clone()).or_default();
+                    let origin = Origin { source: &self.source, place: &path, node_name: &self.node_name };
+                    file.observe(state, origin);
+                }
+                reports.extend(self.files.values().filter_map(|file| file.report.clone()));
+            }
+        }
+        let pods = self.unique_pods(&mut reports);
+        let changed = self.sent.as_ref().is_none_or(|sent| !same(sent, &pods));
+        if changed {
+            self.sent = Some(pods.clone());
+        }
+        Outcome { pods: changed.then_some(pods), reports: self.news(reports) }
+    }
+
+    /// Of two pods with one name the one in the first file (by path) runs.
+    fn unique_pods(&self, reports: &mut BTreeSet<Report>) -> Vec<Arc<Pod>> {
+        let mut owners: HashMap<PodFullName, &str> = HashMap::new();
+        let mut pods = Vec::new();
+        for (path, file) in &self.files {
+            for pod in &file.pods {
+                let name = PodFullName::of(pod);
+                if let Some(owner) = owners.get(&name) {
+                    let message = format!("pod {name} is in {owner} already, this one is left out");
+                    let reason = ReportReason::FailedValidation;
+                    reports.insert(Report { place: path.clone(), reason, message });
+                } else {
+                    owners.insert(name, path);
+                    pods.push(pod.clone());
+                }
+            }
+        }
+        pods
+    }
+
+    fn news(&mut self, reports: BTreeSet<Report>) -> Vec<Report> {
+        let told = std::mem::replace(&mut self.told, reports);
+        self.told.difference(&told).cloned().collect()
+    }
+}
+
+impl KnownFile {
+    fn observe(&mut self, state: FileState, origin: Origin<'_>) {
+        let report = |reason, message| Some(Report { place: origin.place.to_owned(), reason, message });
+        let bytes = match state {
+            FileState::Unchanged => return,
+            FileState::Unreadable(message) => {
+                self.digest = None;
+                self.report = report(ReportReason::FailedRead, message);
+                return;
+            }
+            FileState::Content(bytes) => bytes,
+        };
+        let digest = Sha256::digest(&bytes).into();
+        if self.digest == Some(digest) {
+            return;
+        }
+        self.digest = Some(digest);
+        match manifest::static_pods(&bytes, origin) {
+            Ok(pods) => {
+                self.report = None;
+                // Content that means the same, such as a changed comment, is no change.
+                let pods: Vec<_> = pods.into_iter().map(Arc::new).collect();
+                if self.pods != pods {
+                    self.pods = pods;
+                }
+            }
+            Err(error) => {
+                let problems: Vec<_> = error.problems.iter().map(ToString::to_string).collect();
+                self.report = report(ReportReason::InvalidManifest, problems.join("; "));
+            }
+        }
+    }
+}
+
+fn same(left: &[Arc<Pod>], right: &[Arc<Pod>]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right))
+}

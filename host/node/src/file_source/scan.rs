@@ -1,0 +1,162 @@
+//! One look at the disk: which files there are, and the bytes of those that changed.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use witlet_core::config::manifest::MANIFEST_BYTES_MAX;
+
+use super::folder::{FileState, Listing};
+
+#[cfg(test)]
+mod tests;
+
+/// Files of one folder. A folder with more is reported, and its last set stays.
+pub(super) const FILES_MAX: usize = 1000;
+/// A file changed less than this ago may still be being written.
+pub(super) const SETTLE: Duration = Duration::from_millis(200);
+
+/// What the file system says of a file. Any write changes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// A time of change in the future is somebody's wrong clock, and waiting for it would never end.
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        let changed = i128::from(self.changed.0) * 1_000_000_000 + i128::from(self.changed.1);
+        let age = now.as_nanosecond() - changed;
+        (0..i128::try_from(SETTLE.as_nanos()).unwrap_or(i128::MAX)).contains(&age)
+    }
+}
+
+/// Remembers what files looked like.
+#[derive(Clone, Debug)]
+pub(super) struct Scanner {
+    path: PathBuf,
+    stamps: BTreeMap<String, Stamp>,
+}
+
+/// One look.
+pub(super) struct Look {
+    pub(super) listing: Listing,
+    /// Whether nothing was being written, as far as can be seen. Otherwise look again soon.
+    pub(super) settled: bool,
+}
+
+impl Scanner {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, stamps: BTreeMap::new() }
+    }
+
+    /// Looks at the folder, or at the file if the path is one. With `patient`, a look that finds fresh files reads nothing
+    /// and says so.
+    pub(super) fn look(&mut self, now: Timestamp, patient: bool) -> Look {
+        let settled = |listing| Look { listing, settled: true };
+        let paths = match self.paths() {
+            Ok(Some(paths)) => paths,
+            Ok(None) => {
+                self.stamps.clear();
+                return settled(Listing::Missing);
+            }
+            Err(error) => return settled(Listing::Unreadable(error.to_string())),
+        };
+        if paths.len() > FILES_MAX {
+            let message = format!("there are {} files, at most {FILES_MAX} are read", paths.len());
+            return settled(Listing::Unreadable(message));
+        }
+        let mut found = BTreeMap::new();
+        for path in paths {
+            match fs::metadata(&path) {
+                Ok(metadata) if !metadata.is_file() => {}
+                Ok(metadata) => {
+                    found.insert(path, Ok(Stamp::of(&metadata)));
+                }
+                // Gone since it was listed, or a link to nowhere: no file.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    found.insert(path, Err(error));
+                }
+            }
+        }
+        if patient && found.values().flatten().any(|stamp| stamp.is_fresh(now)) {
+            return Look { listing: Listing::Files(BTreeMap::new()), settled: false };
+        }
+        settled(Listing::Files(self.read(found)))
+    }
+
+    fn read(&mut self, found: BTreeMap<PathBuf, io::Result<Stamp>>) -> BTreeMap<String, FileState> {
+        let known = std::mem::take(&mut self.stamps);
+        let mut states = BTreeMap::new();
+        for (path, stamp) in found {
+            let name = path.to_string_lossy().into_owned();
+            let state = match stamp {
+                Ok(stamp) if known.get(&name) == Some(&stamp) => {
+                    self.stamps.insert(name.clone(), stamp);
+                    FileState::Unchanged
+                }
+                Ok(stamp) => match read(&path) {
+                    Ok(bytes) => {
+                        self.stamps.insert(name.clone(), stamp);
+                        FileState::Content(bytes)
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Err(error) => FileState::Unreadable(format!("can't be read: {error}")),
+                },
+                Err(error) => FileState::Unreadable(format!("can't be read: {error}")),
+            };
+            states.insert(name, state);
+        }
+        states
+    }
+
+    /// The file itself, or the folder's entries without hidden ones (upstream's rule, and Kubernetes' `..data` links).
+    fn paths(&self) -> io::Result<Option<Vec<PathBuf>>> {
+        let metadata = match fs::metadata(&self.path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if !metadata.is_dir() {
+            return Ok(Some(vec![self.path.clone()]));
+        }
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if !entry.file_name().to_string_lossy().starts_with('.') {
+                paths.push(entry.path());
+            }
+        }
+        Ok(Some(paths))
+    }
+}
+
+/// One byte more than a manifest may have, so that the manifest's own check sees that there is more.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    // A pipe put there since the look must not hold the agent up.
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file: File = fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
+    let mut bytes = Vec::new();
+    file.take(u64::try_from(MANIFEST_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

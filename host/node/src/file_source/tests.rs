@@ -1,0 +1,169 @@
+//! The source on a real folder: what is written is brought, whatever inotify makes of it.
+
+use std::fs;
+use std::sync::Mutex;
+
+use tokio::task::JoinSet;
+
+use super::*;
+
+/// Generous: the machine may be busy. Only a failing test waits that long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Default)]
+struct Events(Mutex<Vec<Event>>);
+
+impl EventSink for Events {
+    fn record(&self, event: Event) {
+        self.0.lock().expect("no panic under the lock").push(event);
+    }
+}
+
+struct Running {
+    snapshots: mpsc::Receiver<SourceSnapshot>,
+    events: Arc<Events>,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+fn start(path: &Path, check_interval: Duration) -> Running {
+    let events = Arc::new(Events::default());
+    let source = FileSource::new(path, "n", check_interval, Arc::new(SystemClock), events.clone());
+    let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
+    let stop = CancellationToken::new();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(Box::new(source).run(sender, stop.clone()));
+    Running { snapshots, events, stop, tasks }
+}
+
+impl Running {
+    /// Names of the pods in the next set.
+    async fn next(&mut self) -> Vec<String> {
+        let next = tokio::time::timeout(PATIENCE, self.snapshots.recv()).await;
+        let snapshot = next.expect("a set in time").expect("the source runs");
+        assert_eq!(snapshot.source, SourceName::file());
+        snapshot.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect()
+    }
+
+    async fn wait_for_event(&self, reason: &str) -> Event {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let found = self.events.0.lock().expect("no panic under the lock").clone();
+            if let Some(event) = found.into_iter().find(|event| event.reason == reason) {
+                return event;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "no event {reason}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+fn write(path: &Path, name: &str) {
+    let text = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec: {{containers: [{{name: a, image: b}}]}}\n"
+    );
+    fs::write(path, text).expect("written");
+}
+
+/// So long that only inotify can have told.
+const NEVER: Duration = Duration::from_secs(3600);
+
+#[tokio::test]
+async fn files_that_come_change_and_go_are_seen_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut running = start(folder.path(), NEVER);
+    assert_eq!(running.next().await, [""; 0]);
+    write(&folder.path().join("a.yaml"), "a");
+    assert_eq!(running.next().await, ["a-n"]);
+    write(&folder.path().join("a.yaml"), "other");
+    assert_eq!(running.next().await, ["other-n"]);
+    write(&folder.path().join(".new"), "b");
+    fs::rename(folder.path().join(".new"), folder.path().join("b.yaml")).expect("renamed");
+    assert_eq!(running.next().await, ["other-n", "b-n"]);
+    fs::remove_file(folder.path().join("a.yaml")).expect("removed");
+    assert_eq!(running.next().await, ["b-n"]);
+}
+
+#[tokio::test]
+async fn a_broken_file_is_an_event_that_names_it_and_its_pods_stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.yaml");
+    write(&path, "a");
+    let mut running = start(folder.path(), NEVER);
+    assert_eq!(running.next().await, ["a-n"]);
+    fs::write(&path, "kind: Pod\napiVersion: v1\nspec: {contaners: []}").expect("written");
+    let event = running.wait_for_event("InvalidManifest").await;
+    let place = path.display().to_string();
+    assert_eq!(event.object, EventObject::Source { source: "file".into(), place });
+    assert!(event.message.contains("spec.contaners: unknown field"), "{}", event.message);
+    write(&folder.path().join("b.yaml"), "b");
+    assert_eq!(running.next().await, ["a-n", "b-n"]);
+}
+
+#[tokio::test]
+async fn a_folder_made_later_is_taken_up_and_so_is_one_made_anew() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let path = parent.path().join("manifests");
+    let mut running = start(&path, NEVER);
+    assert_eq!(running.next().await, [""; 0]);
+    running.wait_for_event("FailedRead").await;
+    for _ in 0..2 {
+        fs::create_dir(&path).expect("made");
+        write(&path.join("a.yaml"), "a");
+        assert_eq!(running.next().await, ["a-n"]);
+        fs::remove_dir_all(&path).expect("removed");
+        assert_eq!(running.next().await, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn the_full_list_sees_what_inotify_did_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let target = elsewhere.path().join("target");
+    write(&target, "a");
+    std::os::unix::fs::symlink(&target, folder.path().join("a.yaml")).expect("linked");
+    let mut running = start(folder.path(), Duration::from_millis(50));
+    assert_eq!(running.next().await, ["a-n"]);
+    write(&target, "b");
+    assert_eq!(running.next().await, ["b-n"]);
+}
+
+#[tokio::test]
+async fn it_stops_when_told_and_when_nobody_listens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut told = start(folder.path(), NEVER);
+    told.next().await;
+    told.stop.cancel();
+    let ended = tokio::time::timeout(PATIENCE, told.tasks.join_next()).await.expect("it ends");
+    assert!(ended.is_some_and(|result| result.is_ok()));
+    let Running { snapshots, mut tasks, .. } = start(folder.path(), NEVER);
+    drop(snapshots);
+    let ended = tokio::time::timeout(PATIENCE, tasks.join_next()).await.expect("it ends");
+    assert!(ended.is_some_and(|result| result.is_ok()));
+}
+
+#[test]
+fn a_path_can_be_checked_without_a_daemon() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(&folder.path().join("a.yaml"), "a");
+    fs::write(folder.path().join("b.yaml"), "x").expect("written");
+    let outcome = check_path(folder.path(), "n");
+    assert_eq!(outcome.pods.map(|pods| pods.len()), Some(1));
+    assert_eq!(outcome.reports.len(), 1);
+    assert_eq!(outcome.reports[0].reason, ReportReason::InvalidManifest);
+}
+
+#[test]
+fn the_example_pods_can_run_on_this_release() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pods");
+    let mut checked = 0;
+    for entry in fs::read_dir(examples).expect("the examples are there") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "yaml") {
+            assert_eq!(check_path(&path, "n").reports, [], "{}", path.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 0);
+}

@@ -1,0 +1,103 @@
+//! inotify on the folder, wherever it is now.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use notify::event::{AccessKind, AccessMode, EventKind};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+
+/// One note is as good as many: a look sees everything.
+const NOTES_MAX: usize = 1;
+
+/// Notes that something happened in a folder (for a file: in the folder that it is in). A folder that doesn't exist is
+/// waited for in its parent. Without inotify (its limits are the machine's), there are no notes, and the full list has to
+/// do.
+pub(super) struct FolderWatcher {
+    path: PathBuf,
+    watcher: Option<RecommendedWatcher>,
+    notes: mpsc::Receiver<()>,
+    watched: Option<Watched>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Watched {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+    /// A folder removed and made anew may get the inode of the old one, and the old one's watch is gone.
+    born: Option<SystemTime>,
+}
+
+impl FolderWatcher {
+    pub(super) fn new(path: PathBuf) -> Self {
+        let (sender, notes) = mpsc::channel(NOTES_MAX);
+        let handler = move |event: notify::Result<notify::Event>| {
+            if event.as_ref().map_or(true, |event| matters(&event.kind)) {
+                // A full channel already holds the note.
+                let _ = sender.try_send(());
+            }
+        };
+        let watcher = notify::recommended_watcher(handler)
+            .inspect_err(|error| {
+                tracing::warn!(%error, "no inotify: changes of manifests are only seen by the full list");
+            })
+            .ok();
+        Self { path, watcher, notes, watched: None }
+    }
+
+    /// Returns when something happened since it last returned; never without inotify. Cancel-safe.
+    pub(super) async fn changed(&mut self) {
+        if self.notes.recv().await.is_none() {
+            std::future::pending().await
+        }
+    }
+
+    /// Watches what is at the path now, if it isn't what was there before.
+    pub(super) fn follow(&mut self) {
+        let Some(watcher) = &mut self.watcher else { return };
+        let target = target(&self.path);
+        if target == self.watched {
+            return;
+        }
+        if let Some(old) = self.watched.take() {
+            // It may be gone, and its watch with it.
+            let _ = watcher.unwatch(&old.path);
+        }
+        if let Some(target) = target {
+            match watcher.watch(&target.path, RecursiveMode::NonRecursive) {
+                Ok(()) => self.watched = Some(target),
+                Err(error) => {
+                    let path = target.path.display();
+                    tracing::warn!(%path, %error, "can't be watched: its changes are only seen by the full list");
+                }
+            }
+        }
+    }
+}
+
+/// The folder, else the nearest folder above that exists.
+fn target(path: &Path) -> Option<Watched> {
+    path.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path }).find_map(
+        |path| {
+            let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
+            let born = metadata.created().ok();
+            Some(Watched { path: path.to_owned(), device: metadata.dev(), inode: metadata.ino(), born })
+        },
+    )
+}
+
+/// Reading is nothing new; the agent itself reads.
+fn matters(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
+        EventKind::Access(_) => false,
+        EventKind::Any
+        | EventKind::Create(_)
+        | EventKind::Modify(_)
+        | EventKind::Remove(_)
+        | EventKind::Other => true,
+    }
+}

@@ -1,0 +1,142 @@
+//! The machine's own words: `/proc`, `/sys`, `/etc` and the kernel, read and parsed.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::path::{Path, PathBuf};
+
+use super::NodeError;
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of a kernel file that are read: all of them are far smaller.
+const KERNEL_FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Facts as the machine gives them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Machine {
+    pub(super) hostname: String,
+    pub(super) cpus: u32,
+    pub(super) memory_kib: u64,
+    pub(super) storage_kib: u64,
+    pub(super) kernel: String,
+    /// As Kubernetes names it.
+    pub(super) architecture: &'static str,
+    pub(super) os_image: String,
+    pub(super) machine_id: String,
+    pub(super) boot_id: String,
+    /// `2`, `1` or `none`.
+    pub(super) cgroup_version: &'static str,
+    /// At least one.
+    pub(super) addresses: Vec<IpAddr>,
+}
+
+impl Machine {
+    pub(super) fn read(root: &Path) -> Result<Self, NodeError> {
+        let meminfo = Path::new("/proc/meminfo");
+        let online = Path::new("/sys/devices/system/cpu/online");
+        let uname = rustix::system::uname();
+        let text = |bytes: &std::ffi::CStr| bytes.to_string_lossy().into_owned();
+        Ok(Self {
+            hostname: text(uname.nodename()),
+            cpus: online_cpus(&read(online)?).ok_or_else(|| content(online, "which CPUs are online"))?,
+            memory_kib: memory_kib(&read(meminfo)?).ok_or_else(|| content(meminfo, "MemTotal"))?,
+            storage_kib: storage_kib(root)?,
+            kernel: text(uname.release()),
+            architecture: architecture(std::env::consts::ARCH),
+            os_image: read(Path::new("/etc/os-release"))
+                .ok()
+                .and_then(|text| pretty_name(&text))
+                .unwrap_or_else(|| "Linux".to_owned()),
+            machine_id: optional("/etc/machine-id"),
+            boot_id: optional("/proc/sys/kernel/random/boot_id"),
+            cgroup_version: cgroup_version(Path::new("/sys/fs/cgroup")),
+            addresses: addresses(),
+        })
+    }
+}
+
+fn content(path: &Path, what: &'static str) -> NodeError {
+    NodeError::Content { path: path.to_owned(), what }
+}
+
+fn read(path: &Path) -> Result<String, NodeError> {
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(KERNEL_FILE_BYTES_MAX).read_to_string(&mut text))
+        .map_err(|cause| NodeError::Read { path: path.to_owned(), cause })?;
+    Ok(text)
+}
+
+/// Containers and small images often lack these.
+fn optional(path: &str) -> String {
+    read(Path::new(path)).map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+/// `0-3,8,10-11` is seven CPUs.
+fn online_cpus(list: &str) -> Option<u32> {
+    list.trim().split(',').try_fold(0_u32, |sum, part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
+    })
+}
+
+fn memory_kib(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+/// Of the nearest folder that exists: the agent's own may not have been made yet.
+fn storage_kib(root: &Path) -> Result<u64, NodeError> {
+    let existing = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let stats = rustix::fs::statvfs(existing)
+        .map_err(|errno| NodeError::Read { path: PathBuf::from(existing), cause: errno.into() })?;
+    Ok(stats.f_blocks.saturating_mul(stats.f_frsize) / 1024)
+}
+
+/// The distribution's name for people (os-release(5)).
+fn pretty_name(os_release: &str) -> Option<String> {
+    let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim();
+    let plain = value.trim_matches(['"', '\'']);
+    (!plain.is_empty()).then(|| plain.to_owned())
+}
+
+/// Kubernetes takes Go's names.
+fn architecture(rust: &'static str) -> &'static str {
+    match rust {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "386",
+        "powerpc64" => "ppc64le",
+        same => same,
+    }
+}
+
+/// Version 2 has one tree with this file at its root; hybrid set-ups run on version 1.
+fn cgroup_version(mount: &Path) -> &'static str {
+    if mount.join("cgroup.controllers").exists() {
+        "2"
+    } else if mount.join("memory").exists() || mount.join("cpu").exists() {
+        "1"
+    } else {
+        "none"
+    }
+}
+
+/// The addresses that the host reaches the world from, or loopback if there is no way out. Connecting a datagram socket
+/// asks the kernel for its route and sends nothing; the targets are addresses for documentation (RFC 5737, RFC 3849).
+fn addresses() -> Vec<IpAddr> {
+    let source = |local: &str, target: &str| {
+        let socket = UdpSocket::bind(local).ok()?;
+        socket.connect(target).ok()?;
+        Some(socket.local_addr().ok()?.ip())
+    };
+    let found: Vec<IpAddr> = [source("0.0.0.0:0", "192.0.2.1:9"), source("[::]:0", "[2001:db8::1]:9")]
+        .into_iter()
+        .flatten()
+        .filter(|ip| !ip.is_loopback() && !ip.is_unspecified())
+        .collect();
+    if found.is_empty() { vec![IpAddr::V4(Ipv4Addr::LOCALHOST)] } else { found }
+}

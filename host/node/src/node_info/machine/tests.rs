@@ -1,0 +1,55 @@
+//! Parsing what kernels and distributions write.
+
+use super::*;
+
+#[test]
+fn online_cpus_are_counted() {
+    for (list, expected) in [
+        ("0\n", Some(1)),
+        ("0-1\n", Some(2)),
+        ("0-3,8,10-11", Some(7)),
+        ("", None),
+        ("x", None),
+        ("3-1", None),
+        ("0-4294967295", None),
+    ] {
+        assert_eq!(online_cpus(list), expected, "{list:?}");
+    }
+}
+
+#[test]
+fn memory_is_the_total() {
+    assert_eq!(memory_kib("MemTotal:       16307984 kB\nMemFree:  1 kB\n"), Some(16_307_984));
+    assert_eq!(memory_kib("MemFree: 1 kB\n"), None);
+    assert_eq!(memory_kib("MemTotal: many\n"), None);
+}
+
+#[test]
+fn the_distributions_name_is_read_in_any_quotes() {
+    for (text, expected) in [
+        ("NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n", Some("Debian GNU/Linux 12 (bookworm)")),
+        ("PRETTY_NAME='Alpine'\n", Some("Alpine")),
+        ("PRETTY_NAME=Plain\n", Some("Plain")),
+        ("PRETTY_NAME=\"\"\n", None),
+        ("", None),
+    ] {
+        assert_eq!(pretty_name(text).as_deref(), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn both_cgroup_versions_and_none_are_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(cgroup_version(folder.path()), "none");
+    std::fs::create_dir(folder.path().join("memory")).expect("made");
+    assert_eq!(cgroup_version(folder.path()), "1");
+    std::fs::write(folder.path().join("cgroup.controllers"), "cpu memory").expect("written");
+    assert_eq!(cgroup_version(folder.path()), "2");
+}
+
+#[test]
+fn this_machine_can_be_read() {
+    let machine = Machine::read(Path::new("/no/such/folder/yet")).expect("Linux");
+    assert!(machine.cpus >= 1 && machine.memory_kib > 0 && machine.storage_kib > 0);
+    assert!(!machine.addresses.is_empty() && !machine.kernel.is_empty());
+}

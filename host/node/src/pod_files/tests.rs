@@ -1,0 +1,81 @@
+//! Pod folders on a real disk.
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn files() -> (tempfile::TempDir, NodePodFiles) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = NodePodFiles::new(&folder.path().join("root"), &folder.path().join("logs"));
+    (folder, files)
+}
+
+fn web() -> (PodFullName, PodUid) {
+    (PodFullName::new("default", "web"), PodUid::from("u-1"))
+}
+
+#[tokio::test]
+async fn folders_are_made_listed_and_removed() {
+    let (folder, files) = files();
+    let (name, uid) = web();
+    assert_eq!(files.list().await.expect("nothing yet is no error"), []);
+    for _ in 0..2 {
+        files.ensure(&name, &uid, &["a".into(), "b".into()]).await.expect("made, and made again");
+    }
+    let logs = folder.path().join("logs/default_web_u-1");
+    assert_eq!(files.log_directory(&name, &uid), logs);
+    assert!(logs.join("a").is_dir() && logs.join("b").is_dir());
+    assert!(folder.path().join("root/pods/u-1").is_dir());
+    files.ensure(&name, &PodUid::from("u-2"), &[]).await.expect("made");
+    assert_eq!(files.list().await.expect("listed"), [uid.clone(), PodUid::from("u-2")]);
+    for _ in 0..2 {
+        files.remove(&uid).await.expect("removed, and removed again");
+    }
+    assert!(!logs.exists());
+    assert_eq!(files.list().await.expect("listed"), [PodUid::from("u-2")]);
+}
+
+#[tokio::test]
+async fn a_pod_with_logs_alone_is_listed_and_strangers_are_not() {
+    let (folder, files) = files();
+    for name in ["default_web_u-1", "not-ours", "a_b_c_d", "x_y_"] {
+        fs::create_dir_all(folder.path().join("logs").join(name)).expect("made");
+    }
+    symlink("/", folder.path().join("logs/default_link_u-9")).expect("linked");
+    fs::write(folder.path().join("logs/default_file_u-8"), "").expect("written");
+    assert_eq!(files.list().await.expect("listed"), [PodUid::from("u-1")]);
+}
+
+#[tokio::test]
+async fn removing_follows_no_link() {
+    let (folder, files) = files();
+    let outside = folder.path().join("outside");
+    fs::create_dir(&outside).expect("made");
+    fs::write(outside.join("precious"), "x").expect("written");
+    let (name, uid) = web();
+    files.ensure(&name, &uid, &[]).await.expect("made");
+    symlink(&outside, folder.path().join("root/pods/u-1/link")).expect("linked");
+    symlink(&outside, files.log_directory(&name, &uid).join("link")).expect("linked");
+    symlink(&outside, folder.path().join("root/pods/u-2")).expect("linked");
+    files.remove(&uid).await.expect("removed");
+    let _ = files.remove(&PodUid::from("u-2")).await;
+    assert!(outside.join("precious").exists());
+}
+
+#[tokio::test]
+async fn names_that_lead_elsewhere_are_refused() {
+    let (folder, files) = files();
+    let (name, uid) = web();
+    fs::create_dir_all(folder.path().join("root/pods")).expect("made");
+    fs::create_dir_all(folder.path().join("root/precious")).expect("made");
+    for bad in ["..", "../precious", "a/b", "", ".hidden", "a\0b"] {
+        let bad_uid = PodUid::from(bad);
+        assert!(files.remove(&bad_uid).await.is_err(), "{bad:?}");
+        assert!(files.ensure(&name, &bad_uid, &[]).await.is_err(), "{bad:?}");
+        assert!(files.ensure(&PodFullName::new(bad, "web"), &uid, &[]).await.is_err(), "{bad:?}");
+        assert!(files.ensure(&PodFullName::new("default", bad), &uid, &[]).await.is_err(), "{bad:?}");
+        assert!(files.ensure(&name, &uid, &[bad.to_owned()]).await.is_err(), "{bad:?}");
+    }
+    assert!(folder.path().join("root/precious").exists());
+    assert_eq!(files.list().await.expect("listed"), []);
+}
