@@ -2,8 +2,6 @@
 
 pub mod manifest;
 pub mod merge;
-mod pod_store;
 mod supported;
 
 pub use merge::{Duplicate, MergedConfig, PodOperation, PodUpdate, SourceChange};
-pub use pod_store::PodStore;

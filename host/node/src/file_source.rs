@@ -31,6 +31,8 @@ mod tests;
 pub const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(20);
 /// How often a look waits for files that are being written, before it takes them as they are: two seconds in all.
 const PATIENT_LOOKS_MAX: u32 = 10;
+/// Bytes of an event's message: the events API takes no more.
+const EVENT_MESSAGE_BYTES_MAX: usize = 1024;
 
 /// The pod source `file`.
 pub struct FileSource {
@@ -54,8 +56,9 @@ impl FileSource {
         Self { path: path.into(), node_name: node_name.into(), check_interval, clock, events }
     }
 
-    fn tell(&self, report: Report) {
+    fn tell(&self, mut report: Report) {
         tracing::warn!(place = report.place, reason = report.reason.as_str(), "{}", report.message);
+        shorten(&mut report.message);
         self.events.record(Event {
             object: EventObject::Source { source: self.name().to_string(), place: report.place },
             kind: EventType::Warning,
@@ -82,6 +85,14 @@ impl FileSource {
             tokio::time::sleep(SETTLE).await;
         }
         Some((state, Outcome::default()))
+    }
+}
+
+/// To what an event may hold; the log has it in full.
+fn shorten(message: &mut String) {
+    if message.len() > EVENT_MESSAGE_BYTES_MAX {
+        message.truncate(message.floor_char_boundary(EVENT_MESSAGE_BYTES_MAX - '…'.len_utf8()));
+        message.push('…');
     }
 }
 

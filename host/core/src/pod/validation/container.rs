@@ -142,9 +142,28 @@ fn environment(path: &str, variable: &EnvVar, problems: &mut Problems) {
     if sources.into_iter().filter(|set| *set).count() != 1 {
         problems.add(format!("{path}.valueFrom"), "must have exactly one source");
     }
-    if source.field_ref.as_ref().is_some_and(|field| field.field_path.is_empty()) {
-        problems.add(format!("{path}.valueFrom.fieldRef.fieldPath"), "is required");
+    if let Some(field) = source.field_ref.as_ref().filter(|field| !is_field_path(&field.field_path)) {
+        let message = format!("{} is no field that a variable can be taken from", quoted(&field.field_path));
+        problems.add(format!("{path}.valueFrom.fieldRef.fieldPath"), message);
     }
+}
+
+/// The fields of a pod that upstream offers to environment variables.
+fn is_field_path(path: &str) -> bool {
+    const PLAIN: [&str; 9] = [
+        "metadata.name",
+        "metadata.namespace",
+        "metadata.uid",
+        "spec.nodeName",
+        "spec.serviceAccountName",
+        "status.hostIP",
+        "status.hostIPs",
+        "status.podIP",
+        "status.podIPs",
+    ];
+    let subscript = |field: &str| path.strip_prefix(field)?.strip_prefix("['")?.strip_suffix("']");
+    let key = subscript("metadata.labels").or_else(|| subscript("metadata.annotations"));
+    PLAIN.contains(&path) || key.is_some_and(names::is_qualified_name)
 }
 
 /// User and group ids: 0 to 2³¹ − 1.

@@ -48,7 +48,7 @@ pub(super) fn is_uid(text: &str) -> bool {
 }
 
 /// An optional DNS subdomain and `/`, then a name part. Annotations' keys may have capitals in the prefix.
-fn is_qualified_name(text: &str) -> bool {
+pub(super) fn is_qualified_name(text: &str) -> bool {
     match text.split_once('/') {
         Some((prefix, name)) => is_dns_subdomain(&prefix.to_ascii_lowercase()) && is_name_part(name),
         None => is_name_part(text),

@@ -159,6 +159,26 @@ fn containers_are_checked() {
 }
 
 #[test]
+fn fields_for_variables_are_those_that_upstream_offers() {
+    for (path, good) in [
+        ("metadata.name", true),
+        ("status.podIPs", true),
+        ("metadata.labels['app.kubernetes.io/name']", true),
+        ("metadata.annotations['a']", true),
+        ("metadata.labels['a b']", false),
+        ("metadata.labels", false),
+        ("metadata.labels[a]", false),
+        ("spec.containers[0].image", false),
+        ("status.phase", false),
+    ] {
+        let variable = json!([{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": path}}}]);
+        let expected: &[&str] =
+            if good { &[] } else { &["spec.containers[0].env[0].valueFrom.fieldRef.fieldPath"] };
+        check("/spec/containers/0/env", variable, expected);
+    }
+}
+
+#[test]
 fn ports_are_checked() {
     let at = "/spec/containers/0/ports";
     let port = |number: usize, field: &str| format!("spec.containers[0].ports[{number}].{field}");
