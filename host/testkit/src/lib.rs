@@ -1,1 +1,20 @@
-//! witlet-testkit
+//! What tests of the agent are made of: a recording fake of every port, pods by builder, a whole node on paused time,
+//! and the scenarios that every kind of node has to pass.
+#![forbid(unsafe_code)]
+
+mod admission;
+mod builders;
+mod files;
+mod node;
+mod runtime;
+pub mod scenarios;
+mod sources;
+mod time;
+
+pub use admission::{FakeAdmission, NOT_BEFORE_SECONDS};
+pub use builders::{ContainerBuilder, PodBuilder, container, pod};
+pub use files::{MemoryPodFiles, MemoryStateStore};
+pub use node::{FakeNode, NODE_NAME, fixed_node};
+pub use runtime::{Behaviour, FakeImage, FakeRuntime};
+pub use sources::{FakeSource, SourceHandle};
+pub use time::{FixedJitter, ManualClock};

@@ -1,0 +1,110 @@
+//! Admission handlers that answer as a test wants.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use tokio::sync::watch;
+use witlet_core::admission::{AdmissionRequest, Decision};
+use witlet_core::pod::resources::requests;
+use witlet_ports::Admission;
+
+/// Annotation: the pod is put off until this many seconds after it was first seen. The example handler `not-before`
+/// has the same.
+pub const NOT_BEFORE_SECONDS: &str = "example.witlet.dev/not-before-seconds";
+
+/// Label: the handlers never answer for such a pod before their deadline, and then defer it.
+const HANGS: &str = "fake/admission-hangs";
+
+/// How long handlers have.
+const DEADLINE: Duration = Duration::from_millis(100);
+
+/// Handlers that know CPU (`OutOfcpu`), the annotation [`NOT_BEFORE_SECONDS`], and what a test scripts.
+#[derive(Debug)]
+pub struct FakeAdmission {
+    generation: watch::Sender<u64>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Default for FakeAdmission {
+    fn default() -> Self {
+        Self { generation: watch::Sender::new(0), asked: Mutex::default() }
+    }
+}
+
+impl FakeAdmission {
+    /// The label that makes handlers hang on a pod.
+    pub fn hangs_label() -> (&'static str, &'static str) {
+        (HANGS, "true")
+    }
+
+    /// The handlers changed.
+    pub fn change(&self) {
+        self.generation.send_modify(|generation| *generation += 1);
+    }
+
+    /// Names of the pods that were asked for, in that order, each with the number of pods admitted before.
+    pub fn asked(&self) -> Vec<String> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Admission for FakeAdmission {
+    async fn admit(&self, request: AdmissionRequest) -> Decision {
+        let meta = &request.pod.metadata;
+        let name = meta.name.clone().unwrap_or_default();
+        self.lock().push(format!("{name} beside {}", request.other_pods.len()));
+        let hangs = meta.labels.as_ref().is_some_and(|labels| labels.contains_key(HANGS));
+        if hangs {
+            tokio::time::sleep(DEADLINE).await;
+        }
+        if hangs {
+            return Decision::Defer {
+                reason: "PluginTimeout".to_owned(),
+                message: "handler fake took longer than 100ms".to_owned(),
+                retry_after: Duration::from_secs(10),
+            };
+        }
+        if let Some(decision) = not_before(&request) {
+            return decision;
+        }
+        out_of_cpu(&request).unwrap_or(Decision::Admit)
+    }
+
+    fn generation(&self) -> watch::Receiver<u64> {
+        self.generation.subscribe()
+    }
+}
+
+fn not_before(request: &AdmissionRequest) -> Option<Decision> {
+    let annotations = request.pod.metadata.annotations.as_ref()?;
+    let seconds: i64 = annotations.get(NOT_BEFORE_SECONDS)?.parse().ok()?;
+    let seen: jiff::Timestamp = annotations.get(witlet_core::pod::static_pod::CONFIG_SEEN)?.parse().ok()?;
+    let until = seen.checked_add(SignedDuration::from_secs(seconds)).ok()?;
+    let left = Duration::try_from(until.duration_since(request.now)).ok().filter(|left| !left.is_zero())?;
+    Some(Decision::Defer {
+        reason: "TooEarly".to_owned(),
+        message: format!("not before {until}"),
+        retry_after: left,
+    })
+}
+
+fn out_of_cpu(request: &AdmissionRequest) -> Option<Decision> {
+    let milli = |pod: &_| requests(pod).get("cpu").copied().unwrap_or_default();
+    let allocatable = request.node.node.status.as_ref()?.allocatable.as_ref()?;
+    let capacity = witlet_core::pod::quantity::milli(allocatable.get("cpu")?).ok()?;
+    let requested = milli(&request.pod);
+    let used: i64 = request.other_pods.iter().map(|other| milli(&other.pod)).sum();
+    (requested + used > capacity).then(|| Decision::Reject {
+        reason: "OutOfcpu".to_owned(),
+        message: format!(
+            "Node didn't have enough resource: cpu, requested: {requested}, used: {used}, capacity: {capacity}"
+        ),
+    })
+}

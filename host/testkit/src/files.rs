@@ -1,0 +1,78 @@
+//! Disk ports in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_ports::{FilesError, PodFiles, StateStore};
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Small values that survive a restart of the agent, as long as the test holds on to them.
+#[derive(Debug, Default)]
+pub struct MemoryStateStore {
+    values: Mutex<BTreeMap<String, Vec<u8>>>,
+    full: AtomicBool,
+}
+
+impl MemoryStateStore {
+    /// While the disk is full nothing can be saved.
+    pub fn set_full(&self, full: bool) {
+        self.full.store(full, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
+impl StateStore for MemoryStateStore {
+    async fn load(&self, name: &str) -> Result<Option<Vec<u8>>, FilesError> {
+        Ok(lock(&self.values).get(name).cloned())
+    }
+
+    async fn save(&self, name: &str, value: &[u8]) -> Result<(), FilesError> {
+        if self.full.load(Ordering::Relaxed) {
+            let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            return Err(FilesError { action: "write", path: name.into(), cause });
+        }
+        lock(&self.values).insert(name.to_owned(), value.to_vec());
+        Ok(())
+    }
+}
+
+/// Which pods have folders.
+#[derive(Debug, Default)]
+pub struct MemoryPodFiles {
+    pods: Mutex<BTreeSet<PodUid>>,
+}
+
+impl MemoryPodFiles {
+    /// UIDs of pods that have folders.
+    pub fn uids(&self) -> Vec<PodUid> {
+        lock(&self.pods).iter().cloned().collect()
+    }
+}
+
+#[async_trait]
+impl PodFiles for MemoryPodFiles {
+    fn log_directory(&self, full_name: &PodFullName, uid: &PodUid) -> PathBuf {
+        Path::new("/var/log/pods").join(format!("{}_{}_{uid}", full_name.namespace, full_name.name))
+    }
+
+    async fn ensure(&self, _: &PodFullName, uid: &PodUid, _: &[String]) -> Result<(), FilesError> {
+        lock(&self.pods).insert(uid.clone());
+        Ok(())
+    }
+
+    async fn list(&self) -> Result<Vec<PodUid>, FilesError> {
+        Ok(self.uids())
+    }
+
+    async fn remove(&self, uid: &PodUid) -> Result<(), FilesError> {
+        lock(&self.pods).remove(uid);
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! A whole node in one process: the agent on fakes.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, NodeStatus};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use witlet_agent::{Agent, AgentConfig, AgentHandle, EventLog, Ports};
+use witlet_core::node::NodeFacts;
+use witlet_ports::NodeWatch;
+
+use crate::{
+    FakeAdmission, FakeRuntime, FixedJitter, ManualClock, MemoryPodFiles, MemoryStateStore, SourceHandle,
+};
+
+/// The name of every fake node.
+pub const NODE_NAME: &str = "node1";
+
+/// Facts that a test changes.
+struct FakeNodeWatch(watch::Sender<Arc<NodeFacts>>);
+
+impl NodeWatch for FakeNodeWatch {
+    fn watch(&self) -> watch::Receiver<Arc<NodeFacts>> {
+        self.0.subscribe()
+    }
+}
+
+/// A node with four CPUs and 8 GiB.
+pub fn fixed_node() -> NodeFacts {
+    let quantities = [("cpu", "4"), ("memory", "8Gi"), ("pods", "110")];
+    let resources: BTreeMap<String, Quantity> =
+        quantities.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned()))).into();
+    let status = NodeStatus {
+        capacity: Some(resources.clone()),
+        allocatable: Some(resources),
+        ..NodeStatus::default()
+    };
+    let metadata = ObjectMeta { name: Some(NODE_NAME.to_owned()), ..ObjectMeta::default() };
+    NodeFacts {
+        name: NODE_NAME.to_owned(),
+        node: Node { metadata, spec: None, status: Some(status) },
+        addresses: vec![IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))],
+        facts: BTreeMap::new(),
+    }
+}
+
+/// A node on fakes. What a real node would have on disk or in the runtime survives restarts of the agent here, too.
+pub struct FakeNode {
+    /// Time, which stands still unless everything waits.
+    pub clock: ManualClock,
+    /// The runtime.
+    pub runtime: Arc<FakeRuntime>,
+    /// The handlers.
+    pub admission: Arc<FakeAdmission>,
+    /// Small files.
+    pub state: Arc<MemoryStateStore>,
+    /// Folders of pods.
+    pub files: Arc<MemoryPodFiles>,
+    /// The source named `file`.
+    pub source: SourceHandle,
+    /// Sources that a test adds before it starts the agent.
+    pub more_sources: Vec<SourceHandle>,
+    /// Settings of the next agent.
+    pub config: AgentConfig,
+    facts: watch::Sender<Arc<NodeFacts>>,
+    running: Option<RunningAgent>,
+}
+
+struct RunningAgent {
+    handle: AgentHandle,
+    stop: CancellationToken,
+    task: JoinSet<()>,
+}
+
+impl FakeNode {
+    /// A node whose agent doesn't run yet, with an empty source that has spoken.
+    pub fn new() -> Self {
+        let clock = ManualClock::new();
+        let source = SourceHandle::new("file", NODE_NAME);
+        source.speak();
+        Self {
+            runtime: FakeRuntime::new(clock.clone()),
+            admission: Arc::default(),
+            state: Arc::default(),
+            files: Arc::default(),
+            source,
+            more_sources: Vec::new(),
+            config: AgentConfig::default(),
+            facts: watch::Sender::new(Arc::new(fixed_node())),
+            running: None,
+            clock,
+        }
+    }
+
+    /// A node whose agent runs.
+    pub fn started() -> Self {
+        let mut node = Self::new();
+        node.start();
+        node
+    }
+
+    /// Starts an agent; one that runs is killed first.
+    pub fn start(&mut self) {
+        let events = Arc::new(EventLog::new(Arc::new(self.clock.clone())));
+        let sources = std::iter::once(&self.source).chain(&self.more_sources).map(SourceHandle::source);
+        let ports = Ports {
+            runtime: self.runtime.ports(),
+            admission: self.admission.clone(),
+            files: self.files.clone(),
+            state: self.state.clone(),
+            events,
+            clock: Arc::new(self.clock.clone()),
+            jitter: Arc::new(FixedJitter::default()),
+            node: Arc::new(FakeNodeWatch(self.facts.clone())),
+            sources: sources.collect(),
+            seccomp_root: PathBuf::from("/var/lib/witlet/seccomp"),
+        };
+        let (agent, handle) = Agent::new(ports, self.config.clone());
+        let stop = CancellationToken::new();
+        let mut task = JoinSet::new();
+        task.spawn(agent.run(stop.clone()));
+        self.running = Some(RunningAgent { handle, stop, task });
+    }
+
+    /// The agent is gone from one moment to the next, as if killed.
+    pub fn kill(&mut self) {
+        self.running = None;
+    }
+
+    /// The agent is asked to end, and has ended.
+    pub async fn stop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            running.stop.cancel();
+            while running.task.join_next().await.is_some() {}
+        }
+    }
+
+    /// The running agent, if one runs.
+    pub fn agent_if_running(&self) -> Option<&AgentHandle> {
+        self.running.as_ref().map(|running| &running.handle)
+    }
+
+    /// The running agent.
+    ///
+    /// # Panics
+    /// If none runs: the test is wrong.
+    pub fn agent(&self) -> &AgentHandle {
+        self.agent_if_running().expect("the test started an agent")
+    }
+
+    /// Changes the machine.
+    pub fn set_facts(&self, facts: NodeFacts) {
+        self.facts.send_replace(Arc::new(facts));
+    }
+}
+
+impl Default for FakeNode {
+    fn default() -> Self {
+        Self::new()
+    }
+}

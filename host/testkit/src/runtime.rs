@@ -1,0 +1,312 @@
+//! A container runtime without containers: it keeps books, follows scripts, and records what it is told to do.
+
+mod ports;
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use witlet_core::runtime::{
+    ContainerConfig, ContainerId, ContainerRunState, NamespaceMode, ObservedContainer, ObservedSandbox,
+    SandboxConfig, SandboxId, SandboxState, labels,
+};
+use witlet_ports::{Clock, Runtime, RuntimeError};
+
+use crate::ManualClock;
+
+/// What the process of an image does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behaviour {
+    /// Runs until it is asked to stop.
+    Sleeps,
+    /// Ends by itself.
+    Exits {
+        /// With this code.
+        code: i32,
+        /// This long after its start.
+        after: Duration,
+    },
+    /// Ignores being asked to stop; it is killed after its grace.
+    IgnoresStop,
+    /// The runtime never manages to stop it.
+    CannotBeStopped,
+}
+
+/// An image by script.
+#[derive(Clone, Debug)]
+pub struct FakeImage {
+    /// What its process does.
+    pub behaviour: Behaviour,
+    /// Whether the runtime has it already.
+    pub present: bool,
+    /// How long a pull takes.
+    pub pull_takes: Duration,
+    /// How many pulls fail before one succeeds.
+    pub pulls_fail: u32,
+}
+
+impl FakeImage {
+    /// An image that is there.
+    pub fn present(behaviour: Behaviour) -> Self {
+        Self { behaviour, present: true, pull_takes: Duration::ZERO, pulls_fail: 0 }
+    }
+
+    /// An image that has to be pulled first.
+    pub fn absent(behaviour: Behaviour) -> Self {
+        Self { present: false, ..Self::present(behaviour) }
+    }
+}
+
+/// The runtime. Survives restarts of the agent, as runtimes do.
+#[derive(Debug)]
+pub struct FakeRuntime {
+    clock: ManualClock,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    images: BTreeMap<String, FakeImage>,
+    /// By number, so that later ones are newer.
+    sandboxes: BTreeMap<u32, Sandbox>,
+    containers: BTreeMap<u32, FakeContainer>,
+    next: u32,
+    log: Vec<String>,
+    down: bool,
+    network_down: bool,
+    failures: BTreeMap<&'static str, u32>,
+}
+
+#[derive(Debug)]
+struct Sandbox {
+    id: SandboxId,
+    config: SandboxConfig,
+    created_at: Timestamp,
+    state: SandboxState,
+    ip: Option<IpAddr>,
+}
+
+#[derive(Debug)]
+struct FakeContainer {
+    id: ContainerId,
+    sandbox: SandboxId,
+    uid: String,
+    config: ContainerConfig,
+    behaviour: Behaviour,
+    created_at: Timestamp,
+    started_at: Option<Timestamp>,
+    ended: Option<(Timestamp, i32)>,
+}
+
+/// Exit code of a process that ended as it was asked to (128 and SIGTERM).
+const ASKED: i32 = 143;
+/// Exit code of a process that was killed (128 and SIGKILL).
+const KILLED: i32 = 137;
+
+impl FakeRuntime {
+    /// A runtime without images or pods.
+    pub fn new(clock: ManualClock) -> Arc<Self> {
+        Arc::new(Self { clock, inner: Mutex::default() })
+    }
+
+    /// Its ports.
+    pub fn ports(self: &Arc<Self>) -> Runtime {
+        Runtime {
+            info: self.clone(),
+            view: self.clone(),
+            sandboxes: self.clone(),
+            containers: self.clone(),
+            images: self.clone(),
+        }
+    }
+
+    /// Adds an image, under its full reference with a tag.
+    pub fn add_image(&self, name: &str, image: FakeImage) {
+        self.lock().images.insert(name.to_owned(), image);
+    }
+
+    /// While it is down nobody answers. What runs goes on running.
+    pub fn set_down(&self, down: bool) {
+        self.lock().down = down;
+    }
+
+    /// While the network is down the runtime says so, and still does what it is told.
+    pub fn set_network_down(&self, down: bool) {
+        self.lock().network_down = down;
+    }
+
+    /// The next calls of this name fail.
+    pub fn fail_next(&self, call: &'static str, times: u32) {
+        self.lock().failures.insert(call, times);
+    }
+
+    /// The machine restarts: every sandbox and container ends, none is gone.
+    pub fn lose_sandboxes(&self) {
+        let now = self.clock.now();
+        let mut inner = self.lock();
+        for sandbox in inner.sandboxes.values_mut() {
+            sandbox.state = SandboxState::NotReady;
+            sandbox.ip = None;
+        }
+        for container in inner.containers.values_mut() {
+            container.end(now, KILLED);
+        }
+    }
+
+    /// What it was told to do so far, one line each: seconds since the beginning, action, object.
+    pub fn log(&self) -> Vec<String> {
+        self.lock().log.clone()
+    }
+
+    /// Forgets what it was told.
+    pub fn clear_log(&self) {
+        self.lock().log.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails if the script says so.
+    fn answer(&self, call: &'static str) -> Result<MutexGuard<'_, Inner>, RuntimeError> {
+        let now = self.clock.now();
+        let mut inner = self.lock();
+        if inner.down {
+            let (endpoint, message) = ("fake".to_owned(), "connection refused".to_owned());
+            return Err(RuntimeError::Unavailable { call, endpoint, message });
+        }
+        if let Some(left) = inner.failures.get_mut(call).filter(|left| **left > 0) {
+            *left -= 1;
+            return Err(RuntimeError::Failed { call, message: "failed as the test wanted".to_owned() });
+        }
+        for container in inner.containers.values_mut() {
+            container.pass_time(now);
+        }
+        Ok(inner)
+    }
+
+    fn record(&self, inner: &mut Inner, action: &str, object: &str) {
+        let at = self.clock.elapsed().as_secs_f64();
+        inner.log.push(format!("{at:>8.3} {action} {object}"));
+    }
+}
+
+impl Inner {
+    fn next_id(&mut self) -> u32 {
+        self.next += 1;
+        self.next
+    }
+
+    fn sandbox_mut(&mut self, id: &SandboxId) -> Option<&mut Sandbox> {
+        self.sandboxes.values_mut().find(|sandbox| sandbox.id == *id)
+    }
+
+    fn container_mut(&mut self, id: &ContainerId) -> Option<&mut FakeContainer> {
+        self.containers.values_mut().find(|container| container.id == *id)
+    }
+
+    fn container_name(&self, id: &ContainerId) -> String {
+        let found = self.containers.values().find(|container| container.id == *id);
+        found.map_or_else(|| id.to_string(), FakeContainer::name)
+    }
+
+    fn sandbox_name(&self, id: &SandboxId) -> String {
+        let found = self.sandboxes.values().find(|sandbox| sandbox.id == *id);
+        found.map_or_else(|| id.to_string(), Sandbox::name)
+    }
+
+    fn free_ip(&self) -> IpAddr {
+        let taken = |ip: &IpAddr| self.sandboxes.values().any(|sandbox| sandbox.ip == Some(*ip));
+        let mut ips = (1..=254u8).map(|last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)));
+        ips.find(|ip| !taken(ip)).unwrap_or(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 255)))
+    }
+}
+
+impl Sandbox {
+    fn name(&self) -> String {
+        format!("{}#{}", self.config.name, self.config.attempt)
+    }
+
+    fn observed(&self) -> ObservedSandbox {
+        ObservedSandbox {
+            id: self.id.clone(),
+            attempt: self.config.attempt,
+            state: self.state,
+            created_at: self.created_at,
+            network: self.config.network,
+            ips: self.ip.into_iter().collect(),
+        }
+    }
+}
+
+impl FakeContainer {
+    fn name(&self) -> String {
+        let pod = self.config.labels.get(labels::POD_NAME).map_or("?", String::as_str);
+        format!("{pod}/{}#{}", self.config.name, self.config.attempt)
+    }
+
+    fn state(&self) -> ContainerRunState {
+        match (self.started_at, self.ended) {
+            (_, Some(_)) => ContainerRunState::Exited,
+            (Some(_), None) => ContainerRunState::Running,
+            (None, None) => ContainerRunState::Created,
+        }
+    }
+
+    fn end(&mut self, at: Timestamp, code: i32) {
+        if self.state() == ContainerRunState::Running {
+            self.ended = Some((at, code));
+        }
+    }
+
+    fn pass_time(&mut self, now: Timestamp) {
+        if let (Behaviour::Exits { code, after }, Some(started_at)) = (self.behaviour, self.started_at) {
+            let lifetime = SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX);
+            let ends_at = started_at.saturating_add(lifetime).unwrap_or(Timestamp::MAX);
+            if ends_at <= now {
+                self.end(ends_at, code);
+            }
+        }
+    }
+
+    fn observed(&self) -> ObservedContainer {
+        let annotation = |name: &str| self.config.annotations.get(name).cloned();
+        let exit_code = self.ended.map_or(0, |(_, code)| code);
+        let reason = match self.ended {
+            None => "",
+            Some((_, 0)) => "Completed",
+            Some(_) => "Error",
+        };
+        ObservedContainer {
+            id: self.id.clone(),
+            name: self.config.name.clone(),
+            sandbox_id: Some(self.sandbox.clone()),
+            state: self.state(),
+            created_at: self.created_at,
+            started_at: self.started_at,
+            finished_at: self.ended.map(|(at, _)| at),
+            exit_code,
+            image: self.config.user_specified_image.clone(),
+            image_id: self.config.image.clone(),
+            spec_hash: annotation(labels::CONTAINER_HASH),
+            restart_count: annotation(labels::CONTAINER_RESTART_COUNT)
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(0),
+            termination_grace_seconds: annotation(labels::POD_TERMINATION_GRACE_PERIOD)
+                .and_then(|n| n.parse().ok()),
+            reason: reason.to_owned(),
+            message: String::new(),
+            log_path: String::new(),
+        }
+    }
+}
+
+/// Whether the sandbox has an address of its own.
+fn has_own_network(config: &SandboxConfig) -> bool {
+    match config.network {
+        NamespaceMode::Pod | NamespaceMode::Container => true,
+        NamespaceMode::Node => false,
+    }
+}

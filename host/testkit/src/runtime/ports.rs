@@ -1,0 +1,275 @@
+//! The fake's ports.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use witlet_core::pod::PodUid;
+use witlet_core::runtime::{
+    ContainerConfig, ContainerId, ContainerRunState, ImageInfo, ListedContainer, ListedSandbox, ObservedPod,
+    RuntimeCondition, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId, SandboxState,
+};
+use witlet_ports::{Clock, Containers, Images, PodView, RuntimeError, RuntimeInfo, Sandboxes};
+
+use super::{ASKED, Behaviour, FakeContainer, FakeRuntime, Inner, KILLED, Sandbox, has_own_network};
+
+#[async_trait]
+impl RuntimeInfo for FakeRuntime {
+    async fn version(&self) -> Result<RuntimeVersion, RuntimeError> {
+        drop(self.answer("Version")?);
+        Ok(RuntimeVersion {
+            runtime_name: "fake".to_owned(),
+            runtime_version: "1".to_owned(),
+            api_version: "v1".to_owned(),
+        })
+    }
+
+    async fn status(&self) -> Result<RuntimeStatus, RuntimeError> {
+        let network_down = self.answer("Status")?.network_down;
+        let condition = |kind: &str, status| RuntimeCondition {
+            kind: kind.to_owned(),
+            status,
+            reason: if status { String::new() } else { "AsScripted".to_owned() },
+            message: if status { String::new() } else { "the test wants it so".to_owned() },
+        };
+        let conditions = vec![condition("RuntimeReady", true), condition("NetworkReady", !network_down)];
+        Ok(RuntimeStatus { conditions })
+    }
+}
+
+#[async_trait]
+impl PodView for FakeRuntime {
+    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError> {
+        let inner = self.answer("ListPodSandbox")?;
+        let mut pods: BTreeMap<String, RuntimePod> = BTreeMap::new();
+        for sandbox in inner.sandboxes.values().rev() {
+            let pod = pods.entry(sandbox.config.uid.clone()).or_insert_with(|| RuntimePod {
+                uid: PodUid::from(sandbox.config.uid.as_str()),
+                name: sandbox.config.name.clone(),
+                namespace: sandbox.config.namespace.clone(),
+                sandboxes: Vec::new(),
+                containers: Vec::new(),
+            });
+            pod.sandboxes.push(ListedSandbox {
+                id: sandbox.id.clone(),
+                attempt: sandbox.config.attempt,
+                state: sandbox.state,
+                created_at: sandbox.created_at,
+            });
+        }
+        for container in inner.containers.values().rev() {
+            if let Some(pod) = pods.get_mut(&container.uid) {
+                pod.containers.push(ListedContainer {
+                    id: container.id.clone(),
+                    name: container.config.name.clone(),
+                    sandbox_id: container.sandbox.clone(),
+                    state: container.state(),
+                    created_at: container.created_at,
+                });
+            }
+        }
+        Ok(pods.into_values().collect())
+    }
+
+    async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError> {
+        let observed_at = self.clock.now();
+        let inner = self.answer("PodSandboxStatus")?;
+        let mine = |sandbox: &&Sandbox| sandbox.config.uid == uid.as_str();
+        let sandboxes: Vec<_> = inner.sandboxes.values().rev().filter(mine).collect();
+        let containers = inner.containers.values().rev().filter(|container| container.uid == uid.as_str());
+        let Some(newest) = sandboxes.first() else {
+            return Ok(ObservedPod::absent(uid.clone(), observed_at));
+        };
+        Ok(ObservedPod {
+            uid: uid.clone(),
+            name: newest.config.name.clone(),
+            namespace: newest.config.namespace.clone(),
+            ips: newest.ip.into_iter().collect(),
+            sandboxes: sandboxes.iter().map(|sandbox| sandbox.observed()).collect(),
+            containers: containers.map(FakeContainer::observed).collect(),
+            observed_at,
+        })
+    }
+}
+
+#[async_trait]
+impl Sandboxes for FakeRuntime {
+    async fn run(&self, config: &SandboxConfig) -> Result<SandboxId, RuntimeError> {
+        const CALL: &str = "RunPodSandbox";
+        let created_at = self.clock.now();
+        let mut inner = self.answer(CALL)?;
+        let taken = inner
+            .sandboxes
+            .values()
+            .any(|other| (&other.config.uid, other.config.attempt) == (&config.uid, config.attempt));
+        if taken {
+            let message = format!("sandbox {}#{}", config.name, config.attempt);
+            return Err(RuntimeError::AlreadyExists { call: CALL, message });
+        }
+        let number = inner.next_id();
+        let id = SandboxId::from(format!("s{number}"));
+        let ip = has_own_network(config).then(|| inner.free_ip());
+        let sandbox =
+            Sandbox { id: id.clone(), config: config.clone(), created_at, state: SandboxState::Ready, ip };
+        let name = sandbox.name();
+        inner.sandboxes.insert(number, sandbox);
+        self.record(&mut inner, "run sandbox", &name);
+        Ok(id)
+    }
+
+    async fn stop(&self, id: &SandboxId) -> Result<(), RuntimeError> {
+        let now = self.clock.now();
+        let mut inner = self.answer("StopPodSandbox")?;
+        for container in inner.containers.values_mut().filter(|container| container.sandbox == *id) {
+            container.end(now, KILLED);
+        }
+        let name = inner.sandbox_name(id);
+        if let Some(sandbox) = inner.sandbox_mut(id).filter(|sandbox| sandbox.state == SandboxState::Ready) {
+            sandbox.state = SandboxState::NotReady;
+            sandbox.ip = None;
+            self.record(&mut inner, "stop sandbox", &name);
+        }
+        Ok(())
+    }
+
+    async fn remove(&self, id: &SandboxId) -> Result<(), RuntimeError> {
+        let mut inner = self.answer("RemovePodSandbox")?;
+        let name = inner.sandbox_name(id);
+        let before = inner.sandboxes.len();
+        inner.sandboxes.retain(|_, sandbox| sandbox.id != *id);
+        inner.containers.retain(|_, container| container.sandbox != *id);
+        if inner.sandboxes.len() < before {
+            self.record(&mut inner, "remove sandbox", &name);
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Containers for FakeRuntime {
+    async fn create(
+        &self,
+        sandbox: &SandboxId,
+        config: &ContainerConfig,
+        sandbox_config: &SandboxConfig,
+    ) -> Result<ContainerId, RuntimeError> {
+        const CALL: &str = "CreateContainer";
+        let created_at = self.clock.now();
+        let mut inner = self.answer(CALL)?;
+        let ready = inner.sandbox_mut(sandbox).is_some_and(|sandbox| sandbox.state == SandboxState::Ready);
+        if !ready {
+            return Err(RuntimeError::NotFound { call: CALL, message: format!("sandbox {sandbox}") });
+        }
+        let Some(behaviour) = inner.images.get(&config.image).filter(|i| i.present).map(|i| i.behaviour)
+        else {
+            return Err(RuntimeError::NotFound { call: CALL, message: format!("image {}", config.image) });
+        };
+        let number = inner.next_id();
+        let id = ContainerId::from(format!("c{number}"));
+        let container = FakeContainer {
+            id: id.clone(),
+            sandbox: sandbox.clone(),
+            uid: sandbox_config.uid.clone(),
+            config: config.clone(),
+            behaviour,
+            created_at,
+            started_at: None,
+            ended: None,
+        };
+        let name = container.name();
+        inner.containers.insert(number, container);
+        self.record(&mut inner, "create", &name);
+        Ok(id)
+    }
+
+    async fn start(&self, id: &ContainerId) -> Result<(), RuntimeError> {
+        const CALL: &str = "StartContainer";
+        let now = self.clock.now();
+        let mut inner = self.answer(CALL)?;
+        let Some(container) = inner.container_mut(id) else {
+            return Err(RuntimeError::NotFound { call: CALL, message: format!("container {id}") });
+        };
+        container.started_at = Some(now);
+        let name = container.name();
+        self.record(&mut inner, "start", &name);
+        Ok(())
+    }
+
+    async fn stop(&self, id: &ContainerId, grace: Duration) -> Result<(), RuntimeError> {
+        let behaviour = {
+            let mut inner = self.answer("StopContainer")?;
+            let running = inner.container_mut(id).filter(|c| c.state() == ContainerRunState::Running);
+            let Some(behaviour) = running.map(|container| container.behaviour) else { return Ok(()) };
+            let name = inner.container_name(id);
+            self.record(&mut inner, &format!("stop within {}s", grace.as_secs()), &name);
+            behaviour
+        };
+        let code = match behaviour {
+            Behaviour::Sleeps | Behaviour::Exits { .. } => ASKED,
+            Behaviour::IgnoresStop => {
+                tokio::time::sleep(grace).await;
+                KILLED
+            }
+            Behaviour::CannotBeStopped => std::future::pending().await,
+        };
+        let now = self.clock.now();
+        let mut inner = self.lock();
+        let name = inner.container_name(id);
+        if let Some(container) = inner.container_mut(id) {
+            container.end(now, code);
+            self.record(&mut inner, &format!("ended with {code}"), &name);
+        }
+        Ok(())
+    }
+
+    async fn remove(&self, id: &ContainerId) -> Result<(), RuntimeError> {
+        let mut inner = self.answer("RemoveContainer")?;
+        let name = inner.container_name(id);
+        let before = inner.containers.len();
+        inner.containers.retain(|_, container| container.id != *id);
+        if inner.containers.len() < before {
+            self.record(&mut inner, "remove", &name);
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Images for FakeRuntime {
+    async fn status(&self, image: &str) -> Result<Option<ImageInfo>, RuntimeError> {
+        let inner = self.answer("ImageStatus")?;
+        let present = inner.images.get(image).is_some_and(|image| image.present);
+        Ok(present.then(|| info(image)))
+    }
+
+    async fn pull(&self, image: &str) -> Result<String, RuntimeError> {
+        const CALL: &str = "PullImage";
+        let takes = {
+            let inner: &mut Inner = &mut *self.answer(CALL)?;
+            self.record(inner, "pull", image);
+            inner.images.get(image).map(|image| image.pull_takes).unwrap_or_default()
+        };
+        tokio::time::sleep(takes).await;
+        let mut inner = self.answer(CALL)?;
+        match inner.images.get_mut(image) {
+            None => Err(RuntimeError::NotFound { call: CALL, message: format!("image {image}") }),
+            Some(found) if found.pulls_fail > 0 => {
+                found.pulls_fail -= 1;
+                Err(RuntimeError::Failed { call: CALL, message: "registry says no".to_owned() })
+            }
+            Some(found) => {
+                found.present = true;
+                Ok(image.to_owned())
+            }
+        }
+    }
+}
+
+fn info(image: &str) -> ImageInfo {
+    ImageInfo {
+        id: image.to_owned(),
+        repo_tags: vec![image.to_owned()],
+        repo_digests: Vec::new(),
+        size_bytes: 1,
+    }
+}

@@ -1,0 +1,53 @@
+//! Pods that may not run, or not yet.
+
+use super::world::{Role, Unfulfilled, World, ensure, eventually, plays};
+use crate::pod;
+
+type Verdict = Result<(), Unfulfilled>;
+
+pub(super) async fn a_pod_that_asks_for_too_much_is_rejected_and_nothing_of_it_runs(
+    world: &mut dyn World,
+) -> Verdict {
+    let greedy = pod("greedy").container(plays(world, "app", Role::Sleeper).request("cpu", "100000")).build();
+    let modest = pod("modest").grace_seconds(1).container(plays(world, "app", Role::Sleeper)).build();
+    world.put("greedy", vec![greedy]).await;
+    world.put("modest", vec![modest]).await;
+    let seen = eventually(world, "one pod failed and the other runs", |seen| {
+        seen.phase("greedy") == "Failed" && seen.is_ready("modest")
+    })
+    .await?;
+    let status = seen.pod("greedy").and_then(|pod| pod.status.clone()).unwrap_or_default();
+    ensure(status.reason.as_deref() == Some("OutOfcpu"), || format!("the reason is another: {seen}"))?;
+    let message = status.message.unwrap_or_default();
+    ensure(message.starts_with("Pod was rejected: "), || format!("the message is {message:?}"))?;
+    ensure(seen.in_runtime("greedy").is_empty(), || format!("something of it was started: {seen}"))
+}
+
+pub(super) async fn a_deferred_pod_is_blocked_and_runs_once_it_is_admitted(world: &mut dyn World) -> Verdict {
+    let manifest = pod("later").grace_seconds(1).container(plays(world, "app", Role::Sleeper)).build();
+    let Some(manifest) = world.deferred(manifest, 5) else { return nothing_defers() };
+    world.put("later", vec![manifest]).await;
+    let seen = eventually(world, "the pod is blocked", |seen| {
+        seen.waiting_reason("later", "app") == Some("Blocked")
+    })
+    .await?;
+    ensure(seen.phase("later") == "Pending", || format!("blocked, and its phase: {seen}"))?;
+    ensure(seen.in_runtime("later").is_empty(), || format!("something of it was started: {seen}"))?;
+    eventually(world, "the pod runs", |seen| seen.is_ready("later")).await?;
+    Ok(())
+}
+
+pub(super) async fn a_deferred_pod_can_be_removed(world: &mut dyn World) -> Verdict {
+    let manifest = pod("never").container(plays(world, "app", Role::Sleeper)).build();
+    let Some(manifest) = world.deferred(manifest, 100_000) else { return nothing_defers() };
+    world.put("never", vec![manifest]).await;
+    eventually(world, "the pod is blocked", |seen| seen.waiting_reason("never", "app") == Some("Blocked"))
+        .await?;
+    world.remove("never").await;
+    let seen = eventually(world, "the pod is gone", |seen| seen.pod("never").is_none()).await?;
+    ensure(seen.in_runtime("never").is_empty(), || format!("something of it was started: {seen}"))
+}
+
+fn nothing_defers() -> Verdict {
+    Err(Unfulfilled::NotHere("no handler of this world defers pods".to_owned()))
+}
