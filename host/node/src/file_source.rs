@@ -29,6 +29,8 @@ mod tests;
 
 /// How often everything is listed anew: upstream's `fileCheckFrequency`.
 pub const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(20);
+/// A timer without a period is none.
+const FILE_CHECK_INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// How often a look waits for files that are being written, before it takes them as they are: two seconds in all.
 const PATIENT_LOOKS_MAX: u32 = 10;
 /// Bytes of an event's message: the events API takes no more.
@@ -45,7 +47,7 @@ pub struct FileSource {
 
 impl FileSource {
     /// Reads the manifests at `path`, a folder or a file, for this node. `check_interval` is usually
-    /// [`FILE_CHECK_INTERVAL`].
+    /// [`FILE_CHECK_INTERVAL`], and at least 10 ms.
     pub fn new(
         path: impl Into<PathBuf>,
         node_name: impl Into<String>,
@@ -53,7 +55,11 @@ impl FileSource {
         clock: Arc<dyn Clock>,
         events: Arc<dyn EventSink>,
     ) -> Self {
-        Self { path: path.into(), node_name: node_name.into(), check_interval, clock, events }
+        let path = path.into();
+        // The path goes into UIDs: the same folder must be called the same, wherever the agent is started.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        let check_interval = check_interval.max(FILE_CHECK_INTERVAL_MIN);
+        Self { path, node_name: node_name.into(), check_interval, clock, events }
     }
 
     fn tell(&self, mut report: Report) {

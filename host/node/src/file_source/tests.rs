@@ -130,6 +130,22 @@ async fn the_full_list_sees_what_inotify_did_not() {
 }
 
 #[tokio::test]
+async fn no_interval_at_all_is_a_short_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(&folder.path().join("a.yaml"), "a");
+    assert_eq!(start(folder.path(), Duration::ZERO).next().await, ["a-n"]);
+}
+
+#[test]
+fn a_relative_path_names_the_same_pods_as_the_absolute_one() {
+    let here = std::env::current_dir().expect("a folder");
+    let source = |path: &Path| {
+        FileSource::new(path, "n", NEVER, Arc::new(SystemClock), Arc::new(Events::default())).path
+    };
+    assert_eq!(source(Path::new("manifests")), source(&here.join("manifests")));
+}
+
+#[tokio::test]
 async fn it_stops_when_told_and_when_nobody_listens() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut told = start(folder.path(), NEVER);
