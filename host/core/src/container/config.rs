@@ -127,9 +127,7 @@ pub struct ContainerInput<'a> {
 pub fn sandbox_config(pod: &Pod, attempt: u32, log_directory: &Path) -> Result<SandboxConfig, ConfigError> {
     let no_spec = PodSpec::default();
     let spec = pod.spec.as_ref().unwrap_or(&no_spec);
-    if spec.runtime_class_name.as_deref().is_some_and(|name| !name.is_empty()) {
-        return Err(ConfigError::Unsupported { field: "spec.runtimeClassName".to_owned() });
-    }
+    refuse_unsupported_pod(spec)?;
     let network = network_of(pod);
     let meta = &pod.metadata;
     let mut sandbox_labels = meta.labels.clone().unwrap_or_default();
@@ -305,6 +303,19 @@ fn memory_capacity(node: &NodeFacts) -> i64 {
     let capacity = node.node.status.as_ref().and_then(|status| status.capacity.as_ref());
     let memory = capacity.and_then(|capacity| capacity.get("memory"));
     memory.and_then(|memory| crate::pod::quantity::value(memory).ok()).unwrap_or_default()
+}
+
+/// Manifests with such fields are refused when they are read. A pod that comes another way must not start without them.
+fn refuse_unsupported_pod(spec: &PodSpec) -> Result<(), ConfigError> {
+    let used = [
+        ("spec.initContainers", spec.init_containers.as_ref().is_some_and(|list| !list.is_empty())),
+        ("spec.ephemeralContainers", spec.ephemeral_containers.as_ref().is_some_and(|list| !list.is_empty())),
+        ("spec.runtimeClassName", spec.runtime_class_name.as_deref().is_some_and(|name| !name.is_empty())),
+    ];
+    match used.into_iter().find(|(_, used)| *used) {
+        Some((field, _)) => Err(ConfigError::Unsupported { field: field.to_owned() }),
+        None => Ok(()),
+    }
 }
 
 /// Manifests with such fields are refused when they are read. A pod that comes another way must not run without what it

@@ -9,6 +9,8 @@ use k8s_openapi::api::core::v1::{
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::pod::static_pod::hex;
+
 /// Bytes of SHA-256 that are kept: enough that two specs of one container never meet by chance.
 const DIGEST_BYTES: usize = 8;
 
@@ -75,7 +77,7 @@ pub fn container_hash(container: &Container) -> String {
 /// SHA-256 of a value's JSON, cut to 16 lower-case hexadecimal digits.
 pub(crate) fn digest_json(value: &impl Serialize) -> String {
     let json = serde_json::to_vec(value).expect("plain data with text keys always has a JSON form");
-    Sha256::digest(&json).iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(&json)[..DIGEST_BYTES])
 }
 
 #[cfg(test)]

@@ -287,8 +287,14 @@ fn what_this_release_does_not_do_is_refused_and_never_left_out() {
         let expected = Err(ConfigError::Unsupported { field: field.to_owned() });
         assert_eq!(container_of(&pod, 0), expected);
     }
-    let pod = pod("{spec: {containers: [], runtimeClassName: gvisor}}");
-    assert!(matches!(sandbox_of(&pod), Err(ConfigError::Unsupported { .. })));
+    for (field, yaml) in [
+        ("spec.runtimeClassName", "runtimeClassName: gvisor"),
+        ("spec.initContainers", "initContainers: [{name: a}]"),
+        ("spec.ephemeralContainers", "ephemeralContainers: [{name: a}]"),
+    ] {
+        let pod = pod(&format!("{{spec: {{containers: [], {yaml}}}}}"));
+        assert_eq!(sandbox_of(&pod), Err(ConfigError::Unsupported { field: field.to_owned() }));
+    }
 }
 
 #[test]

@@ -112,6 +112,12 @@ fn a_sandbox_that_failed_before_any_container_came_is_tried_again_under_never() 
 }
 
 #[test]
+fn a_pod_that_never_restarts_begins_anew_if_no_sandbox_is_known() {
+    let pod = pod("Never", &["a"]);
+    check(&pod, &observed(vec![], vec![exited(&pod, "a", 1)]), &["sandbox 0", "start a #1"]);
+}
+
+#[test]
 fn a_pod_of_which_all_is_done_gets_no_other_sandbox() {
     let never = pod("Never", &THREE);
     let all_done = |pod: &Pod, code| THREE.iter().map(|name| exited(pod, name, code)).collect();
