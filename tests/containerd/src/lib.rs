@@ -1,1 +1,24 @@
-//! witlet-containerd
+//! A private containerd for tests: its own folders, socket, network namespace and images; gone without a trace when
+//! the test ends. And the `witlet` daemon as a process that tests start, kill and ask.
+//!
+//! Needs root and the Debian packages `containerd runc containernetworking-plugins busybox-static iproute2
+//! util-linux`. Where it can't run, [`skip_reason`] says why, and tests report themselves as ignored; with
+//! `WITLET_REQUIRE_CONTAINERD=1` they fail instead.
+#![forbid(unsafe_code)]
+
+mod config;
+mod containerd;
+mod daemon;
+mod image;
+mod network;
+mod requirements;
+mod shell;
+mod suite;
+mod sweep;
+
+pub use containerd::{Containerd, TestClock};
+pub use daemon::{Daemon, DaemonOptions};
+pub use image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE};
+pub use requirements::{REQUIRE_VARIABLE, Skip, is_required, skip_reason};
+pub use shell::HarnessError;
+pub use suite::{report, run_or_ignore};

@@ -81,8 +81,13 @@ pub(super) async fn exit_codes_are_reported(fixture: &Fixture<'_>) -> Verdict {
         let ended = fixture.exited(&pod, &id).await?;
         ensure!(ended.exit_code == code, "{name}: the exit code is {}, not {code}", ended.exit_code);
         ensure!(ended.reason == reason, "{name}: the reason is {:?}, not {reason:?}", ended.reason);
-        let times = (Some(ended.created_at), ended.started_at, ended.finished_at);
-        ensure!(times.0 <= times.1 && times.1 <= times.2, "{name}: out of order: {times:?}");
+        // A runtime takes the time of a start when it hears of it, which for containerd may be after a short process
+        // has ended: nothing is promised about the order of these two.
+        let created = Some(ended.created_at);
+        ensure!(
+            ended.started_at >= created && ended.finished_at >= created,
+            "{name}: out of order: {ended:?}"
+        );
     }
     Ok(())
 }

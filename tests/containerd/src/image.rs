@@ -1,0 +1,100 @@
+//! Images made on the spot: one layer with Debian's static busybox, as a workload and as the pause image.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::shell::{HarnessError, io, run};
+
+/// A shell and its usual tools.
+pub const BUSYBOX_IMAGE: &str = "witlet.test/busybox:1";
+/// What sandboxes run.
+pub const PAUSE_IMAGE: &str = "witlet.test/pause:1";
+/// Doesn't exist: `.invalid` resolves nowhere (RFC 6761).
+pub const ABSENT_IMAGE: &str = "witlet.invalid/nothing:1";
+
+/// Tools that workloads call by name.
+const APPLETS: [&str; 18] = [
+    "sh", "sleep", "echo", "cat", "true", "false", "test", "kill", "id", "wget", "httpd", "nc", "ip", "env",
+    "ls", "hostname", "printf", "trap",
+];
+
+/// The static busybox, if it is installed.
+pub(crate) fn busybox() -> Option<PathBuf> {
+    ["/bin/busybox", "/usr/bin/busybox"].map(PathBuf::from).into_iter().find(|path| path.exists())
+}
+
+struct Blob {
+    digest: String,
+    size: u64,
+}
+
+impl Blob {
+    fn descriptor(&self, media_type: &str) -> serde_json::Value {
+        json!({ "mediaType": media_type, "digest": self.digest, "size": self.size })
+    }
+}
+
+fn add_blob(blobs: &Path, content: &[u8]) -> Result<Blob, HarnessError> {
+    let hash: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+    fs::write(blobs.join(&hash), content).map_err(io("write a blob"))?;
+    Ok(Blob { digest: format!("sha256:{hash}"), size: content.len() as u64 })
+}
+
+/// The root file system as a tar.
+fn layer(work: &Path) -> Result<Vec<u8>, HarnessError> {
+    let root = work.join("rootfs");
+    for folder in ["bin", "etc", "tmp", "proc", "sys", "dev"] {
+        fs::create_dir_all(root.join(folder)).map_err(io("make the root file system"))?;
+    }
+    let binary = busybox().ok_or_else(|| HarnessError::Answer("busybox went away".to_owned()))?;
+    fs::copy(binary, root.join("bin/busybox")).map_err(io("copy busybox"))?;
+    for applet in APPLETS {
+        symlink("busybox", root.join("bin").join(applet)).map_err(io("link an applet"))?;
+    }
+    fs::write(root.join("etc/passwd"), "root:x:0:0:root:/:/bin/sh\n").map_err(io("write passwd"))?;
+    let tar = work.join("layer.tar");
+    let (tar_path, root_path) = (tar.to_string_lossy(), root.to_string_lossy());
+    run("tar", &["-c", "--numeric-owner", "-f", &*tar_path, "-C", &*root_path, "."])?;
+    fs::read(&tar).map_err(io("read the layer"))
+}
+
+/// Writes an OCI image layout with both images as one tar, for `ctr images import`.
+pub(crate) fn write_archive(work: &Path) -> Result<PathBuf, HarnessError> {
+    let layout = work.join("layout");
+    let blobs = layout.join("blobs/sha256");
+    fs::create_dir_all(&blobs).map_err(io("make the image layout"))?;
+    let layer = add_blob(&blobs, &layer(work)?)?;
+    let mut manifests = Vec::new();
+    for (name, command) in
+        [(BUSYBOX_IMAGE, json!(["/bin/sh"])), (PAUSE_IMAGE, json!(["/bin/sleep", "31536000"]))]
+    {
+        let config = json!({
+            "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
+            "os": "linux",
+            "config": { "Cmd": command, "Env": ["PATH=/bin"], "WorkingDir": "/" },
+            "rootfs": { "type": "layers", "diff_ids": [layer.digest] },
+        });
+        let config = add_blob(&blobs, config.to_string().as_bytes())?;
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": config.descriptor("application/vnd.oci.image.config.v1+json"),
+            "layers": [layer.descriptor("application/vnd.oci.image.layer.v1.tar")],
+        });
+        let manifest = add_blob(&blobs, manifest.to_string().as_bytes())?;
+        let mut entry = manifest.descriptor("application/vnd.oci.image.manifest.v1+json");
+        entry["annotations"] = json!({ "io.containerd.image.name": name });
+        manifests.push(entry);
+    }
+    let index = json!({ "schemaVersion": 2, "manifests": manifests }).to_string();
+    fs::write(layout.join("index.json"), index).map_err(io("write the index"))?;
+    let version = json!({ "imageLayoutVersion": "1.0.0" }).to_string();
+    fs::write(layout.join("oci-layout"), version).map_err(io("write the layout's version"))?;
+    let archive = work.join("images.tar");
+    run("tar", &["-c", "-f", &*archive.to_string_lossy(), "-C", &*layout.to_string_lossy(), "."])?;
+    Ok(archive)
+}

@@ -1,0 +1,72 @@
+//! Removes what a containerd leaves behind if it can't clean up itself: shims with their processes, mounts, sockets.
+//! Only what belongs to its own socket and folder.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{UnmountFlags, unmount};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Ends the shims of the containerd at this socket, and all that runs under them.
+pub(crate) fn shims(socket: &Path) {
+    let parents = parents();
+    let mut doomed: Vec<i32> = parents.keys().copied().filter(|pid| is_shim_of(*pid, socket)).collect();
+    let mut next = 0;
+    while let Some(parent) = doomed.get(next).copied() {
+        doomed.extend(parents.iter().filter(|(_, of)| **of == parent).map(|(pid, _)| *pid));
+        next += 1;
+    }
+    for pid in doomed.into_iter().filter_map(Pid::from_raw) {
+        // It may have ended by itself.
+        let _gone = kill_process(pid, Signal::KILL);
+    }
+}
+
+/// Removes the sockets of shims, which containerd puts outside of its folders and names in a file within.
+pub(crate) fn shim_sockets(folder: &Path) {
+    let tasks = folder.join("state/io.containerd.runtime.v2.task/k8s.io");
+    let Ok(tasks) = fs::read_dir(tasks) else { return };
+    for task in tasks.flatten() {
+        let address = fs::read_to_string(task.path().join("address")).unwrap_or_default();
+        if let Some(path) = address.trim().strip_prefix("unix://") {
+            let _gone = fs::remove_file(path);
+        }
+    }
+}
+
+/// Takes away all mounts below this folder, the newest first.
+pub(crate) fn mounts(folder: &Path) {
+    let table = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let points = table.lines().rev().filter_map(|line| line.split(' ').nth(1)).map(PathBuf::from);
+    for point in points.filter(|point| point.starts_with(folder)) {
+        let _gone = unmount(&point, UnmountFlags::DETACH);
+    }
+}
+
+/// Whether any process still names the folder in its command line: shims do.
+pub(crate) fn any_shim_left(socket: &Path) -> bool {
+    parents().keys().any(|pid| is_shim_of(*pid, socket))
+}
+
+fn is_shim_of(pid: i32, socket: &Path) -> bool {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0);
+    words.next().is_some_and(|program| String::from_utf8_lossy(program).contains("containerd-shim"))
+        && words.any(|word| word == socket.as_os_str().as_encoded_bytes())
+}
+
+/// Each process with its parent.
+fn parents() -> BTreeMap<i32, i32> {
+    let Ok(processes) = fs::read_dir("/proc") else { return BTreeMap::new() };
+    processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|pid: i32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            // The name stands in brackets and may hold anything; state and parent follow it.
+            let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?;
+            Some((pid, parent))
+        })
+        .collect()
+}
