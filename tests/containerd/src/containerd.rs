@@ -154,9 +154,9 @@ impl Containerd {
             log_root: self.log_root(),
             sleeper: shell("trap 'exit 0' TERM; while :; do sleep 0.1; done"),
             processes: Some(Processes {
-                exits_with: |code| shell(&format!("exit {code}")),
+                exits_with: Arc::new(|code| shell(&format!("exit {code}"))),
                 ignores_stop: shell("trap '' TERM; sleep 600"),
-                writes: shell("echo to stdout; echo to stderr >&2; printf 'no end'"),
+                writes: Some(shell("echo to stdout; echo to stderr >&2; printf 'no end'")),
             }),
             // There is no registry in the test's network.
             pullable_image: None,

@@ -16,8 +16,10 @@ use crate::fixture::{Fixture, Verdict};
 enum Need {
     /// Sandboxes with addresses of their own.
     Addresses,
-    /// Processes that end and write by themselves.
+    /// Processes that end by themselves.
     Processes,
+    /// Logs of what processes write.
+    Logs,
     /// An image to pull.
     PullableImage,
 }
@@ -37,6 +39,10 @@ impl Case {
             let (met, reason) = match need {
                 Need::Addresses => (environment.addresses, "sandboxes of this runtime have no addresses"),
                 Need::Processes => (environment.processes.is_some(), "this runtime has no real processes"),
+                Need::Logs => (
+                    environment.processes.as_ref().is_some_and(|processes| processes.writes.is_some()),
+                    "this runtime keeps no logs",
+                ),
                 Need::PullableImage => {
                     (environment.pullable_image.is_some(), "there is nothing to pull from")
                 }
@@ -79,7 +85,7 @@ cases! {
         stopping_and_removing_a_container_may_be_repeated;
         exit_codes_are_reported needs Processes;
         a_process_that_ignores_being_asked_is_killed_after_its_grace needs Processes;
-        output_is_logged_in_the_cri_format needs Processes;
+        output_is_logged_in_the_cri_format needs Logs;
         a_container_is_started_again_as_a_new_attempt;
         a_running_container_may_be_removed;
         a_container_in_no_sandbox_is_refused;

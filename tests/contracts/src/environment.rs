@@ -1,6 +1,7 @@
 //! What a runtime under test offers to the suite.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Something to run in a container.
@@ -15,25 +16,25 @@ pub struct Workload {
 }
 
 /// Workloads of a runtime that runs real processes.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Processes {
     /// Ends at once with this exit code.
-    pub exits_with: fn(i32) -> Workload,
+    pub exits_with: Arc<dyn Fn(i32) -> Workload + Send + Sync>,
     /// Ignores being asked to stop, and otherwise runs for at least a minute.
     pub ignores_stop: Workload,
     /// Writes the line `to stdout` to its standard output, the line `to stderr` to its standard error, then `no end`
-    /// without a line end to its standard output, and ends.
-    pub writes: Workload,
+    /// without a line end to its standard output, and ends. None for a runtime that keeps no logs.
+    pub writes: Option<Workload>,
 }
 
 /// Where and with what the suite runs.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Environment {
     /// An existing folder for the logs of pods, by absolute path.
     pub log_root: PathBuf,
     /// Runs for at least a minute, or until it is asked to stop.
     pub sleeper: Workload,
-    /// None for a runtime without processes: its containers neither end by themselves nor write logs.
+    /// None for a runtime without processes: its containers don't end by themselves.
     pub processes: Option<Processes>,
     /// An image that can be pulled; none if there is no registry to pull from.
     pub pullable_image: Option<String>,

@@ -73,7 +73,7 @@ pub(super) async fn stopping_and_removing_a_container_may_be_repeated(fixture: &
 }
 
 pub(super) async fn exit_codes_are_reported(fixture: &Fixture<'_>) -> Verdict {
-    let exits_with = processes(fixture)?.exits_with;
+    let exits_with = &processes(fixture)?.exits_with;
     let pod = fixture.pod();
     let sandbox = fixture.run(&pod).await?;
     for (name, code, reason) in [("ends", 0, "Completed"), ("fails", 7, "Error")] {
@@ -112,7 +112,10 @@ pub(super) async fn a_process_that_ignores_being_asked_is_killed_after_its_grace
 pub(super) async fn output_is_logged_in_the_cri_format(fixture: &Fixture<'_>) -> Verdict {
     let pod = fixture.pod();
     let sandbox = fixture.run(&pod).await?;
-    let config = pod.container("writer", 0, &processes(fixture)?.writes);
+    let Some(writes) = &processes(fixture)?.writes else {
+        return Err("the case ran without what it needs".to_owned().into());
+    };
+    let config = pod.container("writer", 0, writes);
     let id = fixture.start(&sandbox, &pod, &config).await?;
     let ended = fixture.exited(&pod, &id).await?;
     let path = pod.sandbox.log_directory.join("writer").join("0.log");
