@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -12,7 +14,7 @@ use witlet_core::admission::memory::AdmissionMemory;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_ports::{
     Admission, AgentStats, AgentView, Clock, EventSink, Jitter, NodeWatch, PodFiles, PodSource,
-    RecordedEvent, Runtime, SOURCE_SNAPSHOTS_MAX, StateStore,
+    RecordedEvent, Runtime, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore,
 };
 
 use crate::board::Board;
@@ -132,13 +134,8 @@ impl Agent {
         };
         tasks.spawn(check.run(serving.clone()));
 
-        let (snapshot_sender, snapshots) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
         let source_names: BTreeSet<_> = ports.sources.iter().map(|source| source.name()).collect();
-        let sources_stop = stop.child_token();
-        for source in ports.sources {
-            tasks.spawn(source.run(snapshot_sender.clone(), sources_stop.clone()));
-        }
-        drop(snapshot_sender);
+        let snapshots = run_sources(ports.sources, &mut tasks, &stop);
 
         let node = ports.node.watch();
         let executor = Executor {
@@ -153,6 +150,7 @@ impl Agent {
             node: node.clone(),
             health: health.clone(),
             seccomp_root: ports.seccomp_root,
+            start_retry: SignedDuration::try_from(config.requeue.error).unwrap_or(SignedDuration::MAX),
         };
         let handlers = ports.admission.generation();
         let outside = Outside {
@@ -183,12 +181,30 @@ impl Agent {
         EventLoop::new(config, outside, source_names, memory).run(inputs).await;
 
         serving.cancel();
-        let all_ended = async { while tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(stop_wait_max, all_ended).await.is_err() {
-            tracing::warn!(tasks = tasks.len(), "dropping tasks that did not end in time");
-        }
-        tasks.shutdown().await;
+        end_within(tasks, stop_wait_max).await;
     }
+}
+
+/// Starts the sources. They stop with the agent.
+fn run_sources(
+    sources: Vec<Box<dyn PodSource>>,
+    tasks: &mut JoinSet<()>,
+    stop: &CancellationToken,
+) -> mpsc::Receiver<SourceSnapshot> {
+    let (sender, snapshots) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
+    for source in sources {
+        tasks.spawn(source.run(sender.clone(), stop.child_token()));
+    }
+    snapshots
+}
+
+/// Waits for tasks to end by themselves, then drops those that don't.
+pub(crate) async fn end_within<T: 'static>(mut tasks: JoinSet<T>, limit: Duration) {
+    let all_ended = async { while tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(limit, all_ended).await.is_err() {
+        tracing::warn!(tasks = tasks.len(), "dropping tasks that did not end in time");
+    }
+    tasks.shutdown().await;
 }
 
 /// The pods that were admitted before the restart. What can't be read is as if nothing had been saved: every pod is

@@ -30,6 +30,7 @@ use witlet_core::runtime::ContainerId;
 use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter, StateStore};
 
 use crate::admission_queue::AdmissionQueue;
+use crate::agent::end_within;
 use crate::board::Board;
 use crate::cache::PodCache;
 use crate::config::AgentConfig;
@@ -192,7 +193,9 @@ impl EventLoop {
                 break;
             }
         }
-        self.end_tasks().await;
+        // Running work comes to its next step and ends there.
+        self.cancel_work.cancel();
+        end_within(self.tasks, self.config.stop_wait_max).await;
     }
 
     /// Takes one event in. Never waits.
@@ -266,16 +269,6 @@ impl EventLoop {
         self.stopping = Some(Instant::now() + self.config.stop_pods_wait_max);
         self.kill_everything();
         if self.workers.is_empty() { Flow::End } else { Flow::GoOn }
-    }
-
-    /// Lets running work come to its next step, then drops what is left of it.
-    async fn end_tasks(&mut self) {
-        self.cancel_work.cancel();
-        let all_ended = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(self.config.stop_wait_max, all_ended).await.is_err() {
-            tracing::warn!(tasks = self.tasks.len(), "dropping work that did not end in time");
-        }
-        self.tasks.shutdown().await;
     }
 
     fn show_node(&mut self) {

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -44,6 +45,9 @@ pub(crate) struct PodMemory {
     pub(crate) failed_pulls: BTreeMap<String, PullFailure>,
     /// Why containers that should run don't, as far as no look at the runtime can tell.
     pub(crate) waiting: BTreeMap<String, Waiting>,
+    /// Containers that could not be made or started: the hash of what was tried, and when it may be tried again.
+    /// The runtime's news of a failed start must not start the next one.
+    pub(crate) failed_starts: BTreeMap<String, (String, Timestamp)>,
     /// When something was last done to the pod: only a look begun later shows it.
     pub(crate) acted: Stamp,
 }
@@ -55,6 +59,7 @@ impl PodMemory {
             pulls: BackoffTable::new(IMAGE_PULL),
             failed_pulls: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            failed_starts: BTreeMap::new(),
             acted: Stamp::default(),
         }
     }
@@ -103,6 +108,8 @@ pub(crate) struct Executor {
     pub(crate) health: watch::Receiver<Health>,
     /// Folder that seccomp profiles are relative to.
     pub(crate) seccomp_root: PathBuf,
+    /// How long a container that could not be made or started is left alone.
+    pub(crate) start_retry: SignedDuration,
 }
 
 impl Executor {

@@ -189,7 +189,7 @@ impl FakeRuntime {
 
     fn record(&self, inner: &mut Inner, action: &str, object: &str) {
         let at = self.clock.elapsed().as_secs_f64();
-        inner.log.push(format!("{at:>8.3} {action} {object}"));
+        inner.log.push(format!("{at:.3} {action} {object}"));
     }
 }
 

@@ -1,1 +1,67 @@
-//! Tests.
+//! Tests of the board.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use witlet_ports::Clock;
+
+use super::*;
+
+struct Standing;
+
+impl Clock for Standing {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+fn board() -> Board {
+    Board::new(Arc::new(EventLog::new(Arc::new(Standing))))
+}
+
+fn pod(name: &str, uid: &str) -> Arc<Pod> {
+    let metadata = ObjectMeta { name: Some(name.into()), uid: Some(uid.into()), ..ObjectMeta::default() };
+    Arc::new(Pod { metadata, spec: None, status: None })
+}
+
+fn phase(phase: &str) -> PodStatus {
+    PodStatus { phase: Some(phase.into()), ..PodStatus::default() }
+}
+
+#[test]
+fn pods_are_shown_with_their_newest_status_ordered_by_name() {
+    let board = board();
+    let [a, b] = [PodUid::from("1"), PodUid::from("2")];
+    board.put_pod(&a, pod("b", "1"));
+    board.put_pod(&b, pod("a", "2"));
+    assert!(board.put_status(&a, phase("Pending")));
+    assert!(board.put_status(&a, phase("Running")));
+    assert!(!board.put_status(&a, phase("Running")), "the same again is no change");
+    board.put_pod(&a, pod("b", "1"));
+    let shown: Vec<_> = board
+        .pods()
+        .iter()
+        .map(|pod| (pod.metadata.name.clone(), pod.status.as_ref().and_then(|s| s.phase.clone())))
+        .collect();
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(shown, [(text("a"), None), (text("b"), text("Running"))]);
+}
+
+#[test]
+fn a_look_costs_nothing_while_nothing_changes() {
+    let board = board();
+    board.put_pod(&PodUid::from("1"), pod("a", "1"));
+    board.put_status(&PodUid::from("1"), phase("Running"));
+    assert!(Arc::ptr_eq(&board.pods()[0], &board.pods()[0]));
+}
+
+#[test]
+fn a_pod_that_is_not_shown_gets_no_status() {
+    let board = board();
+    let uid = PodUid::from("1");
+    assert!(!board.put_status(&uid, phase("Running")));
+    board.put_pod(&uid, pod("a", "1"));
+    board.remove(&uid);
+    assert!(!board.put_status(&uid, phase("Running")));
+    assert_eq!(board.status(&uid), None);
+    assert_eq!(board.uids(), []);
+}

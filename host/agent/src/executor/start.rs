@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Pod};
 use witlet_core::container::config::{ContainerInput, Host, container_config, sandbox_config};
+use witlet_core::container::hash::container_hash;
 use witlet_core::container::plan::StartContainer;
 use witlet_core::container::plan::sandbox::network_of;
 use witlet_core::runtime::{NamespaceMode, ObservedPod, SandboxId};
@@ -82,6 +83,13 @@ impl Executor {
             tracing::error!(pod = %job.full_name, container = %start.name, "planned without a sandbox or a spec");
             return StartEnd::Failed;
         };
+        let hash = container_hash(container);
+        if let Some((tried, until)) = job.memory.failed_starts.get(&start.name)
+            && *tried == hash
+            && self.clock.now() < *until
+        {
+            return StartEnd::BackOff(*until);
+        }
         if let Some(crash) = &start.crash {
             job.memory.restarts.record(crash.key.clone(), crash.finished_at, self.clock.now());
         }
@@ -95,10 +103,13 @@ impl Executor {
         match self.create_and_start(job, pod, container, start, place, &image).await {
             Ok(()) => {
                 job.memory.waiting.remove(&start.name);
+                job.memory.failed_starts.remove(&start.name);
                 StartEnd::Started
             }
             Err(Refusal { reason, message }) => {
                 self.events(job).warning("Failed", &format!("Error: {message}"));
+                let until = self.clock.now().saturating_add(self.start_retry).unwrap_or(Timestamp::MAX);
+                job.memory.failed_starts.insert(start.name.clone(), (hash, until));
                 job.memory.waiting.insert(start.name.clone(), Waiting { reason, message });
                 StartEnd::Failed
             }

@@ -1,1 +1,85 @@
-//! Tests.
+//! Tables of what is cleaned up.
+
+use jiff::Timestamp;
+use witlet_core::runtime::{ListedContainer, ListedSandbox};
+
+use super::*;
+
+/// `s1!` is a ready sandbox, `s1` one that isn't; `app:c1@s1=running` a container. Newest first, as the runtime lists.
+fn pod(text: &str) -> RuntimePod {
+    let (mut sandboxes, mut containers) = (Vec::new(), Vec::new());
+    let created_at = Timestamp::UNIX_EPOCH;
+    for word in text.split_whitespace() {
+        match word.split_once(':') {
+            None => {
+                let ready = word.ends_with('!');
+                sandboxes.push(ListedSandbox {
+                    id: SandboxId::from(word.trim_end_matches('!')),
+                    attempt: 0,
+                    state: if ready { SandboxState::Ready } else { SandboxState::NotReady },
+                    created_at,
+                });
+            }
+            Some((name, rest)) => {
+                let (id, rest) = rest.split_once('@').expect("a container is in a sandbox");
+                let (sandbox, state) = rest.split_once('=').expect("a container has a state");
+                let state = match state {
+                    "running" => ContainerRunState::Running,
+                    "created" => ContainerRunState::Created,
+                    "exited" => ContainerRunState::Exited,
+                    _ => ContainerRunState::Unknown,
+                };
+                containers.push(ListedContainer {
+                    id: ContainerId::from(id),
+                    name: name.to_owned(),
+                    sandbox_id: SandboxId::from(sandbox),
+                    state,
+                    created_at,
+                });
+            }
+        }
+    }
+    RuntimePod { uid: PodUid::from("u"), name: "p".into(), namespace: "n".into(), sandboxes, containers }
+}
+
+fn shown(pod_text: &str, standing: Standing) -> String {
+    let plan = plan(&[pod(pod_text)], |_| standing);
+    let mut words: Vec<String> = plan.kill.iter().map(|(_, name)| format!("kill {name}")).collect();
+    words.extend(plan.containers.iter().map(ToString::to_string));
+    words.extend(plan.sandboxes.iter().map(ToString::to_string));
+    words.join(" ")
+}
+
+#[test]
+fn of_a_pod_that_is_kept_only_older_dead_containers_and_empty_sandboxes_go() {
+    for (name, pod, goes) in [
+        ("all alive", "s1! app:c1@s1=running", ""),
+        ("the newest dead one stays", "s1! app:c2@s1=running app:c1@s1=exited", ""),
+        ("older dead ones go", "s1! app:c3@s1=running app:c2@s1=exited app:c1@s1=exited", "c1"),
+        ("each container for itself", "s1! a:c2@s1=exited b:c1@s1=exited", ""),
+        ("all dead", "s1 app:c2@s1=exited app:c1@s1=exited", "c1"),
+        ("about to start", "s1! app:c3@s1=created app:c2@s1=exited app:c1@s1=exited", "c1"),
+        ("never started, superseded", "s1! app:c3@s1=running app:c2@s1=created", "c2"),
+        ("lost track of", "s1! app:c3@s1=running app:c2@s1=unknown app:c1@s1=exited", "c1"),
+        ("an old sandbox that holds nothing", "s2! s1 app:c2@s2=running", "s1"),
+        ("an old sandbox that holds the last state", "s2! s1 app:c2@s2=running app:c1@s1=exited", ""),
+        ("an old sandbox that is still ready", "s2! s1! app:c2@s2=running", ""),
+        ("the newest sandbox, though dead", "s1", ""),
+    ] {
+        assert_eq!(shown(pod, Standing::Kept), goes, "{name}");
+    }
+}
+
+#[test]
+fn what_nobody_wants_is_killed_first_and_removed_when_it_is_dead() {
+    for (name, pod, unwanted, returning) in [
+        ("running", "s1! app:c1@s1=running", "kill n/p", ""),
+        ("only its sandbox", "s1!", "kill n/p", ""),
+        ("dead", "s1 app:c2@s1=exited app:c1@s1=exited", "s1", "s1"),
+        ("dead, several sandboxes", "s2 s1 app:c1@s1=exited", "s2 s1", "s2 s1"),
+        ("a container without its sandbox", "app:c1@s9=exited", "c1", "c1"),
+    ] {
+        assert_eq!(shown(pod, Standing::Unwanted), unwanted, "{name}");
+        assert_eq!(shown(pod, Standing::Returning), returning, "{name}");
+    }
+}

@@ -1,1 +1,210 @@
-//! Tests.
+//! Tests of the generator on a view by script.
+
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use futures::FutureExt;
+use jiff::Timestamp;
+use witlet_core::pleg::PlegEventKind;
+use witlet_core::runtime::{
+    ContainerId, ContainerRunState, NamespaceMode, ObservedContainer, ObservedSandbox, SandboxState,
+};
+
+use super::*;
+use crate::cache::Stamp;
+
+struct Standing;
+
+impl Clock for Standing {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+/// One pod `u`, whose sandbox and container are in these states, and whether looks fail.
+#[derive(Default)]
+struct Script {
+    pod: Mutex<Option<(SandboxState, ContainerRunState)>>,
+    looks_fail: Mutex<bool>,
+    lists_fail: Mutex<bool>,
+}
+
+impl Script {
+    fn set(&self, pod: Option<(SandboxState, ContainerRunState)>) {
+        *self.pod.lock().expect("no test panics while it holds the lock") = pod;
+    }
+
+    fn failed(call: &'static str) -> RuntimeError {
+        RuntimeError::Failed { call, message: "as scripted".into() }
+    }
+
+    fn observed(&self) -> ObservedPod {
+        let uid = PodUid::from("u");
+        let mut pod = ObservedPod::absent(uid, Timestamp::UNIX_EPOCH);
+        let Some((sandbox, container)) = *self.pod.lock().expect("no panic") else { return pod };
+        let created_at = Timestamp::UNIX_EPOCH;
+        if sandbox == SandboxState::Ready {
+            pod.ips = vec![std::net::Ipv4Addr::new(10, 0, 0, 1).into()];
+        }
+        pod.sandboxes.push(ObservedSandbox {
+            id: SandboxId::from("s"),
+            attempt: 0,
+            state: sandbox,
+            created_at,
+            network: NamespaceMode::Pod,
+            ips: pod.ips.clone(),
+        });
+        pod.containers.push(ObservedContainer {
+            id: ContainerId::from("c"),
+            name: "app".into(),
+            sandbox_id: Some(SandboxId::from("s")),
+            state: container,
+            created_at,
+            started_at: None,
+            finished_at: None,
+            exit_code: 0,
+            image: String::new(),
+            image_id: String::new(),
+            spec_hash: None,
+            restart_count: 0,
+            termination_grace_seconds: None,
+            reason: String::new(),
+            message: String::new(),
+            log_path: String::new(),
+        });
+        pod
+    }
+}
+
+#[async_trait]
+impl PodView for Script {
+    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError> {
+        if *self.lists_fail.lock().expect("no panic") {
+            return Err(Self::failed("ListPodSandbox"));
+        }
+        Ok(listed(&self.observed()).into_iter().collect())
+    }
+
+    async fn pod_status(&self, _: &PodUid) -> Result<ObservedPod, RuntimeError> {
+        if *self.looks_fail.lock().expect("no panic") {
+            return Err(Self::failed("PodSandboxStatus"));
+        }
+        Ok(self.observed())
+    }
+}
+
+struct Bench {
+    script: Arc<Script>,
+    pleg: Pleg,
+    events: mpsc::Receiver<PlegEvent>,
+}
+
+fn bench(room: usize) -> Bench {
+    let script = Arc::new(Script::default());
+    let (sender, events) = mpsc::channel(room);
+    let (relisted, _) = watch::channel(Relisted::default());
+    let cache = Arc::new(PodCache::new());
+    let pleg = Pleg::new(script.clone(), cache, Arc::new(Standing), sender, relisted);
+    Bench { script, pleg, events }
+}
+
+impl Bench {
+    fn kinds(&mut self) -> Vec<PlegEventKind> {
+        let mut kinds = Vec::new();
+        while let Ok(event) = self.events.try_recv() {
+            kinds.push(event.kind);
+        }
+        kinds
+    }
+}
+
+const RUNS: Option<(SandboxState, ContainerRunState)> =
+    Some((SandboxState::Ready, ContainerRunState::Running));
+const ENDED: Option<(SandboxState, ContainerRunState)> =
+    Some((SandboxState::NotReady, ContainerRunState::Exited));
+
+use PlegEventKind::{ContainerDied, ContainerRemoved, ContainerStarted, PodSync};
+
+#[tokio::test]
+async fn lists_tell_what_changed_and_keep_the_cache_fresh() {
+    let mut bench = bench(100);
+    for (state, expected) in [
+        (RUNS, vec![ContainerStarted, ContainerStarted]),
+        (RUNS, vec![]),
+        (ENDED, vec![ContainerDied, ContainerDied]),
+        (None, vec![ContainerRemoved, ContainerRemoved]),
+        (RUNS, vec![ContainerStarted, ContainerStarted]),
+        (None, vec![ContainerDied, ContainerRemoved, ContainerDied, ContainerRemoved]),
+    ] {
+        bench.script.set(state);
+        bench.pleg.relist().await;
+        assert_eq!(bench.kinds(), expected, "{state:?}");
+        let look = bench.pleg.cache.newer_than(&PodUid::from("u"), Stamp::default()).await;
+        let shown = look.expect("no look failed").containers.first().map(|container| container.state);
+        assert_eq!(shown, state.map(|(_, container)| container));
+    }
+}
+
+#[tokio::test]
+async fn a_look_that_failed_is_tried_again_at_the_next_list_and_told_then() {
+    let mut bench = bench(100);
+    bench.script.set(RUNS);
+    *bench.script.looks_fail.lock().expect("no panic") = true;
+    bench.pleg.relist().await;
+    assert_eq!(bench.kinds(), [], "not told before it is in the cache");
+    assert!(bench.pleg.cache.newer_than(&PodUid::from("u"), Stamp::default()).await.is_err());
+    *bench.script.looks_fail.lock().expect("no panic") = false;
+    bench.pleg.relist().await;
+    assert_eq!(bench.kinds(), [ContainerStarted, ContainerStarted]);
+    // The same with a pod that is known: what failed was a look on demand.
+    *bench.script.looks_fail.lock().expect("no panic") = true;
+    bench.pleg.look_at([PodUid::from("u")].into()).await;
+    *bench.script.looks_fail.lock().expect("no panic") = false;
+    bench.pleg.relist().await;
+    assert_eq!(bench.kinds(), [PodSync]);
+}
+
+#[tokio::test]
+async fn a_look_on_demand_tells_what_changed_and_the_next_list_does_not_tell_it_again() {
+    let mut bench = bench(100);
+    bench.script.set(RUNS);
+    bench.pleg.look_at([PodUid::from("u")].into()).await;
+    assert_eq!(bench.kinds(), [ContainerStarted, ContainerStarted]);
+    bench.pleg.relist().await;
+    assert_eq!(bench.kinds(), []);
+}
+
+#[tokio::test]
+async fn addresses_are_remembered_after_the_sandbox_has_ended() {
+    let mut bench = bench(100);
+    for state in [RUNS, ENDED] {
+        bench.script.set(state);
+        bench.pleg.relist().await;
+    }
+    let seen = bench.pleg.cache.peek(&PodUid::from("u")).expect("it was looked at");
+    assert_eq!(seen.ips.len(), 1);
+}
+
+#[tokio::test]
+async fn a_failed_list_changes_nothing_and_is_no_fresh_look() {
+    let mut bench = bench(100);
+    bench.script.set(RUNS);
+    bench.pleg.relist().await;
+    let stamp = bench.pleg.cache.stamp();
+    bench.kinds();
+    *bench.script.lists_fail.lock().expect("no panic") = true;
+    bench.pleg.relist().await;
+    assert_eq!(bench.kinds(), []);
+    let uid = PodUid::from("u");
+    let newer = bench.pleg.cache.newer_than(&uid, stamp);
+    assert!(newer.now_or_never().is_none(), "still waits");
+}
+
+#[tokio::test]
+async fn events_that_find_no_room_are_dropped_and_counted() {
+    let mut bench = bench(1);
+    bench.script.set(RUNS);
+    bench.pleg.relist().await;
+    assert_eq!(bench.kinds(), [ContainerStarted]);
+    assert_eq!(bench.pleg.dropped.load(Ordering::Relaxed), 1);
+}

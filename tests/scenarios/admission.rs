@@ -1,0 +1,150 @@
+//! Who is judged when, beside whom, and what a verdict brings.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use tokio::time::Instant;
+use witlet_ports::AgentView;
+use witlet_testkit::{FakeAdmission, NOT_BEFORE_SECONDS, SourceHandle, container, pod};
+
+use crate::support::{events, node, orders, pass, sleeper, started, status};
+
+#[tokio::test(start_paused = true)]
+async fn every_pod_is_judged_beside_all_that_were_admitted_before() {
+    let node = started();
+    let cpu = |name: &str| pod(name).container(container("app", "sleeper:1").request("cpu", "1500m")).build();
+    node.source.put("a", vec![cpu("one"), cpu("two"), cpu("three"), sleeper("four").build()]);
+    pass(5.0).await;
+    expect![[r#"
+        one-node1 beside 0
+        two-node1 beside 1
+        three-node1 beside 2
+        four-node1 beside 2"#]]
+    .assert_eq(&node.admission.asked().join("\n"));
+    expect!["Failed OutOfcpu"].assert_eq(&status(&node, "three"));
+    assert!(status(&node, "four").contains("app: running"));
+    expect![[r#"
+        OutOfcpu ×1 Node didn't have enough resource: cpu, requested: 1500, used: 3000, capacity: 4000
+    "#]]
+    .assert_eq(&events(&node, "three"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removed_pod_frees_what_it_had_for_the_next() {
+    let node = started();
+    let cpu = |name: &str| pod(name).container(container("app", "sleeper:1").request("cpu", "3")).build();
+    node.source.put("a", vec![cpu("one")]);
+    pass(3.0).await;
+    node.source.put("a", vec![cpu("two")]);
+    pass(3.0).await;
+    assert!(status(&node, "two").contains("app: running"), "{}", status(&node, "two"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hanging_handler_holds_up_no_pod_that_it_says_nothing_about() {
+    let node = started();
+    let mut pods = Vec::new();
+    for n in 0..50 {
+        pods.push(sleeper(&format!("hangs{n}")).label(FakeAdmission::hangs_label()).build());
+        pods.push(sleeper(&format!("free{n}")).build());
+    }
+    let begun = Instant::now();
+    node.source.put("all", pods);
+    while !(0..50).all(|n| status(&node, &format!("free{n}")).contains("app: running")) {
+        pass(0.01).await;
+        assert!(begun.elapsed() < Duration::from_secs(60), "held up");
+    }
+    // Fifty hang for 100 ms each: one after the other, that would be 5 s before the last free pod is judged.
+    let took = begun.elapsed();
+    assert!(took < Duration::from_millis(2500), "took {took:?}");
+    pass(5.0).await;
+    assert!(status(&node, "hangs0").contains("Blocked"), "{}", status(&node, "hangs0"));
+    assert_eq!(node.agent().stats().deferred, 50);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deferred_pod_holds_nothing_and_is_asked_again_when_it_wished() {
+    let node = started();
+    let later = pod("later").annotation(NOT_BEFORE_SECONDS, "30");
+    let later = later.container(container("app", "sleeper:1").request("cpu", "3")).build();
+    let other = pod("other").container(container("app", "sleeper:1").request("cpu", "500m")).build();
+    node.source.put("a", vec![later, other]);
+    pass(5.0).await;
+    expect!["Pending TooEarly app: Blocked(TooEarly: not before 2030-01-01T00:00:30Z), 0 restarts"]
+        .assert_eq(&status(&node, "later"));
+    assert!(status(&node, "other").contains("app: running"), "what is deferred holds no CPU");
+    pass(20.0).await;
+    assert!(!orders(&node).contains("later"));
+    pass(10.0).await;
+    assert!(status(&node, "later").contains("app: running"), "{}", status(&node, "later"));
+    expect![[r#"
+        later-node1 beside 0
+        other-node1 beside 0
+        later-node1 beside 1
+        later-node1 beside 1"#]]
+    .assert_eq(&node.admission.asked().join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn deferred_pods_are_asked_again_when_the_handlers_or_the_node_change() {
+    let node = started();
+    node.source.put("a", vec![sleeper("later").annotation(NOT_BEFORE_SECONDS, "100000").build()]);
+    pass(5.0).await;
+    let asked = node.admission.asked().len();
+    node.admission.change();
+    pass(2.0).await;
+    assert_eq!(node.admission.asked().len(), asked + 1);
+    node.set_facts(witlet_testkit::fixed_node());
+    pass(2.0).await;
+    assert_eq!(node.admission.asked().len(), asked + 2);
+    pass(1000.0).await;
+    assert_eq!(node.admission.asked().len(), asked + 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edited_pod_that_is_blocked_is_asked_again_as_it_is_now() {
+    let node = started();
+    let blocked = sleeper("p").uid("fixed").annotation(NOT_BEFORE_SECONDS, "100000").build();
+    node.source.put("a", vec![blocked]);
+    pass(5.0).await;
+    node.source.put("a", vec![sleeper("p").uid("fixed").build()]);
+    pass(5.0).await;
+    assert!(status(&node, "p").contains("app: running"), "{}", status(&node, "p"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_pod_starts_before_its_admission_is_saved() {
+    let node = started();
+    node.state.set_full(true);
+    node.source.put("a", vec![sleeper("p").build()]);
+    pass(10.0).await;
+    assert_eq!(orders(&node), "");
+    assert!(node.agent().unhealthy().iter().any(|why| why.contains("can't be saved")));
+    node.state.set_full(false);
+    pass(5.0).await;
+    assert!(status(&node, "p").contains("app: running"), "{}", status(&node, "p"));
+    assert_eq!(node.agent().unhealthy(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_pods_are_judged_only_when_every_source_was_seen_but_a_dead_source_holds_up_nobody_for_long() {
+    let mut node = node();
+    let slow = SourceHandle::new("slow", "node1");
+    node.more_sources.push(slow.clone());
+    node.start();
+    node.source.put("a", vec![sleeper("p").build()]);
+    pass(5.0).await;
+    assert_eq!(node.admission.asked().len(), 0);
+    pass(10.0).await;
+    assert!(status(&node, "p").contains("app: running"), "{}", status(&node, "p"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_pods_of_one_name_in_one_source_are_told_apart_by_an_event() {
+    let node = started();
+    node.source.put("a", vec![sleeper("twin").build()]);
+    node.source.put("b", vec![sleeper("twin").build()]);
+    pass(5.0).await;
+    assert!(events(&node, "twin").contains("FailedValidation"), "{}", events(&node, "twin"));
+    assert_eq!(node.agent().pods().len(), 1);
+}

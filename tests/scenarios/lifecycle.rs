@@ -1,0 +1,239 @@
+//! The life of a pod, order by order.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use witlet_agent::FailedProbe;
+use witlet_core::container::plan::ProbeFailure;
+use witlet_core::runtime::ContainerId;
+use witlet_ports::{AgentView, PodView};
+use witlet_testkit::{Behaviour, FakeImage, container, pod};
+
+use crate::support::{events, node, orders, pass, shown, sleeper, started, status};
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_is_started_and_ended_in_upstreams_order_and_leaves_nothing() {
+    let node = started();
+    node.source
+        .put("web", vec![sleeper("web").container(container("side", "sleeper:1")).grace_seconds(7).build()]);
+    pass(5.0).await;
+    expect![[r#"
+           0.000 run sandbox web-node1#0
+           0.000 create web-node1/app#0
+           0.000 start web-node1/app#0
+           0.000 create web-node1/side#0
+           0.000 start web-node1/side#0
+    "#]]
+    .assert_eq(&orders(&node));
+    expect!["Running app: running, 0 restarts side: running, 0 restarts"].assert_eq(&status(&node, "web"));
+    node.source.remove("web");
+    pass(10.0).await;
+    expect![[r#"
+           5.000 stop within 7s web-node1/side#0
+           5.000 ended with 143 web-node1/side#0
+           5.000 stop within 7s web-node1/app#0
+           5.000 ended with 143 web-node1/app#0
+           5.000 stop sandbox web-node1#0
+           8.000 remove sandbox web-node1#0
+    "#]]
+    .assert_eq(&orders(&node));
+    expect![[r#"
+        Created ×1 Created container app
+        Started ×1 Started container app
+        Pulled ×2 Container image "sleeper:1" already present on machine
+        Created ×1 Created container side
+        Started ×1 Started container side
+        Killing ×1 Stopping container side
+        Killing ×1 Stopping container app
+    "#]]
+    .assert_eq(&events(&node, "web"));
+    assert_eq!(shown(&node, "web"), None);
+    assert_eq!(node.files.uids(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_delay_of_a_crashing_container_doubles_up_to_five_minutes() {
+    let node = started();
+    let crashes = Behaviour::Exits { code: 1, after: Duration::from_secs(1) };
+    node.runtime.add_image("crasher:1", FakeImage::present(crashes));
+    node.source.put("c", vec![pod("c").image("crasher:1").build()]);
+    pass(1300.0).await;
+    let starts: String =
+        orders(&node).lines().filter(|l| l.contains(" start ")).map(|l| format!("{l}\n")).collect();
+    expect![[r#"
+        0.000 start c-node1/app#0
+        1.000 start c-node1/app#1
+        12.000 start c-node1/app#2
+        33.000 start c-node1/app#3
+        74.000 start c-node1/app#4
+        155.000 start c-node1/app#5
+        316.000 start c-node1/app#6
+        617.000 start c-node1/app#7
+        918.000 start c-node1/app#8
+        1219.000 start c-node1/app#9
+    "#]]
+    .assert_eq(&starts);
+    expect!["Running app: CrashLoopBackOff(back-off 5m0s restarting failed container=app pod=c-node1_default(c1b1b7801d012a826ee9a8cb1d1593af)), 9 restarts"].assert_eq(&status(&node, "c"));
+    let told = events(&node, "c");
+    assert!(told.contains("BackOff"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edited_pod_starts_only_when_the_old_one_has_ended() {
+    let node = started();
+    node.runtime.add_image("stubborn:1", FakeImage::present(Behaviour::IgnoresStop));
+    node.source.put("web", vec![pod("web").image("stubborn:1").grace_seconds(20).build()]);
+    pass(3.0).await;
+    orders(&node);
+    node.source.put("web", vec![sleeper("web").build()]);
+    pass(30.0).await;
+    expect![[r#"
+        3.000 stop within 20s web-node1/app#0
+        23.000 ended with 137 web-node1/app#0
+        23.000 stop sandbox web-node1#0
+        23.000 run sandbox web-node1#0
+        23.000 create web-node1/app#0
+        23.000 start web-node1/app#0
+        24.000 remove sandbox web-node1#0
+    "#]]
+    .assert_eq(&orders(&node));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_edited_twice_while_the_old_one_ends_starts_as_it_was_last_written() {
+    let node = started();
+    node.runtime.add_image("stubborn:1", FakeImage::present(Behaviour::IgnoresStop));
+    node.source.put("web", vec![pod("web").image("stubborn:1").grace_seconds(20).build()]);
+    pass(3.0).await;
+    node.source.put("web", vec![sleeper("web").label(("edit", "1")).build()]);
+    pass(3.0).await;
+    node.source.put("web", vec![sleeper("web").label(("edit", "2")).build()]);
+    pass(30.0).await;
+    let label = shown(&node, "web").and_then(|pod| pod.metadata.labels).and_then(|l| l.get("edit").cloned());
+    assert_eq!(label.as_deref(), Some("2"));
+    assert_eq!(node.agent().pods().len(), 1);
+    let starts = orders(&node).lines().filter(|line| line.contains(" start ")).count();
+    assert_eq!(starts, 2, "the first and the last version, not the one between");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_comes_back_with_the_uid_of_one_that_still_ends_starts_from_the_beginning() {
+    let node = started();
+    node.runtime.add_image("stubborn:1", FakeImage::present(Behaviour::IgnoresStop));
+    let manifest = pod("web").image("stubborn:1").grace_seconds(4).restart_policy("Never").build();
+    node.source.put("web", vec![manifest.clone()]);
+    pass(3.0).await;
+    orders(&node);
+    node.source.remove("web");
+    pass(1.0).await;
+    node.source.put("web", vec![manifest]);
+    pass(15.0).await;
+    expect![[r#"
+        3.000 stop within 4s web-node1/app#0
+        7.000 ended with 137 web-node1/app#0
+        7.000 stop sandbox web-node1#0
+        8.000 remove sandbox web-node1#0
+        10.000 run sandbox web-node1#0
+        10.000 create web-node1/app#0
+        10.000 start web-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+    expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_sandbox_is_replaced_and_everything_in_it_restarted() {
+    let node = started();
+    node.source.put("web", vec![sleeper("web").build()]);
+    pass(3.0).await;
+    orders(&node);
+    node.runtime.lose_sandboxes();
+    pass(20.0).await;
+    expect![[r#"
+           3.000 run sandbox web-node1#1
+           3.000 create web-node1/app#1
+           3.000 start web-node1/app#1
+    "#]]
+    .assert_eq(&orders(&node));
+    expect!["Running app: running, 1 restarts"].assert_eq(&status(&node, "web"));
+    assert!(events(&node, "web").contains("SandboxChanged"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_liveness_probe_restarts_the_container() {
+    let node = started();
+    node.source.put("web", vec![sleeper("web").build()]);
+    pass(3.0).await;
+    orders(&node);
+    let pods = node.runtime.list_pods().await.expect("the runtime is up");
+    let (uid, id): (_, ContainerId) = (pods[0].uid.clone(), pods[0].containers[0].id.clone());
+    let failed = FailedProbe { uid, container: id, failure: ProbeFailure::Liveness };
+    node.agent().failed_probes().send(failed).await.expect("the agent runs");
+    pass(20.0).await;
+    expect![[r#"
+           3.000 stop within 30s web-node1/app#0
+           3.000 ended with 143 web-node1/app#0
+           3.000 create web-node1/app#1
+           3.000 start web-node1/app#1
+    "#]]
+    .assert_eq(&orders(&node));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_to_start_says_why_and_is_tried_again() {
+    for (call, reason) in [
+        ("CreateContainer", "CreateContainerError"),
+        ("StartContainer", "RunContainerError"),
+        ("ImageStatus", "ImageInspectError"),
+        ("RunPodSandbox", "ContainerCreating"),
+    ] {
+        let mut node = node();
+        node.runtime.fail_next(call, 2);
+        node.start();
+        node.source.put("web", vec![sleeper("web").build()]);
+        pass(3.0).await;
+        let shown = status(&node, "web");
+        assert!(shown.contains(reason), "{call}: {shown}\n{}", events(&node, "web"));
+        pass(40.0).await;
+        assert!(status(&node, "web").contains("app: running"), "{call}: {}", status(&node, "web"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_waits_for_the_network_unless_it_uses_the_hosts() {
+    let mut node = node();
+    node.runtime.set_network_down(true);
+    node.start();
+    node.source.put("a", vec![sleeper("own").build(), sleeper("host").host_network().build()]);
+    pass(5.0).await;
+    assert!(status(&node, "own").contains("ContainerCreating"), "{}", status(&node, "own"));
+    assert!(status(&node, "host").contains("app: running"), "{}", status(&node, "host"));
+    assert!(events(&node, "own").contains("NetworkNotReady"));
+    node.runtime.set_network_down(false);
+    pass(8.0).await;
+    assert!(status(&node, "own").contains("app: running"), "{}", status(&node, "own"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn dead_containers_are_collected_but_for_the_newest_of_each() {
+    let node = started();
+    let crashes = Behaviour::Exits { code: 1, after: Duration::from_secs(1) };
+    node.runtime.add_image("crasher:1", FakeImage::present(crashes));
+    node.source.put("c", vec![pod("c").image("crasher:1").build()]);
+    pass(120.0).await;
+    let pods = node.runtime.list_pods().await.expect("the runtime is up");
+    assert!(pods[0].containers.len() <= 2, "{:?}", pods[0].containers);
+    let app = shown(&node, "c").and_then(|pod| pod.status).and_then(|s| s.container_statuses);
+    let last = app.and_then(|statuses| statuses[0].last_state.clone()).and_then(|state| state.terminated);
+    assert_eq!(last.map(|ended| ended.exit_code), Some(1), "the last state is still known");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_container_that_never_starts_is_tried_again_with_delays_only() {
+    let node = started();
+    node.runtime.fail_next("StartContainer", 1000);
+    node.source.put("web", vec![sleeper("web").build()]);
+    pass(100.0).await;
+    let creations = orders(&node).lines().filter(|line| line.contains(" create ")).count();
+    assert!((3..=12).contains(&creations), "{creations} creations in 100 s");
+}
