@@ -1,1 +1,40 @@
-//! witlet-test-guests
+//! Guest programs for tests: components that behave badly in every way that a host must survive, and a good one.
+#![forbid(unsafe_code)]
+
+#[allow(
+    unreachable_pub,
+    dead_code,
+    reason = "generated: pub for whoever includes it, with a list for its tests"
+)]
+mod components {
+    //! What the build script has compiled.
+    include!(concat!(env!("OUT_DIR"), "/components.rs"));
+}
+
+mod made;
+
+pub use made::{
+    compile_bomb, core_module, giant_memory, giant_table, invalid_code, many_memories, truncated,
+    unknown_imports, wrong_world,
+};
+
+/// An admission handler that does what its configuration says: a JSON string with the name of a behaviour.
+/// `tests/guests/hostile` lists them.
+pub const HOSTILE: &[u8] = components::HOSTILE;
+
+/// An admission handler that never ends its initialisation.
+pub const LOOP_AT_START: &[u8] = components::LOOP_AT_START;
+
+/// The example handler that refuses images without a fixed tag.
+pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
+
+/// The example handler that puts pods off.
+pub const NOT_BEFORE: &[u8] = components::NOT_BEFORE;
+
+/// The example workloads by the names of their files.
+pub const WORKLOADS: &[(&str, &[u8])] = &[
+    ("http-server", components::HTTP_SERVER),
+    ("worker", components::WORKER),
+    ("crasher", components::CRASHER),
+    ("stubborn", components::STUBBORN),
+];

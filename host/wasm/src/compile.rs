@@ -1,0 +1,356 @@
+//! Compiles components in a child process with limits, and keeps the results.
+//!
+//! A compiler can't be interrupted, and its memory isn't bounded by the size of its input: so it runs in a child of
+//! the same program (`<program> compile-component …`), with limits of memory, CPU time, output and wall-clock time.
+//! The daemon itself never compiles. Results are kept in a folder that only the daemon's user can enter, and are
+//! checked by owner, mode and digest before they are mapped as code.
+
+mod cache;
+mod child;
+
+#[cfg(test)]
+mod tests;
+
+pub use cache::CacheError;
+pub(crate) use cache::hex;
+pub use child::child_main;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+use tokio::sync::Semaphore;
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::engine::EngineKind;
+use cache::{Cache, Key};
+
+/// The word that makes the program a compiling child. It stands before the arguments of [`child_main`].
+pub const COMPILE_COMMAND: &str = "compile-component";
+/// How many children compile at once.
+pub const COMPILES_MAX: usize = 2;
+/// How large a component may be. Python's are 35 MB.
+pub const COMPONENT_BYTES_MAX: usize = 64 << 20;
+/// How much of what a child says on its standard error is kept.
+const CHILD_MESSAGE_BYTES_MAX: u64 = 8 << 10;
+/// Compiler threads of one child.
+const CHILD_THREADS: &str = "2";
+
+/// What a compiling child may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompileLimits {
+    /// From start to end.
+    pub wall: Duration,
+    /// CPU time, all threads together; rounded up to seconds.
+    pub cpu: Duration,
+    /// Address space in bytes.
+    pub memory_bytes: u64,
+    /// Size of the compiled code in bytes.
+    pub output_bytes: u64,
+}
+
+impl Default for CompileLimits {
+    /// Enough for the JavaScript and Python interpreters (two seconds of CPU), far too little to hurt a node.
+    fn default() -> Self {
+        Self {
+            wall: Duration::from_secs(60),
+            cpu: Duration::from_secs(30),
+            memory_bytes: 2 << 30,
+            output_bytes: 256 << 20,
+        }
+    }
+}
+
+/// Where the compiler is and what it may take.
+#[derive(Clone, Debug)]
+pub struct CompilerConfig {
+    /// The program to start: this one, whose `main` hands the arguments after [`COMPILE_COMMAND`] to [`child_main`].
+    pub program: PathBuf,
+    /// Folder for compiled code; made with mode 0700 if it isn't there.
+    pub cache_dir: PathBuf,
+    /// Limits of a child.
+    pub limits: CompileLimits,
+}
+
+impl CompilerConfig {
+    /// With the running program as compiler and the default limits.
+    pub fn new(cache_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            program: PathBuf::from("/proc/self/exe"),
+            cache_dir: cache_dir.into(),
+            limits: CompileLimits::default(),
+        }
+    }
+}
+
+/// Why a component couldn't be compiled or loaded.
+#[derive(Debug, Error)]
+pub enum CompileError {
+    /// More bytes than any component should have.
+    #[error("the component has {bytes} bytes, more than {COMPONENT_BYTES_MAX}")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// Not a component at all: a core module, text, something else.
+    #[error("not a WebAssembly component: {found}")]
+    NotAComponent {
+        /// What it looks like.
+        found: &'static str,
+    },
+    /// The compiler refused it.
+    #[error("invalid WebAssembly: {message}")]
+    Invalid {
+        /// The compiler's words.
+        message: String,
+    },
+    /// The compiler took longer than it may, by the clock or by CPU time.
+    #[error("compiling took longer than {}s", limit.as_secs_f64())]
+    Timeout {
+        /// What it was given.
+        limit: Duration,
+    },
+    /// The compiler wanted more memory than it may have.
+    #[error("compiling took more than {limit} bytes of memory")]
+    OutOfMemory {
+        /// What it was given.
+        limit: u64,
+    },
+    /// The compiled code is larger than it may be.
+    #[error("the compiled code has more than {limit} bytes")]
+    OutputTooLarge {
+        /// What it was given.
+        limit: u64,
+    },
+    /// The child ended in another way.
+    #[error("the compiler ended with {status}: {message}")]
+    Failed {
+        /// How.
+        status: ExitStatus,
+        /// The end of its standard error.
+        message: String,
+    },
+    /// The child couldn't be started or talked to.
+    #[error("{action} the compiler {}", program.display())]
+    Child {
+        /// What was tried.
+        action: &'static str,
+        /// The program.
+        program: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The cache can't be used.
+    #[error("use the cache of compiled code")]
+    Cache(#[source] CacheError),
+    /// Code that was just compiled doesn't load: it is for another architecture or engine than this program's.
+    #[error("the compiled code doesn't fit this program")]
+    Unfit {
+        /// The engine's words.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The task that reads the cache was ended with the program.
+    #[error("the program is ending")]
+    Ending,
+}
+
+/// Turns components into code, through the cache where it can.
+#[derive(Debug)]
+pub struct Compiler {
+    program: PathBuf,
+    limits: CompileLimits,
+    cache: Arc<Cache>,
+    slots: Semaphore,
+}
+
+impl Compiler {
+    /// Opens the cache's folder. Errors if it isn't the user's own or others may write to it.
+    pub fn new(config: CompilerConfig) -> Result<Self, CacheError> {
+        Ok(Self {
+            program: config.program,
+            limits: config.limits,
+            cache: Arc::new(Cache::open(config.cache_dir)?),
+            slots: Semaphore::new(COMPILES_MAX),
+        })
+    }
+
+    /// The component, ready for this engine, which must have been made by [`crate::engine`] for `kind`. Takes as
+    /// long as compiling does if the cache doesn't have it; never blocks the caller's thread.
+    pub async fn load(
+        &self,
+        engine: &Engine,
+        kind: EngineKind,
+        wasm: Arc<[u8]>,
+    ) -> Result<Component, CompileError> {
+        check_header(&wasm)?;
+        let key = Key::new(engine, kind, &wasm);
+        if let Some(component) = self.lookup(engine, key.clone()).await? {
+            return Ok(component);
+        }
+        let _slot = self.slots.acquire().await.map_err(|_closed| CompileError::Ending)?;
+        // Another caller may have compiled the same meanwhile.
+        if let Some(component) = self.lookup(engine, key.clone()).await? {
+            return Ok(component);
+        }
+        let code = self.compile(kind, wasm).await?;
+        let cache = self.cache.clone();
+        let engine = engine.clone();
+        blocking(move || {
+            cache.store(&key, code).map_err(CompileError::Cache)?;
+            match cache.load(&engine, &key) {
+                Ok(Some(component)) => Ok(component),
+                Ok(None) => Err(CompileError::Cache(CacheError::Vanished { path: cache.path(&key) })),
+                Err(CacheError::Unfit { cause, .. }) => Err(CompileError::Unfit { cause }),
+                Err(error) => Err(CompileError::Cache(error)),
+            }
+        })
+        .await
+    }
+
+    /// What the cache has; a damaged or unfit entry is told, removed and compiled again.
+    async fn lookup(&self, engine: &Engine, key: Key) -> Result<Option<Component>, CompileError> {
+        let cache = self.cache.clone();
+        let engine = engine.clone();
+        blocking(move || match cache.load(&engine, &key) {
+            Ok(found) => Ok(found),
+            Err(error) if error.is_repairable() => {
+                tracing::warn!(%error, "compiled code is compiled again");
+                cache.remove(&key).map_err(CompileError::Cache)?;
+                Ok(None)
+            }
+            Err(error) => Err(CompileError::Cache(error)),
+        })
+        .await
+    }
+
+    /// Runs a child on the component; its output is an anonymous file.
+    async fn compile(&self, kind: EngineKind, wasm: Arc<[u8]>) -> Result<File, CompileError> {
+        let child_error =
+            |action, cause| CompileError::Child { action, program: self.program.clone(), cause };
+        let (input, output) = blocking(move || files(&wasm).map_err(|cause| ("make files for", cause)))
+            .await
+            .map_err(|(action, cause)| child_error(action, cause))?;
+        let child_output = output.try_clone().map_err(|cause| child_error("make files for", cause))?;
+        let mut child = Command::new(&self.program)
+            .args(child::arguments(kind, &self.limits))
+            .env_clear()
+            .env("RAYON_NUM_THREADS", CHILD_THREADS)
+            .stdin(Stdio::from(input))
+            .stdout(Stdio::from(child_output))
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|cause| child_error("start", cause))?;
+        let stderr = child.stderr.take();
+        let work = async {
+            let mut message = Vec::new();
+            if let Some(stderr) = stderr {
+                // What exceeds the bound ends in a closed pipe, which ends a child that talks too much.
+                stderr.take(CHILD_MESSAGE_BYTES_MAX).read_to_end(&mut message).await?;
+            }
+            let status = child.wait().await?;
+            Ok((status, String::from_utf8_lossy(&message).trim().to_owned()))
+        };
+        let outcome = tokio::time::timeout(self.limits.wall, work).await;
+        match outcome {
+            // Dropping the child kills it.
+            Err(_elapsed) => Err(CompileError::Timeout { limit: self.limits.wall }),
+            Ok(Err(cause)) => Err(child_error("wait for", cause)),
+            Ok(Ok((status, _))) if status.success() => Ok(output),
+            Ok(Ok((status, message))) => Err(failure(status, message, &self.limits)),
+        }
+    }
+}
+
+/// Tells a component from what people take for one.
+pub(crate) fn check_header(wasm: &[u8]) -> Result<(), CompileError> {
+    if wasm.len() > COMPONENT_BYTES_MAX {
+        return Err(CompileError::TooLarge { bytes: wasm.len() });
+    }
+    let found = match wasm {
+        [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => return Ok(()),
+        [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => {
+            "it is a core module; make a component of it (for Rust: build for wasm32-wasip2)"
+        }
+        [b'\0', b'a', b's', b'm', ..] => "it has an unknown version of the binary format",
+        [b'\x7f', b'E', b'L', b'F', ..] => "it is a native program",
+        [] => "it is empty",
+        _ if wasm.trim_ascii_start().starts_with(b"(") => "it is text; translate it with `wasm-tools parse`",
+        _ => "it doesn't begin as WebAssembly does",
+    };
+    Err(CompileError::NotAComponent { found })
+}
+
+/// An anonymous file with the component, and an empty one.
+fn files(wasm: &[u8]) -> std::io::Result<(File, File)> {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let mut input = File::from(rustix::fs::memfd_create("component", flags)?);
+    input.write_all(wasm)?;
+    input.seek(SeekFrom::Start(0))?;
+    Ok((input, File::from(rustix::fs::memfd_create("code", flags)?)))
+}
+
+/// What the way that a child ended means.
+fn failure(status: ExitStatus, message: String, limits: &CompileLimits) -> CompileError {
+    if status.code() == Some(child::EXIT_INVALID) {
+        return CompileError::Invalid { message };
+    }
+    // Rust says so before it aborts; the engine's own mappings and new threads fail with the system's words.
+    let starved = ["memory allocation of", "Cannot allocate memory", "Resource temporarily unavailable"]
+        .iter()
+        .any(|words| message.contains(words));
+    match status.signal() {
+        Some(libc::SIGXCPU) => CompileError::Timeout { limit: limits.cpu },
+        Some(libc::SIGXFSZ) => CompileError::OutputTooLarge { limit: limits.output_bytes },
+        Some(_) | None if starved => CompileError::OutOfMemory { limit: limits.memory_bytes },
+        Some(_) | None => CompileError::Failed { status, message },
+    }
+}
+
+/// Runs file work off the caller's thread.
+async fn blocking<T: Send + 'static, E: Send + 'static + From<Cancelled>>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, E> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(_cancelled_or_panicked) => Err(E::from(Cancelled)),
+    }
+}
+
+/// The blocking work ended without a result.
+struct Cancelled;
+
+impl From<Cancelled> for CompileError {
+    fn from(_: Cancelled) -> Self {
+        Self::Ending
+    }
+}
+
+impl From<Cancelled> for (&'static str, std::io::Error) {
+    fn from(_: Cancelled) -> Self {
+        ("make files for", std::io::ErrorKind::Interrupted.into())
+    }
+}
+
+/// Reads a component, never more than [`COMPONENT_BYTES_MAX`] and one byte, so that a larger one is noticed.
+pub fn read_component(path: &std::path::Path) -> std::io::Result<Arc<[u8]>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes.into())
+}
+
+/// Arguments as the program sees them after its own name, for those who wire the child into a `main`.
+pub fn is_compile_command(arguments: &[OsString]) -> bool {
+    arguments.first().is_some_and(|word| word == COMPILE_COMMAND)
+}

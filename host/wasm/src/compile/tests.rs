@@ -1,0 +1,63 @@
+//! What is no component, and how a child's end is told.
+
+use super::*;
+
+fn status(raw: i32) -> ExitStatus {
+    ExitStatus::from_raw(raw)
+}
+
+fn exited(code: i32) -> ExitStatus {
+    status(code << 8)
+}
+
+#[test]
+fn what_is_no_component_is_told_as_what_it_is() {
+    let component = [0, b'a', b's', b'm', 0x0d, 0, 1, 0];
+    assert!(check_header(&component).is_ok());
+    let cases: [(&[u8], &str); 6] = [
+        (&[0, b'a', b's', b'm', 1, 0, 0, 0], "core module"),
+        (&[0, b'a', b's', b'm', 9, 0, 0, 0], "unknown version"),
+        (b"\x7fELF", "native program"),
+        (b"", "empty"),
+        (b"  (component)", "text"),
+        (b"#!/bin/sh", "doesn't begin"),
+    ];
+    for (bytes, words) in cases {
+        let told = check_header(bytes).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(told.contains(words), "{words:?} isn't in {told:?}");
+    }
+    let large = vec![0; COMPONENT_BYTES_MAX + 1];
+    assert!(matches!(check_header(&large), Err(CompileError::TooLarge { .. })));
+}
+
+#[test]
+fn the_way_a_child_ended_is_named() {
+    let limits = CompileLimits::default();
+    let cases = [
+        (exited(child::EXIT_INVALID), "type mismatch", "invalid WebAssembly: type mismatch"),
+        (status(libc::SIGXCPU), "", "compiling took longer than 30s"),
+        (status(libc::SIGXFSZ), "", "the compiled code has more than 268435456 bytes"),
+        (
+            status(libc::SIGABRT),
+            "memory allocation of 4096 bytes failed",
+            "compiling took more than 2147483648 bytes of memory",
+        ),
+        (exited(101), "thread panicked: oh", "the compiler ended with exit status: 101: thread panicked: oh"),
+        (status(libc::SIGSEGV), "", "the compiler ended with signal: 11 (SIGSEGV): "),
+    ];
+    for (status, message, expected) in cases {
+        assert_eq!(failure(status, message.to_owned(), &limits).to_string(), expected);
+    }
+}
+
+#[test]
+fn keys_differ_by_component_and_engine() {
+    let synchronous = crate::engine::compiling(EngineKind::Synchronous).expect("an engine");
+    let asynchronous = crate::engine::compiling(EngineKind::Asynchronous).expect("an engine");
+    let key = Key::new(&synchronous, EngineKind::Synchronous, b"one");
+    assert_eq!(key, Key::new(&synchronous, EngineKind::Synchronous, b"one"));
+    assert_ne!(key, Key::new(&synchronous, EngineKind::Synchronous, b"two"));
+    assert_ne!(key, Key::new(&asynchronous, EngineKind::Asynchronous, b"one"));
+    let pooled = crate::engine::synchronous().expect("an engine");
+    assert_eq!(key, Key::new(&pooled, EngineKind::Synchronous, b"one"), "the pool doesn't shape the code");
+}

@@ -1,0 +1,135 @@
+//! The engines that components run on, and the settings of their pools.
+//!
+//! Both engines are made by the same functions in the daemon and in the compiling child, so that what one compiled
+//! fits the other.
+
+use std::fmt;
+
+use thiserror::Error;
+use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+/// How many instances may be alive at once on the synchronous engine. A node asks about one pod at a time, so that
+/// this is many; each slot costs address space only.
+pub const POOL_SLOTS: u32 = 64;
+/// How large the linear memory of one instance may become on the synchronous engine, whatever its configuration says.
+pub const POOL_MEMORY_BYTES_MAX: usize = 128 << 20;
+/// How many elements a table may have. Large C# and Go programs need more than ten thousand.
+pub const POOL_TABLE_ELEMENTS: usize = 40_000;
+/// How many core instances, memories and tables one component may consist of.
+pub const COMPONENT_CORE_INSTANCES_MAX: u32 = 32;
+/// See [`COMPONENT_CORE_INSTANCES_MAX`].
+pub const COMPONENT_MEMORIES_MAX: u32 = 4;
+/// See [`COMPONENT_CORE_INSTANCES_MAX`].
+pub const COMPONENT_TABLES_MAX: u32 = 16;
+/// What a slot's memory keeps between two instances, cleared by hand; the rest goes back to the kernel. Large enough
+/// for the stack and data of a component built with a small stack, small enough that clearing is cheaper than the
+/// page faults it saves.
+pub const MEMORY_KEEP_RESIDENT_BYTES: usize = 128 << 10;
+/// The same for tables.
+pub const TABLE_KEEP_RESIDENT_BYTES: usize = 8 << 10;
+/// Slots that stay tied to a component's image after use.
+pub const POOL_WARM_SLOTS_MAX: u32 = 16;
+/// How much of the native stack a guest may use.
+pub const GUEST_STACK_BYTES: usize = 512 << 10;
+/// The stack of one asynchronous guest: the guest's share and as much again for host functions.
+pub const ASYNC_STACK_BYTES: usize = 2 * GUEST_STACK_BYTES;
+
+/// Which engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EngineKind {
+    /// Synchronous calls that never block: admission.
+    Synchronous,
+    /// Guests that wait and yield: workloads of the embedded runtime, later probes and pod sources.
+    Asynchronous,
+}
+
+impl EngineKind {
+    /// The word for it on the compiler's command line and in the cache.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Synchronous => "synchronous",
+            Self::Asynchronous => "asynchronous",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Synchronous, Self::Asynchronous].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An engine couldn't be made: the settings don't fit the machine, or it has no address space left.
+#[derive(Debug, Error)]
+#[error("make the {kind} engine")]
+pub struct EngineError {
+    /// Which one.
+    pub kind: EngineKind,
+    /// The engine's words.
+    #[source]
+    pub cause: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// Everything that compiled code depends on. The allocator isn't part of it, so that the compiler needs no pool.
+fn settings(kind: EngineKind) -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        .epoch_interruption(true)
+        .concurrency_support(false)
+        .memory_init_cow(true)
+        // 64-bit memories lose the cheap bounds checks and no toolchain for components makes them.
+        .wasm_memory64(false)
+        // Guests are small: an address map costs more than a backtrace with names is worth.
+        .generate_address_map(false)
+        .native_unwind_info(false)
+        .max_wasm_stack(GUEST_STACK_BYTES);
+    match kind {
+        EngineKind::Synchronous => {}
+        EngineKind::Asynchronous => {
+            config.async_stack_size(ASYNC_STACK_BYTES);
+        }
+    }
+    config
+}
+
+fn make(kind: EngineKind, config: &Config) -> Result<Engine, EngineError> {
+    Engine::new(config).map_err(|cause| EngineError { kind, cause: cause.into() })
+}
+
+/// The engine that a compiling child uses: code for `kind`, without its pool.
+pub fn compiling(kind: EngineKind) -> Result<Engine, EngineError> {
+    make(kind, &settings(kind))
+}
+
+/// The engine of admission: instances from a pool, copy-on-write memory images, calls that epochs interrupt.
+pub fn synchronous() -> Result<Engine, EngineError> {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(POOL_SLOTS)
+        .total_core_instances(POOL_SLOTS * 8)
+        .total_memories(POOL_SLOTS)
+        .total_tables(POOL_SLOTS * 4)
+        .max_core_instances_per_component(COMPONENT_CORE_INSTANCES_MAX)
+        .max_memories_per_component(COMPONENT_MEMORIES_MAX)
+        .max_tables_per_component(COMPONENT_TABLES_MAX)
+        .max_tables_per_module(COMPONENT_TABLES_MAX)
+        .max_memories_per_module(COMPONENT_MEMORIES_MAX)
+        .table_elements(POOL_TABLE_ELEMENTS)
+        .max_memory_size(POOL_MEMORY_BYTES_MAX)
+        .max_unused_warm_slots(POOL_WARM_SLOTS_MAX)
+        .linear_memory_keep_resident(MEMORY_KEEP_RESIDENT_BYTES)
+        .table_keep_resident(TABLE_KEEP_RESIDENT_BYTES);
+    let mut config = settings(EngineKind::Synchronous);
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    make(EngineKind::Synchronous, &config)
+}
+
+/// The engine of guests that live long and wait: memory is allocated on demand, for there are few and they stay.
+pub fn asynchronous() -> Result<Engine, EngineError> {
+    make(EngineKind::Asynchronous, &settings(EngineKind::Asynchronous))
+}

@@ -1,0 +1,82 @@
+//! What a store holds for its guest: limits, the question it is asked, its log, and a WASI that grants nothing.
+
+mod log;
+
+pub(crate) use log::{GuestLog, Line, printable};
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+use crate::limits::StoreLimits;
+use crate::wasi;
+use crate::worlds::admission::facts::RequestFacts;
+
+/// The data of a store on the synchronous engine.
+pub(crate) struct GuestState {
+    pub(crate) limits: StoreLimits,
+    /// `config:` of the plugin's entry as JSON text.
+    pub(crate) config: Arc<str>,
+    /// The question, while one is asked.
+    pub(crate) request: Option<Arc<RequestFacts>>,
+    pub(crate) log: GuestLog,
+    /// Counts questions, so that handles of earlier ones are told apart.
+    serial: u16,
+    now: Timestamp,
+    table: ResourceTable,
+    /// Made when a guest first asks for it: most never do, and it is dear.
+    wasi: Option<WasiCtx>,
+}
+
+impl GuestState {
+    /// For a plugin of this name; its clocks stand still at `now`.
+    pub(crate) fn new(limits: StoreLimits, plugin: Arc<str>, config: Arc<str>, now: Timestamp) -> Self {
+        Self {
+            limits,
+            config,
+            request: None,
+            log: GuestLog::new(plugin),
+            serial: 0,
+            now,
+            table: ResourceTable::new(),
+            wasi: None,
+        }
+    }
+
+    /// Number of the current question.
+    pub(crate) fn serial(&self) -> u16 {
+        self.serial
+    }
+
+    /// Before a question: clocks and random numbers begin anew, so that a used instance sees what a fresh one sees.
+    pub(crate) fn begin(&mut self, request: Arc<RequestFacts>) {
+        self.serial = self.serial.wrapping_add(1);
+        self.now = request.now;
+        self.request = Some(request);
+        self.wasi = None;
+        self.log.begin();
+    }
+
+    /// After a question.
+    pub(crate) fn end(&mut self) {
+        self.request = None;
+        self.log.end();
+    }
+
+    /// What random numbers are derived from: the pod's UID, or the plugin's name where there is no pod.
+    fn seed(&self) -> &str {
+        self.request.as_ref().map_or(self.log.plugin(), |request| request.pod().uid())
+    }
+}
+
+impl WasiView for GuestState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        if self.wasi.is_none() {
+            self.wasi = Some(wasi::nothing_granted(self.now, self.seed(), &self.log));
+        }
+        let ctx = self.wasi.get_or_insert_with(WasiCtx::default);
+        WasiCtxView { ctx, table: &mut self.table }
+    }
+}

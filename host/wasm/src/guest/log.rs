@@ -1,0 +1,116 @@
+//! The lines that a guest writes, bounded, on the node's log.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tracing::Level;
+
+/// How many bytes of a message are kept.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 2 << 10;
+/// How many fields of a line are kept.
+pub(crate) const FIELDS_MAX: usize = 16;
+/// How many bytes of a field's name or value are kept.
+pub(crate) const FIELD_BYTES_MAX: usize = 256;
+/// How many lines one call may write.
+pub(crate) const LINES_PER_CALL_MAX: u32 = 64;
+
+/// One line as a guest wrote it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) level: Level,
+    pub(crate) message: String,
+    pub(crate) fields: Vec<(String, String)>,
+}
+
+/// A guest's log. Clones write to the same budget.
+#[derive(Clone, Debug)]
+pub(crate) struct GuestLog {
+    plugin: Arc<str>,
+    budget: Arc<Mutex<Budget>>,
+}
+
+#[derive(Debug, Default)]
+struct Budget {
+    lines: u32,
+    dropped: u64,
+}
+
+impl GuestLog {
+    pub(crate) fn new(plugin: Arc<str>) -> Self {
+        Self { plugin, budget: Arc::default() }
+    }
+
+    pub(crate) fn plugin(&self) -> &str {
+        &self.plugin
+    }
+
+    /// Starts a call's budget.
+    pub(crate) fn begin(&self) {
+        *self.budget.lock().unwrap_or_else(PoisonError::into_inner) = Budget::default();
+    }
+
+    /// Tells what the call's budget cut, and how many lines that were.
+    pub(crate) fn end(&self) -> u64 {
+        let dropped = self.budget.lock().unwrap_or_else(PoisonError::into_inner).dropped;
+        if dropped > 0 {
+            tracing::warn!(
+                plugin = &*self.plugin,
+                dropped,
+                "the plugin wrote more than {LINES_PER_CALL_MAX} lines in one call"
+            );
+        }
+        dropped
+    }
+
+    /// Writes a line, cut to its bounds, or counts it as dropped.
+    pub(crate) fn write(&self, line: Line) {
+        {
+            let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+            if budget.lines >= LINES_PER_CALL_MAX {
+                budget.dropped += 1;
+                return;
+            }
+            budget.lines += 1;
+        }
+        let plugin = &*self.plugin;
+        let message = printable(&line.message, MESSAGE_BYTES_MAX);
+        let fields = fields(&line.fields);
+        // Levels are part of an event's static description.
+        match line.level {
+            Level::TRACE => tracing::trace!(target: "plugin", plugin, %fields, "{message}"),
+            Level::DEBUG => tracing::debug!(target: "plugin", plugin, %fields, "{message}"),
+            Level::INFO => tracing::info!(target: "plugin", plugin, %fields, "{message}"),
+            Level::WARN => tracing::warn!(target: "plugin", plugin, %fields, "{message}"),
+            Level::ERROR => tracing::error!(target: "plugin", plugin, %fields, "{message}"),
+        }
+    }
+}
+
+/// Cut, and with control characters escaped: a guest can't forge lines of others or drive a terminal.
+pub(crate) fn printable(text: &str, bytes_max: usize) -> String {
+    let end = text.floor_char_boundary(bytes_max);
+    let mut shown = String::with_capacity(end);
+    for letter in text[..end].chars() {
+        if letter.is_control() { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+    }
+    if end < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+fn fields(fields: &[(String, String)]) -> String {
+    let mut shown: Vec<String> = fields
+        .iter()
+        .take(FIELDS_MAX)
+        .map(|(key, value)| {
+            format!("{}={}", printable(key, FIELD_BYTES_MAX), printable(value, FIELD_BYTES_MAX))
+        })
+        .collect();
+    if fields.len() > FIELDS_MAX {
+        shown.push(format!("…{} more", fields.len() - FIELDS_MAX));
+    }
+    shown.join(" ")
+}
+
+#[cfg(test)]
+mod tests;

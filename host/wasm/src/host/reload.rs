@@ -1,0 +1,169 @@
+//! Notices changed files, ended quarantines and idle instances, once a second.
+//!
+//! Files are polled, not watched: editors, `kubectl cp`, ConfigMap mounts and network file systems replace files in
+//! ways that watches miss, and one `stat` a second for a handful of files costs nothing.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, Weak};
+
+use tokio::time::{Instant, MissedTickBehavior};
+use witlet_core::event::{Event, EventObject, EventType};
+
+use super::{FileError, MAINTENANCE_PERIOD, Shared};
+use crate::plugin::{Plugin, Spec, sentence};
+
+/// Changes whenever a file was written or replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fingerprint {
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// The file's fingerprint; none while it can't be looked at.
+fn fingerprint(path: &Path) -> Option<Fingerprint> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some(Fingerprint {
+        inode: metadata.ino(),
+        size: metadata.size(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    })
+}
+
+/// Remembers what the files were when they were last read.
+pub(super) struct Watcher {
+    plugins_file: Option<PathBuf>,
+    seen: HashMap<PathBuf, Option<Fingerprint>>,
+}
+
+impl Watcher {
+    /// Reads the configuration for the first time.
+    pub(super) async fn start(shared: &Arc<Shared>) -> Result<(Vec<Spec>, Self), FileError> {
+        // Looked at before they are read: a change in between is noticed later.
+        let mut watcher = Self { plugins_file: shared.plugins_file.clone(), seen: HashMap::new() };
+        if let Some(path) = &watcher.plugins_file {
+            watcher.seen.insert(path.clone(), fingerprint(path));
+        }
+        let specs = shared.read_specs()?;
+        for path in specs.iter().filter_map(Spec::path) {
+            let print = fingerprint(&path);
+            watcher.seen.insert(path, print);
+        }
+        Ok((specs, watcher))
+    }
+
+    /// Looks after the plugins until the host is gone.
+    pub(super) async fn run(mut self, shared: Weak<Shared>) {
+        let mut ticks = tokio::time::interval(MAINTENANCE_PERIOD);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let Some(shared) = shared.upgrade() else { return };
+            self.reload(&shared).await;
+            shared.maintain();
+        }
+    }
+
+    /// Whether the file changed since this was last asked. One that can't be looked at hasn't changed: it is in the
+    /// middle of being replaced, or will be missed when it is read.
+    fn changed(&mut self, path: &Path) -> bool {
+        let now = fingerprint(path);
+        if now.is_none() || self.seen.get(path) == Some(&now) {
+            return false;
+        }
+        self.seen.insert(path.to_path_buf(), now);
+        true
+    }
+
+    async fn reload(&mut self, shared: &Arc<Shared>) {
+        let file_changed = match self.plugins_file.clone() {
+            Some(path) => self.changed(&path),
+            None => false,
+        };
+        if file_changed {
+            self.reload_file(shared).await;
+        }
+        let mut plugins = shared.plugins().to_vec();
+        let mut replaced = false;
+        for plugin in &mut plugins {
+            let Some(path) = plugin.spec.path() else { continue };
+            if self.changed(&path)
+                && let Some(newer) = shared.reload_component(plugin).await
+            {
+                *plugin = newer;
+                replaced = true;
+            }
+        }
+        if replaced {
+            shared.replace(plugins);
+        }
+    }
+
+    async fn reload_file(&mut self, shared: &Arc<Shared>) {
+        match shared.read_specs() {
+            Ok(specs) => {
+                for path in specs.iter().filter_map(Spec::path) {
+                    let print = fingerprint(&path);
+                    self.seen.entry(path).or_insert(print);
+                }
+                shared.install(specs).await;
+                *shared.file_error.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                tracing::info!("plugin configuration reloaded");
+            }
+            Err(error) => shared.report_file_error(&error),
+        }
+    }
+}
+
+impl Shared {
+    /// The plugin with its file's new content. None if the content is the same or doesn't load; the plugin then
+    /// stays, and says why.
+    async fn reload_component(&self, plugin: &Arc<Plugin>) -> Option<Arc<Plugin>> {
+        let newer = self.load(plugin.spec.clone(), Some(plugin.clone())).await;
+        let same_content = match (&newer.code, &plugin.code) {
+            (Ok(newer), Ok(old)) => newer.digest == old.digest,
+            (Ok(_), Err(_)) | (Err(_), Ok(_) | Err(_)) => false,
+        };
+        if same_content {
+            if !Arc::ptr_eq(&newer, plugin) {
+                plugin.set_pending(None);
+            }
+            return None;
+        }
+        Some(newer)
+    }
+
+    fn report_file_error(&self, error: &FileError) {
+        let message = sentence(error);
+        tracing::error!(error = message, "plugin configuration not taken; the old one stays");
+        self.events.record(Event {
+            object: EventObject::Source {
+                source: "plugins".to_owned(),
+                place: self.plugins_file.as_deref().unwrap_or(Path::new("")).display().to_string(),
+            },
+            kind: EventType::Warning,
+            reason: "PluginConfigurationInvalid".to_owned(),
+            message: message.clone(),
+        });
+        *self.file_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(message);
+    }
+
+    /// Lets deferred pods be asked for again when a quarantine is over, and drops instances that nobody needs.
+    fn maintain(&self) {
+        let now = Instant::now();
+        let mut released = false;
+        for plugin in self.plugins().iter() {
+            released |= plugin.take_release(now);
+            if let Ok(loaded) = &plugin.code {
+                loaded.guests.shrink(now);
+            }
+        }
+        if released {
+            self.generation.send_modify(|generation| *generation += 1);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What a component says about itself, without compiling or running it.
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use wasmparser::{KnownCustom, Parser, Payload, ProducersSectionReader};
+
+use crate::compile::{self, CompileError};
+use crate::limits::StaticNeeds;
+use crate::worlds::detect;
+
+/// How many names, modules and tools are listed at most.
+const ITEMS_MAX: usize = 1000;
+/// Bytes of a WebAssembly page.
+const PAGE_BYTES: u64 = 64 << 10;
+
+/// A tool or language that a component was made with.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Producer {
+    /// `language`, `processed-by` or `sdk`.
+    pub field: String,
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What a component says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inspection {
+    /// `admission`; none if this host can't use it.
+    pub role: Option<&'static str>,
+    /// The contract's version that serves it; none if this host can't use it.
+    pub version: Option<&'static str>,
+    /// Why this host can't use it; empty if it can, as far as names tell.
+    pub obstacles: Vec<String>,
+    /// Interfaces that it imports.
+    pub imports: Vec<String>,
+    /// Imports that link and are always refused.
+    pub denied: Vec<String>,
+    /// What it exports.
+    pub exports: Vec<String>,
+    /// Its size.
+    pub size_bytes: usize,
+    /// SHA-256 in hexadecimal.
+    pub digest: String,
+    /// What it was made with, sorted, each once.
+    pub producers: Vec<Producer>,
+    /// What its core modules declare, each counted once.
+    #[serde(skip)]
+    pub needs: StaticNeeds,
+}
+
+/// The bytes can't be read as a component.
+#[derive(Debug, Error)]
+pub enum InspectError {
+    /// They aren't one.
+    #[error(transparent)]
+    NotAComponent(#[from] CompileError),
+    /// They begin as one and break off or go wrong.
+    #[error("the component is damaged at byte {offset}: {message}")]
+    Damaged {
+        /// Where.
+        offset: u64,
+        /// The parser's words.
+        message: String,
+    },
+}
+
+impl From<wasmparser::BinaryReaderError> for InspectError {
+    fn from(error: wasmparser::BinaryReaderError) -> Self {
+        Self::Damaged { offset: error.offset() as u64, message: error.message().to_owned() }
+    }
+}
+
+/// Reads the component's sections.
+pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
+    compile::check_header(wasm)?;
+    let mut found = Found::default();
+    for payload in Parser::new(0).parse_all(wasm) {
+        found.take(payload?)?;
+    }
+    let Found { imports, exports, mut producers, needs, .. } = found;
+    producers.sort();
+    producers.dedup();
+    let detected = detect::detect(imports.iter().map(String::as_str), exports.iter().map(String::as_str));
+    let (role, denied, obstacles) = match detected {
+        Ok(detected) => (Some(detected.version.as_str()), detected.denied, Vec::new()),
+        Err(obstacles) => (None, Vec::new(), obstacles.iter().map(ToString::to_string).collect()),
+    };
+    Ok(Inspection {
+        role: role.map(|_| "admission"),
+        version: role,
+        obstacles,
+        imports,
+        denied,
+        exports,
+        size_bytes: wasm.len(),
+        digest: compile::hex(&Sha256::digest(wasm)),
+        producers,
+        needs,
+    })
+}
+
+#[derive(Default)]
+struct Found {
+    /// How many modules and components the parser is inside of, the outermost not counted.
+    depth: usize,
+    imports: Vec<String>,
+    exports: Vec<String>,
+    producers: Vec<Producer>,
+    needs: StaticNeeds,
+}
+
+impl Found {
+    fn take(&mut self, payload: Payload<'_>) -> Result<(), InspectError> {
+        match payload {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => self.depth += 1,
+            Payload::End(_) => self.depth = self.depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if self.depth == 0 => {
+                for import in section.into_iter().take(ITEMS_MAX) {
+                    self.imports.push(import?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) if self.depth == 0 => {
+                for export in section.into_iter().take(ITEMS_MAX) {
+                    self.exports.push(export?.name.name.to_owned());
+                }
+            }
+            Payload::MemorySection(section) => {
+                for memory in section {
+                    self.needs.memories += 1;
+                    let bytes = memory?.initial.saturating_mul(PAGE_BYTES);
+                    self.needs.memory_bytes = self.needs.memory_bytes.max(bytes);
+                }
+            }
+            Payload::TableSection(section) => {
+                for table in section {
+                    self.needs.tables += 1;
+                    self.needs.table_elements = self.needs.table_elements.max(table?.ty.initial);
+                }
+            }
+            Payload::CustomSection(section) => {
+                if let KnownCustom::Producers(producers) = section.as_known() {
+                    self.take_producers(producers)?;
+                }
+            }
+            // All other sections are the compiler's business.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_producers(&mut self, section: ProducersSectionReader<'_>) -> Result<(), InspectError> {
+        for field in section {
+            let field = field?;
+            for value in field.values {
+                let value = value?;
+                if self.producers.len() < ITEMS_MAX {
+                    self.producers.push(Producer {
+                        field: field.name.to_owned(),
+                        name: value.name.to_owned(),
+                        version: value.version.to_owned(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! What is read out of a component.
+
+use super::*;
+
+#[test]
+fn a_real_plugin_tells_its_role_and_tools() {
+    let seen = inspect(witlet_test_guests::NO_LATEST_TAG).expect("a component");
+    assert_eq!((seen.role, seen.version), (Some("admission"), Some("0.1.0")));
+    assert_eq!((seen.obstacles.len(), seen.denied.len()), (0, 0));
+    assert_eq!(seen.size_bytes, witlet_test_guests::NO_LATEST_TAG.len());
+    assert_eq!(seen.digest.len(), 64);
+    assert!(seen.exports.iter().any(|name| name == "witlet:admission/handler@0.1.0"), "{:?}", seen.exports);
+    assert!(seen.imports.iter().any(|name| name == "witlet:admission/types@0.1.0"), "{:?}", seen.imports);
+    assert_eq!(seen.needs.memories, 1);
+    assert!(seen.needs.memory_bytes >= PAGE_BYTES);
+}
+
+#[test]
+fn refused_interfaces_and_obstacles_are_told() {
+    let hostile = inspect(witlet_test_guests::HOSTILE).expect("a component");
+    assert_eq!(hostile.denied, ["wasi:http/test-handler@0.2.3"]);
+    let strange = inspect(&witlet_test_guests::unknown_imports()).expect("a component");
+    assert_eq!((strange.role, strange.version), (None, None));
+    assert_eq!(strange.obstacles.len(), 4, "{:?}", strange.obstacles);
+    let wrong = inspect(&witlet_test_guests::wrong_world()).expect("a component");
+    assert_eq!(wrong.exports, ["run"]);
+}
+
+#[test]
+fn needs_are_counted_over_all_modules() {
+    let memory = inspect(&witlet_test_guests::giant_memory()).expect("a component");
+    assert_eq!((memory.needs.memories, memory.needs.memory_bytes), (1, 65535 * PAGE_BYTES));
+    let table = inspect(&witlet_test_guests::giant_table()).expect("a component");
+    assert_eq!((table.needs.tables, table.needs.table_elements), (1, 10_000_000));
+}
+
+#[test]
+fn what_is_no_component_is_refused() {
+    assert!(matches!(inspect(&witlet_test_guests::core_module()), Err(InspectError::NotAComponent(_))));
+    assert!(matches!(inspect(&witlet_test_guests::truncated()), Err(InspectError::Damaged { .. })));
+}
+
+proptest::proptest! {
+    #[test]
+    fn damaged_components_are_told_and_never_panic(at in 8_usize..2000, value: u8) {
+        let mut bytes = witlet_test_guests::NO_LATEST_TAG.to_vec();
+        bytes[at] = value;
+        // Either it still reads, or it is told; what counts is that it ends.
+        drop(inspect(&bytes));
+    }
+}

@@ -1,0 +1,402 @@
+//! Calls into a plugin: a fresh or warm instance, a deadline around everything, and errors that say what happened.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap};
+use witlet_core::admission::Verdict;
+use witlet_core::admission::chain::FailureKind;
+use witlet_ports::Clock;
+
+use super::config::Warm;
+use super::health::Outcome;
+use super::{LoadError, Spec, sentence};
+use crate::guest::{GuestState, printable};
+use crate::limits::{EpochTicker, HANDLES_MAX, Limits, StoreLimits};
+use crate::wasi::WouldBlock;
+use crate::worlds::admission::facts::RequestFacts;
+use crate::worlds::admission::{Handler, HandlerPre, MESSAGE_BYTES_MAX, Reply};
+
+/// Calls that may run at once, each on a thread of its own.
+pub(crate) const WORKERS_MAX: usize = 4;
+/// Time between two ticks of the epoch: how exactly a guest's deadline is kept.
+pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(2);
+/// How long after its deadline a call is given up that the epoch didn't end, because it isn't in the guest or no
+/// thread was free.
+pub(crate) const WALL_SLACK: Duration = Duration::from_millis(50);
+
+/// Why a plugin gave no verdict.
+#[derive(Clone, Debug, Error)]
+pub enum CallError {
+    /// The guest did what WebAssembly forbids, or gave up.
+    #[error("it trapped: {message}")]
+    Trap {
+        /// What, and where.
+        message: String,
+    },
+    /// The guest called itself too deeply.
+    #[error("it ran out of stack")]
+    StackOverflow,
+    /// It took longer than it may.
+    #[error("no answer within {}ms", limit.as_millis())]
+    Timeout {
+        /// What it was given.
+        limit: Duration,
+    },
+    /// It wanted more memory than it may have.
+    #[error("it wanted more than {limit} bytes of memory")]
+    OutOfMemory {
+        /// What it was given.
+        limit: usize,
+    },
+    /// It waited for something.
+    #[error("{0}")]
+    WouldBlock(WaitedIn),
+    /// Its answer, or what it handed to the host, is larger than it may be.
+    #[error("it handed over more than {limit} bytes at once")]
+    TooMuchData {
+        /// What it may hand over.
+        limit: usize,
+    },
+    /// It ended itself through WASI.
+    #[error("it exited with code {code}")]
+    Exited {
+        /// Its code.
+        code: i32,
+    },
+    /// It gave an answer that the contract doesn't allow.
+    #[error("{fault}")]
+    BadAnswer {
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// It answered with an error of its own.
+    #[error("{words}")]
+    Refused {
+        /// In its own words.
+        words: String,
+    },
+    /// It was never loaded.
+    #[error("it couldn't be loaded")]
+    NotLoaded {
+        /// Why not.
+        #[source]
+        cause: Arc<LoadError>,
+    },
+    /// It failed too often.
+    #[error("it failed too often and isn't asked for another {}s", remaining.as_secs_f64().ceil())]
+    Quarantined {
+        /// Until it is asked again.
+        remaining: Duration,
+    },
+    /// The host had no free instance.
+    #[error("all instances are in use")]
+    Busy,
+    /// The host failed while it asked.
+    #[error("the host failed while it asked")]
+    Host,
+}
+
+/// The call of WASI that a guest waited in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitedIn(WouldBlock);
+
+impl fmt::Display for WaitedIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl CallError {
+    /// With its causes.
+    pub fn sentence(&self) -> String {
+        sentence(self)
+    }
+
+    /// The kind that the failure policy and the pod's status know it by.
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::Trap { .. }
+            | Self::StackOverflow
+            | Self::WouldBlock(_)
+            | Self::TooMuchData { .. }
+            | Self::Exited { .. } => FailureKind::Trapped,
+            Self::Timeout { .. } => FailureKind::TimedOut,
+            Self::OutOfMemory { .. } => FailureKind::OutOfMemory,
+            Self::BadAnswer { .. } => FailureKind::BadAnswer,
+            Self::Refused { .. } => FailureKind::Failed,
+            Self::NotLoaded { .. } => FailureKind::NotLoaded,
+            Self::Quarantined { .. } => FailureKind::Quarantined,
+            Self::Busy | Self::Host => FailureKind::Host,
+        }
+    }
+
+    /// What it says about the plugin's health. An error in the plugin's own words is the work of a healthy one.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self {
+            Self::Trap { .. }
+            | Self::StackOverflow
+            | Self::OutOfMemory { .. }
+            | Self::WouldBlock(_)
+            | Self::TooMuchData { .. }
+            | Self::Exited { .. }
+            | Self::BadAnswer { .. } => Outcome::Failed,
+            Self::Timeout { .. } => Outcome::TimedOut,
+            Self::Refused { .. } => Outcome::Answered,
+            Self::NotLoaded { .. } | Self::Quarantined { .. } | Self::Busy | Self::Host => Outcome::NotAsked,
+        }
+    }
+}
+
+/// A linked handler with its limits, and the instances of it that wait for their next call.
+pub(crate) struct Guests {
+    name: Arc<str>,
+    config: Arc<str>,
+    pre: HandlerPre,
+    limits: Limits,
+    timeout: Duration,
+    warm: Option<Warm>,
+    idle: Mutex<Vec<Guest>>,
+}
+
+impl fmt::Debug for Guests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guests").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// One instance.
+struct Guest {
+    store: Store<GuestState>,
+    handler: Handler,
+    uses: u64,
+    last_used: Instant,
+}
+
+/// What a call came to, and what it took.
+pub(crate) struct Called<T> {
+    pub(crate) result: Result<T, CallError>,
+    pub(crate) memory_bytes_peak: usize,
+}
+
+impl Guests {
+    pub(crate) fn new(spec: &Spec, pre: HandlerPre, limits: Limits) -> Self {
+        Self {
+            name: spec.name.clone(),
+            config: spec.config.clone(),
+            pre,
+            limits,
+            timeout: spec.timeout,
+            warm: spec.warm,
+            idle: Mutex::default(),
+        }
+    }
+
+    /// How many instances wait.
+    pub(crate) fn warm(&self) -> usize {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Drops instances that have waited too long.
+    pub(crate) fn shrink(&self, now: Instant) {
+        let Some(warm) = &self.warm else { return };
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|guest| now.saturating_duration_since(guest.last_used) < warm.idle);
+    }
+
+    fn take_warm(&self) -> Option<Guest> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    /// Keeps an instance for the next call, unless it has served its time or there are enough.
+    fn keep(&self, mut guest: Guest) {
+        let Some(warm) = &self.warm else { return };
+        guest.uses += 1;
+        if guest.uses >= warm.uses {
+            return;
+        }
+        guest.last_used = Instant::now();
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < warm.max {
+            idle.push(guest);
+        }
+    }
+
+    fn store(&self, engine: &Engine, now: jiff::Timestamp) -> Store<GuestState> {
+        let limits = StoreLimits::new(self.limits);
+        let state = GuestState::new(limits, self.name.clone(), self.config.clone(), now);
+        let mut store = Store::new(engine, state);
+        store.limiter(|state| &mut state.limits);
+        store.set_hostcall_fuel(self.limits.hostcall_bytes_max);
+        store.set_max_component_handles(HANDLES_MAX);
+        store.epoch_deadline_trap();
+        store
+    }
+
+    fn failed<T>(&self, error: &wasmtime::Error, state: &GuestState) -> Called<T> {
+        Called {
+            result: Err(self.classify(error, state)),
+            memory_bytes_peak: state.limits.memory_bytes_peak(),
+        }
+    }
+
+    /// Gives the engine's error its name.
+    fn classify(&self, error: &wasmtime::Error, state: &GuestState) -> CallError {
+        if let Some(waited) = error.downcast_ref::<WouldBlock>() {
+            return CallError::WouldBlock(WaitedIn(*waited));
+        }
+        if let Some(exit) = error.downcast_ref::<wasmtime_wasi::I32Exit>() {
+            return CallError::Exited { code: exit.0 };
+        }
+        if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
+            return CallError::Busy;
+        }
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::Interrupt) => return CallError::Timeout { limit: self.timeout },
+            Some(Trap::StackOverflow) => return CallError::StackOverflow,
+            Some(_) | None => {}
+        }
+        // A guest that isn't given memory mostly traps by itself: the limit is the reason.
+        if state.limits.hit().is_some() {
+            return CallError::OutOfMemory { limit: self.limits.memory_bytes_max };
+        }
+        let message = format!("{error:#}");
+        // The engine has no type for it.
+        if message.contains("fuel allocated for hostcalls has been exhausted") {
+            return CallError::TooMuchData { limit: self.limits.hostcall_bytes_max };
+        }
+        CallError::Trap { message: printable(&message, MESSAGE_BYTES_MAX) }
+    }
+}
+
+/// Calls guests on an engine, synchronously on the thread it is given.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    engine: Engine,
+    ticker: Arc<EpochTicker>,
+    workers: Arc<Semaphore>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Caller {
+    pub(crate) fn new(engine: Engine, ticker: Arc<EpochTicker>, clock: Arc<dyn Clock>) -> Self {
+        Self { engine, ticker, workers: Arc::new(Semaphore::new(WORKERS_MAX)), clock }
+    }
+
+    /// Asks the plugin whether it is content with its configuration.
+    pub(crate) async fn validate(&self, guests: &Arc<Guests>) -> Result<(), CallError> {
+        let caller = self.clone();
+        let guests = guests.clone();
+        self.on_worker(guests.timeout, move || caller.validate_here(&guests)).await?.result
+    }
+
+    /// Asks the plugin about a pod. Returns within its deadline and [`WALL_SLACK`].
+    pub(crate) async fn admit(
+        &self,
+        guests: &Arc<Guests>,
+        facts: &Arc<RequestFacts>,
+    ) -> Result<Called<Verdict>, CallError> {
+        let caller = self.clone();
+        let guests = guests.clone();
+        let facts = facts.clone();
+        self.on_worker(guests.timeout, move || caller.admit_here(&guests, &facts)).await
+    }
+
+    /// Runs a call on a thread of the pool. The thread is held until the call ends, though its caller may have given
+    /// up before; so no more than [`WORKERS_MAX`] can hang, and those who find no thread time out too.
+    async fn on_worker<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        let run = async {
+            let permit = self.workers.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
+            let task = tokio::task::spawn_blocking(move || {
+                let result = work();
+                drop(permit);
+                result
+            });
+            task.await.map_err(|error| {
+                tracing::error!(%error, "a call into a plugin ended the host's thread");
+                CallError::Host
+            })
+        };
+        match tokio::time::timeout(limit + WALL_SLACK, run).await {
+            Ok(result) => result,
+            Err(_elapsed) => Err(CallError::Timeout { limit }),
+        }
+    }
+
+    fn validate_here(&self, guests: &Guests) -> Called<()> {
+        let _ticking = self.ticker.ticking();
+        let mut store = guests.store(&self.engine, self.clock.now());
+        store.set_epoch_deadline(self.ticker.deadline(guests.timeout));
+        let replied = guests
+            .pre
+            .instantiate(&mut store)
+            .and_then(|handler| handler.validate(&mut store, &guests.config));
+        store.data().log.end();
+        match replied {
+            Ok(reply) => finish(reply, &store),
+            Err(error) => guests.failed(&error, store.data()),
+        }
+    }
+
+    /// Asks on the caller's own thread: for benchmarks, and for [`Self::admit`].
+    pub(crate) fn admit_here(&self, guests: &Guests, facts: &Arc<RequestFacts>) -> Called<Verdict> {
+        let _ticking = self.ticker.ticking();
+        if let Some(guest) = guests.take_warm() {
+            let called = self.ask(guests, guest, facts);
+            // What other questions left behind may be why it ran out: a fresh instance has the whole memory.
+            if !matches!(called.result, Err(CallError::OutOfMemory { .. })) {
+                return called;
+            }
+        }
+        let mut store = guests.store(&self.engine, facts.now);
+        store.data_mut().begin(facts.clone());
+        // One deadline for instantiation and call together.
+        store.set_epoch_deadline(self.ticker.deadline(guests.timeout));
+        match guests.pre.instantiate(&mut store) {
+            Ok(handler) => {
+                let guest = Guest { store, handler, uses: 0, last_used: Instant::now() };
+                self.ask_begun(guests, guest)
+            }
+            Err(error) => guests.failed(&error, store.data()),
+        }
+    }
+
+    fn ask(&self, guests: &Guests, mut guest: Guest, facts: &Arc<RequestFacts>) -> Called<Verdict> {
+        guest.store.data_mut().begin(facts.clone());
+        guest.store.set_epoch_deadline(self.ticker.deadline(guests.timeout));
+        self.ask_begun(guests, guest)
+    }
+
+    fn ask_begun(&self, guests: &Guests, mut guest: Guest) -> Called<Verdict> {
+        let replied = guest.handler.admit(&mut guest.store);
+        guest.store.data_mut().end();
+        match replied {
+            Ok(reply) => {
+                let called = finish(reply, &guest.store);
+                guests.keep(guest);
+                called
+            }
+            // An instance that trapped can't be entered again.
+            Err(error) => guests.failed(&error, guest.store.data()),
+        }
+    }
+}
+
+fn finish<T>(reply: Reply<T>, store: &Store<GuestState>) -> Called<T> {
+    let result = match reply {
+        Reply::Answer(answer) => Ok(answer),
+        Reply::Refusal(words) => Err(CallError::Refused { words: printable(&words, MESSAGE_BYTES_MAX) }),
+        Reply::Malformed(fault) => Err(CallError::BadAnswer { fault: printable(&fault, MESSAGE_BYTES_MAX) }),
+    };
+    Called { result, memory_bytes_peak: store.data().limits.memory_bytes_peak() }
+}

@@ -1,0 +1,155 @@
+//! What handlers may look at, computed when first asked for and shared by all handlers that are asked.
+
+use std::sync::{Arc, OnceLock};
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use serde::Serialize;
+use serde_json::Value;
+use witlet_core::admission::{AdmissionRequest, Operation};
+use witlet_core::node::NodeFacts;
+use witlet_core::pod::SourceName;
+use witlet_core::pod::resources::{self, Amounts, HostPort};
+
+/// The resource that counts pods.
+const PODS: &str = "pods";
+
+/// One question with all that is derived from it.
+#[derive(Debug)]
+pub(crate) struct RequestFacts {
+    pub(crate) operation: Operation,
+    pub(crate) now: Timestamp,
+    /// The pod that asks, then the others, ordered by namespace and name.
+    pub(crate) pods: Vec<PodFacts>,
+    pub(crate) node: NodeView,
+}
+
+/// One pod.
+#[derive(Debug)]
+pub(crate) struct PodFacts {
+    pub(crate) pod: Arc<Pod>,
+    pub(crate) source: SourceName,
+    requests: OnceLock<Amounts>,
+    host_ports: OnceLock<Vec<HostPort>>,
+    document: Document,
+}
+
+/// The node, and what the other pods take of it.
+#[derive(Debug)]
+pub(crate) struct NodeView {
+    pub(crate) facts: Arc<NodeFacts>,
+    requested: OnceLock<Amounts>,
+    used_host_ports: OnceLock<Vec<HostPort>>,
+    document: Document,
+}
+
+/// An object as JSON, as text and as a tree.
+#[derive(Debug, Default)]
+struct Document {
+    text: OnceLock<String>,
+    tree: OnceLock<Value>,
+}
+
+impl Document {
+    fn tree(&self, object: &impl Serialize) -> &Value {
+        // Kubernetes objects have string keys and finite numbers; there is nothing that JSON couldn't hold.
+        self.tree.get_or_init(|| serde_json::to_value(object).unwrap_or_default())
+    }
+
+    fn text(&self, object: &impl Serialize) -> &str {
+        self.text.get_or_init(|| serde_json::to_string(object).unwrap_or_default())
+    }
+}
+
+impl RequestFacts {
+    pub(crate) fn new(request: AdmissionRequest) -> Self {
+        let AdmissionRequest { operation, now, pod, source, node, other_pods } = request;
+        let mut pods = Vec::with_capacity(other_pods.len() + 1);
+        pods.push(PodFacts::new(pod, source));
+        pods.extend(other_pods.iter().map(|other| PodFacts::new(other.pod.clone(), other.source.clone())));
+        pods[1..].sort_by(|a, b| a.full_name().cmp(&b.full_name()));
+        let node = NodeView {
+            facts: node,
+            requested: OnceLock::new(),
+            used_host_ports: OnceLock::new(),
+            document: Document::default(),
+        };
+        Self { operation, now, pods, node }
+    }
+
+    /// The pod that asks.
+    pub(crate) fn pod(&self) -> &PodFacts {
+        &self.pods[0]
+    }
+
+    fn others(&self) -> &[PodFacts] {
+        &self.pods[1..]
+    }
+
+    /// What the other pods count for together; `pods` is their number.
+    pub(crate) fn requested(&self) -> &Amounts {
+        self.node.requested.get_or_init(|| {
+            let mut sum = Amounts::new();
+            for (resource, amount) in self.others().iter().flat_map(PodFacts::requests) {
+                let total = sum.entry(resource.clone()).or_insert(0);
+                *total = total.saturating_add(*amount);
+            }
+            sum.insert(PODS.to_owned(), i64::try_from(self.others().len()).unwrap_or(i64::MAX));
+            sum
+        })
+    }
+
+    /// Ports that the other pods take on the host.
+    pub(crate) fn used_host_ports(&self) -> &[HostPort] {
+        self.node
+            .used_host_ports
+            .get_or_init(|| self.others().iter().flat_map(PodFacts::host_ports).cloned().collect())
+    }
+}
+
+impl PodFacts {
+    fn new(pod: Arc<Pod>, source: SourceName) -> Self {
+        Self {
+            pod,
+            source,
+            requests: OnceLock::new(),
+            host_ports: OnceLock::new(),
+            document: Document::default(),
+        }
+    }
+
+    fn full_name(&self) -> (&str, &str) {
+        let metadata = &self.pod.metadata;
+        (metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default())
+    }
+
+    pub(crate) fn uid(&self) -> &str {
+        self.pod.metadata.uid.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn requests(&self) -> &Amounts {
+        self.requests.get_or_init(|| resources::requests(&self.pod))
+    }
+
+    pub(crate) fn host_ports(&self) -> &[HostPort] {
+        self.host_ports.get_or_init(|| resources::host_ports(&self.pod))
+    }
+
+    pub(crate) fn json(&self) -> &str {
+        self.document.text(&*self.pod)
+    }
+
+    pub(crate) fn pointer(&self, path: &str) -> Option<String> {
+        self.document.tree(&*self.pod).pointer(path).map(Value::to_string)
+    }
+}
+
+impl NodeView {
+    pub(crate) fn json(&self) -> &str {
+        self.document.text(&self.facts.node)
+    }
+
+    pub(crate) fn pointer(&self, path: &str) -> Option<String> {
+        self.document.tree(&self.facts.node).pointer(path).map(Value::to_string)
+    }
+}

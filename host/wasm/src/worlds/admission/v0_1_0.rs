@@ -1,0 +1,258 @@
+//! `witlet:admission@0.1.0` and `witlet:host@0.1.0`.
+
+mod convert;
+
+use std::sync::Arc;
+
+use wasmtime::Store;
+use wasmtime::component::{HasSelf, Linker, Resource};
+use witlet_core::admission::Verdict;
+
+use super::Reply;
+use super::facts::{PodFacts, RequestFacts};
+use crate::guest::{GuestState, Line};
+use bindings::witlet::admission::types as wit;
+use bindings::witlet::host::{config, log};
+
+mod bindings {
+    #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
+    wasmtime::component::bindgen!({
+        path: ["../../wit/host", "../../wit/admission"],
+        world: "witlet:admission/admission-handler",
+        imports: { default: trappable },
+        with: {
+            "witlet:admission/types.request": super::RequestHandle,
+            "witlet:admission/types.pod": super::PodHandle,
+            "witlet:admission/types.node": super::NodeHandle,
+        },
+    });
+}
+
+pub(crate) type Pre = bindings::AdmissionHandlerPre<GuestState>;
+pub(crate) type Instance = bindings::AdmissionHandler;
+
+/// The question that the store holds. Its handles carry the number of the question, so that a handle which a warm
+/// guest kept from an earlier one is noticed.
+#[derive(Debug)]
+#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
+pub struct RequestHandle;
+/// A pod of the question.
+#[derive(Debug)]
+#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
+pub struct PodHandle;
+/// The node of the question.
+#[derive(Debug)]
+#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
+pub struct NodeHandle;
+
+/// Bits of a handle that say which pod; the rest says which question.
+const INDEX_BITS: u32 = 16;
+/// How many pods a question may have. The kubelet's own limit is 110, large nodes go to 500.
+const PODS_MAX: usize = 1 << INDEX_BITS;
+
+fn handle(serial: u16, index: usize) -> u32 {
+    // `other_pods` hands out less than PODS_MAX.
+    (u32::from(serial) << INDEX_BITS) | (index as u32 & (PODS_MAX as u32 - 1))
+}
+
+pub(crate) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    bindings::AdmissionHandler::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
+}
+
+pub(crate) fn validate(
+    instance: &Instance,
+    store: &mut Store<GuestState>,
+    config: &str,
+) -> wasmtime::Result<Reply<()>> {
+    match instance.witlet_admission_handler().call_validate(store, config)? {
+        Ok(()) => Ok(Reply::Answer(())),
+        Err(words) => Ok(Reply::Refusal(words)),
+    }
+}
+
+pub(crate) fn admit(instance: &Instance, store: &mut Store<GuestState>) -> wasmtime::Result<Reply<Verdict>> {
+    let request = Resource::new_borrow(handle(store.data().serial(), 0));
+    match instance.witlet_admission_handler().call_admit(store, request)? {
+        Ok(verdict) => Ok(match convert::verdict(verdict) {
+            Ok(verdict) => Reply::Answer(verdict),
+            Err(fault) => Reply::Malformed(fault.to_string()),
+        }),
+        Err(words) => Ok(Reply::Refusal(words)),
+    }
+}
+
+impl GuestState {
+    fn request(&self, rep: u32) -> wasmtime::Result<&Arc<RequestFacts>> {
+        match &self.request {
+            Some(request) if rep >> INDEX_BITS == u32::from(self.serial()) => Ok(request),
+            Some(_) | None => wasmtime::bail!("the handle belongs to an earlier request, which is over"),
+        }
+    }
+
+    fn pod(&self, pod: &Resource<PodHandle>) -> wasmtime::Result<&PodFacts> {
+        let index = pod.rep() as usize & (PODS_MAX - 1);
+        match self.request(pod.rep())?.pods.get(index) {
+            Some(pod) => Ok(pod),
+            None => wasmtime::bail!("the request has no such pod"),
+        }
+    }
+
+    fn node(&self, node: &Resource<NodeHandle>) -> wasmtime::Result<&RequestFacts> {
+        Ok(self.request(node.rep())?)
+    }
+}
+
+impl wit::Host for GuestState {}
+
+impl wit::HostRequest for GuestState {
+    fn operation(&mut self, request: Resource<RequestHandle>) -> wasmtime::Result<wit::Operation> {
+        Ok(convert::operation(self.request(request.rep())?.operation))
+    }
+
+    fn now(&mut self, request: Resource<RequestHandle>) -> wasmtime::Result<wit::Datetime> {
+        Ok(convert::datetime(self.request(request.rep())?.now))
+    }
+
+    fn pod(&mut self, request: Resource<RequestHandle>) -> wasmtime::Result<Resource<PodHandle>> {
+        self.request(request.rep())?;
+        Ok(Resource::new_own(handle(self.serial(), 0)))
+    }
+
+    fn node(&mut self, request: Resource<RequestHandle>) -> wasmtime::Result<Resource<NodeHandle>> {
+        self.request(request.rep())?;
+        Ok(Resource::new_own(handle(self.serial(), 0)))
+    }
+
+    fn other_pods(&mut self, request: Resource<RequestHandle>) -> wasmtime::Result<Vec<Resource<PodHandle>>> {
+        let pods = self.request(request.rep())?.pods.len();
+        if pods > PODS_MAX {
+            wasmtime::bail!("the node has {pods} pods, more than {PODS_MAX}");
+        }
+        let serial = self.serial();
+        Ok((1..pods).map(|index| Resource::new_own(handle(serial, index))).collect())
+    }
+
+    fn drop(&mut self, _request: Resource<RequestHandle>) -> wasmtime::Result<()> {
+        Ok(())
+    }
+}
+
+impl wit::HostPod for GuestState {
+    fn identity(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<wit::PodRef> {
+        Ok(convert::pod_ref(self.pod(&pod)?))
+    }
+
+    fn source(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<String> {
+        Ok(self.pod(&pod)?.source.to_string())
+    }
+
+    fn labels(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<(String, String)>> {
+        Ok(convert::pairs(self.pod(&pod)?.pod.metadata.labels.as_ref()))
+    }
+
+    fn annotations(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<(String, String)>> {
+        Ok(convert::pairs(self.pod(&pod)?.pod.metadata.annotations.as_ref()))
+    }
+
+    fn priority(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<i32> {
+        Ok(self.pod(&pod)?.pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0))
+    }
+
+    fn containers(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<wit::Container>> {
+        Ok(convert::containers(&self.pod(&pod)?.pod))
+    }
+
+    fn requests(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<wit::Quantity>> {
+        Ok(convert::quantities(self.pod(&pod)?.requests()))
+    }
+
+    fn host_ports(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<wit::HostPort>> {
+        Ok(self.pod(&pod)?.host_ports().iter().map(convert::host_port).collect())
+    }
+
+    fn qos(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<wit::QosClass> {
+        Ok(convert::qos(witlet_core::pod::resources::qos(&self.pod(&pod)?.pod)))
+    }
+
+    fn json(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<String> {
+        Ok(self.pod(&pod)?.json().to_owned())
+    }
+
+    fn pointer(&mut self, pod: Resource<PodHandle>, path: String) -> wasmtime::Result<Option<String>> {
+        Ok(self.pod(&pod)?.pointer(&path))
+    }
+
+    fn drop(&mut self, _pod: Resource<PodHandle>) -> wasmtime::Result<()> {
+        Ok(())
+    }
+}
+
+impl wit::HostNode for GuestState {
+    fn name(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<String> {
+        Ok(self.node(&node)?.node.facts.name.clone())
+    }
+
+    fn labels(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<(String, String)>> {
+        Ok(convert::pairs(self.node(&node)?.node.facts.node.metadata.labels.as_ref()))
+    }
+
+    fn taints(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<wit::Taint>> {
+        Ok(convert::taints(&self.node(&node)?.node.facts.node))
+    }
+
+    fn capacity(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<wit::Quantity>> {
+        let facts = &self.node(&node)?.node.facts;
+        Ok(convert::resource_list(facts.node.status.as_ref().and_then(|status| status.capacity.as_ref())))
+    }
+
+    fn allocatable(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<wit::Quantity>> {
+        let facts = &self.node(&node)?.node.facts;
+        Ok(convert::resource_list(facts.node.status.as_ref().and_then(|status| status.allocatable.as_ref())))
+    }
+
+    fn requested(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<wit::Quantity>> {
+        Ok(convert::quantities(self.node(&node)?.requested()))
+    }
+
+    fn used_host_ports(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<wit::HostPort>> {
+        Ok(self.node(&node)?.used_host_ports().iter().map(convert::host_port).collect())
+    }
+
+    fn conditions(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<wit::Condition>> {
+        Ok(convert::conditions(&self.node(&node)?.node.facts.node))
+    }
+
+    fn facts(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<Vec<(String, String)>> {
+        Ok(convert::pairs(Some(&self.node(&node)?.node.facts.facts)))
+    }
+
+    fn json(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<String> {
+        Ok(self.node(&node)?.node.json().to_owned())
+    }
+
+    fn pointer(&mut self, node: Resource<NodeHandle>, path: String) -> wasmtime::Result<Option<String>> {
+        Ok(self.node(&node)?.node.pointer(&path))
+    }
+
+    fn drop(&mut self, _node: Resource<NodeHandle>) -> wasmtime::Result<()> {
+        Ok(())
+    }
+}
+
+impl log::Host for GuestState {
+    fn write(
+        &mut self,
+        level: log::Level,
+        message: String,
+        fields: Vec<(String, String)>,
+    ) -> wasmtime::Result<()> {
+        self.log.write(Line { level: convert::level(level), message, fields });
+        Ok(())
+    }
+}
+
+impl config::Host for GuestState {
+    fn get(&mut self) -> wasmtime::Result<String> {
+        Ok(self.config.to_string())
+    }
+}

@@ -1,0 +1,222 @@
+//! Between the host's vocabulary and `witlet:admission@0.1.0`'s.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use thiserror::Error;
+use witlet_core::admission::{Operation, Shortage, Verdict};
+use witlet_core::pod::resources::{self, Amounts, HostPort, QosClass};
+use witlet_core::runtime::Protocol;
+
+use super::super::facts::PodFacts;
+use super::super::{MESSAGE_BYTES_MAX, REASON_BYTES_MAX, SHORTAGES_MAX};
+use super::bindings::witlet::admission::types as wit;
+use super::bindings::witlet::host::log;
+
+/// A verdict that the contract doesn't allow.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub(super) enum VerdictFault {
+    #[error("the reason is empty")]
+    EmptyReason,
+    #[error("the reason {0:?} isn't a CamelCase word")]
+    NoWord(String),
+    #[error("the reason has {0} bytes, more than {REASON_BYTES_MAX}")]
+    LongReason(usize),
+    #[error("the list of shortages is empty")]
+    NoShortage,
+    #[error("{0} shortages are more than {SHORTAGES_MAX}")]
+    ManyShortages(usize),
+    #[error("a shortage names no resource")]
+    UnnamedShortage,
+}
+
+/// The verdict, or what is wrong with it. Messages are cut to their bound.
+pub(super) fn verdict(verdict: wit::Verdict) -> Result<Verdict, VerdictFault> {
+    match verdict {
+        wit::Verdict::Admit => Ok(Verdict::Admit),
+        wit::Verdict::Reject(wit::Rejection { reason, message }) => {
+            Ok(Verdict::Reject { reason: word(reason)?, message: cut(message) })
+        }
+        wit::Verdict::Defer(wit::Deferral { reason, message, retry_after_milliseconds }) => {
+            Ok(Verdict::Defer {
+                reason: word(reason)?,
+                message: cut(message),
+                retry_after: Duration::from_millis(retry_after_milliseconds),
+            })
+        }
+        wit::Verdict::Shortage(shortages) => {
+            if shortages.is_empty() {
+                return Err(VerdictFault::NoShortage);
+            }
+            if shortages.len() > SHORTAGES_MAX {
+                return Err(VerdictFault::ManyShortages(shortages.len()));
+            }
+            shortages.into_iter().map(shortage).collect::<Result<_, _>>().map(Verdict::Shortage)
+        }
+    }
+}
+
+fn shortage(shortage: wit::Shortage) -> Result<Shortage, VerdictFault> {
+    let wit::Shortage { resource, requested, used, capacity } = shortage;
+    if resource.is_empty() || resource.len() > REASON_BYTES_MAX {
+        return Err(VerdictFault::UnnamedShortage);
+    }
+    Ok(Shortage { resource, requested, used, capacity })
+}
+
+/// A reason ends up in `status.reason`, which programs compare: a word of letters and digits that begins with a
+/// letter.
+fn word(reason: String) -> Result<String, VerdictFault> {
+    if reason.is_empty() {
+        return Err(VerdictFault::EmptyReason);
+    }
+    if reason.len() > REASON_BYTES_MAX {
+        return Err(VerdictFault::LongReason(reason.len()));
+    }
+    let is_word = reason.starts_with(|first: char| first.is_ascii_alphabetic())
+        && reason.chars().all(|letter| letter.is_ascii_alphanumeric());
+    if is_word { Ok(reason) } else { Err(VerdictFault::NoWord(reason)) }
+}
+
+fn cut(mut message: String) -> String {
+    if message.len() > MESSAGE_BYTES_MAX {
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+        message.push('…');
+    }
+    message
+}
+
+pub(super) fn operation(operation: Operation) -> wit::Operation {
+    match operation {
+        Operation::Add => wit::Operation::Add,
+        Operation::Resize => wit::Operation::Resize,
+    }
+}
+
+/// Seconds are rounded down, so that nanoseconds are never negative.
+pub(super) fn datetime(now: Timestamp) -> wit::Datetime {
+    let nanoseconds = now.as_nanosecond();
+    wit::Datetime {
+        seconds: i64::try_from(nanoseconds.div_euclid(1_000_000_000)).unwrap_or(i64::MAX),
+        nanoseconds: u32::try_from(nanoseconds.rem_euclid(1_000_000_000)).unwrap_or(0),
+    }
+}
+
+pub(super) fn pod_ref(pod: &PodFacts) -> wit::PodRef {
+    let metadata = &pod.pod.metadata;
+    wit::PodRef {
+        namespace: metadata.namespace.clone().unwrap_or_default(),
+        name: metadata.name.clone().unwrap_or_default(),
+        uid: pod.uid().to_owned(),
+    }
+}
+
+pub(super) fn pairs(map: Option<&BTreeMap<String, String>>) -> Vec<(String, String)> {
+    map.map(|map| map.iter().map(|(key, value)| (key.clone(), value.clone())).collect()).unwrap_or_default()
+}
+
+pub(super) fn containers(pod: &Pod) -> Vec<wit::Container> {
+    let Some(spec) = &pod.spec else { return Vec::new() };
+    let init = spec.init_containers.iter().flatten().map(|container| wit::Container {
+        name: container.name.clone(),
+        kind: if resources::is_sidecar(container) {
+            wit::ContainerKind::Sidecar
+        } else {
+            wit::ContainerKind::Init
+        },
+        image: container.image.clone().unwrap_or_default(),
+    });
+    let app = spec.containers.iter().map(|container| wit::Container {
+        name: container.name.clone(),
+        kind: wit::ContainerKind::App,
+        image: container.image.clone().unwrap_or_default(),
+    });
+    let ephemeral = spec.ephemeral_containers.iter().flatten().map(|container| wit::Container {
+        name: container.name.clone(),
+        kind: wit::ContainerKind::Ephemeral,
+        image: container.image.clone().unwrap_or_default(),
+    });
+    init.chain(app).chain(ephemeral).collect()
+}
+
+pub(super) fn quantities(amounts: &Amounts) -> Vec<wit::Quantity> {
+    amounts
+        .iter()
+        .map(|(resource, amount)| wit::Quantity { resource: resource.clone(), amount: *amount })
+        .collect()
+}
+
+/// A quantity that isn't one counts as zero, as it does for pods.
+pub(super) fn resource_list(list: Option<&BTreeMap<String, Quantity>>) -> Vec<wit::Quantity> {
+    list.into_iter()
+        .flatten()
+        .map(|(resource, quantity)| wit::Quantity {
+            resource: resource.clone(),
+            amount: resources::amount(resource, quantity).unwrap_or(0),
+        })
+        .collect()
+}
+
+pub(super) fn host_port(port: &HostPort) -> wit::HostPort {
+    wit::HostPort {
+        ip: port.ip.map_or_else(|| "0.0.0.0".to_owned(), |ip| ip.to_string()),
+        protocol: match port.protocol {
+            Protocol::Tcp => "TCP",
+            Protocol::Udp => "UDP",
+            Protocol::Sctp => "SCTP",
+        }
+        .to_owned(),
+        port: port.port,
+    }
+}
+
+pub(super) fn qos(class: QosClass) -> wit::QosClass {
+    match class {
+        QosClass::Guaranteed => wit::QosClass::Guaranteed,
+        QosClass::Burstable => wit::QosClass::Burstable,
+        QosClass::BestEffort => wit::QosClass::BestEffort,
+    }
+}
+
+pub(super) fn taints(node: &Node) -> Vec<wit::Taint> {
+    let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
+    taints
+        .into_iter()
+        .flatten()
+        .map(|taint| wit::Taint {
+            key: taint.key.clone(),
+            value: taint.value.clone().unwrap_or_default(),
+            effect: taint.effect.clone(),
+        })
+        .collect()
+}
+
+pub(super) fn conditions(node: &Node) -> Vec<wit::Condition> {
+    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
+    conditions
+        .into_iter()
+        .flatten()
+        .map(|condition| wit::Condition {
+            kind: condition.type_.clone(),
+            status: condition.status.clone(),
+            reason: condition.reason.clone().unwrap_or_default(),
+            message: condition.message.clone().unwrap_or_default(),
+        })
+        .collect()
+}
+
+pub(super) fn level(level: log::Level) -> tracing::Level {
+    match level {
+        log::Level::Trace => tracing::Level::TRACE,
+        log::Level::Debug => tracing::Level::DEBUG,
+        log::Level::Info => tracing::Level::INFO,
+        log::Level::Warn => tracing::Level::WARN,
+        log::Level::Error => tracing::Level::ERROR,
+    }
+}
+
+#[cfg(test)]
+mod tests;

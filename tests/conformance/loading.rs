@@ -1,0 +1,174 @@
+//! What is refused when it is loaded, and in which words.
+
+use std::time::Duration;
+
+use witlet_core::admission::Decision;
+use witlet_wasm::compile::{CompileLimits, CompilerConfig};
+use witlet_wasm::host::StartError;
+use witlet_wasm::plugin::PluginState;
+
+use crate::claims;
+use crate::node::{Node, cache, hostile, pod, write};
+
+claims!(
+    each_bad_component_is_refused_with_its_reason,
+    a_plugin_that_did_not_load_answers_by_its_failure_policy,
+    a_loop_in_validate_is_a_timeout,
+    a_loop_at_start_is_a_timeout,
+    a_compile_bomb_runs_into_the_compilers_limits,
+    a_broken_configuration_keeps_the_host_from_starting,
+    compiled_code_that_was_tampered_with_is_not_run,
+    a_cache_that_others_can_enter_is_refused,
+    compiled_code_is_reused,
+);
+
+fn entry(component: &str) -> String {
+    format!("- {{name: bad, component: {component}, admission: {{}}}}\n")
+}
+
+async fn refusal(entries: &str) -> String {
+    let node = Node::with(entries).await;
+    let status = node.status("bad");
+    assert_eq!(status.state, PluginState::Failed);
+    status.detail.unwrap_or_default()
+}
+
+async fn each_bad_component_is_refused_with_its_reason() {
+    let cases = [
+        ("missing.wasm", vec!["missing.wasm", "No such file"]),
+        ("empty.wasm", vec!["not a WebAssembly component", "empty"]),
+        ("text.wasm", vec!["not a WebAssembly component", "text"]),
+        ("core-module.wasm", vec!["not a WebAssembly component", "core module", "wasm32-wasip2"]),
+        ("truncated.wasm", vec!["invalid WebAssembly", "unexpected end"]),
+        ("invalid-code.wasm", vec!["invalid WebAssembly", "type mismatch"]),
+        ("wrong-world.wasm", vec!["it is no plugin: it exports run", "witlet:admission/handler@0.1.0"]),
+        (
+            "unknown-imports.wasm",
+            vec![
+                "it exports nothing",
+                "acme:rockets/launch@1.0.0, which nobody here provides",
+                "acme:coffee/brew@2.1.0, which nobody here provides",
+                "witlet:host/secret@0.1.0, which isn't granted",
+            ],
+        ),
+        ("giant-memory.wasm", vec!["4294901760 bytes of memory to start", "limit is 16777216"]),
+        ("giant-table.wasm", vec!["tables of 10000000 elements"]),
+        ("many-memories.wasm", vec!["has 40 memories, but its limit is 4"]),
+    ];
+    for (component, words) in cases {
+        let detail = refusal(&entry(component)).await;
+        for word in words {
+            assert!(detail.contains(word), "{component}: {word:?} isn't in {detail:?}");
+        }
+        assert!(!detail.contains("keyvalue"), "WASI always links: {detail}");
+    }
+    let refuses = refusal(&hostile("bad", "refuse-config", "")).await;
+    assert_eq!(refuses, "the plugin refuses its configuration: I don't like this configuration");
+}
+
+async fn a_plugin_that_did_not_load_answers_by_its_failure_policy() {
+    for (policy, expected) in [("Defer", "Defer"), ("Reject", "Reject"), ("Admit", "Admit")] {
+        let entries =
+            format!("- {{name: bad, component: missing.wasm, admission: {{failurePolicy: {policy}}}}}\n");
+        let node = Node::with(&entries).await;
+        let decision = node.admit(pod("web")).await;
+        match (&decision, expected) {
+            (Decision::Defer { reason, message, .. }, "Defer") => {
+                assert_eq!(reason, "HandlerNotLoaded");
+                assert!(message.contains("bad") && message.contains("missing.wasm"), "{message}");
+            }
+            (Decision::Reject { message, .. }, "Reject") => {
+                assert!(message.contains("missing.wasm"), "{message}")
+            }
+            (Decision::Admit, "Admit") => {}
+            (other, _) => panic!("{policy}: {other:?}"),
+        }
+    }
+}
+
+async fn a_loop_in_validate_is_a_timeout() {
+    let detail = refusal(&hostile("bad", "loop-in-validate", "")).await;
+    assert_eq!(detail, "the plugin failed while it validated its configuration: no answer within 100ms");
+    let detail = refusal(&hostile("bad", "trap-in-validate", "")).await;
+    assert!(detail.contains("validated its configuration: it trapped"), "{detail}");
+}
+
+async fn a_loop_at_start_is_a_timeout() {
+    let detail = refusal(&entry("loop-at-start.wasm")).await;
+    assert_eq!(detail, "the plugin failed while it validated its configuration: no answer within 100ms");
+}
+
+async fn a_compile_bomb_runs_into_the_compilers_limits() {
+    let limits = CompileLimits::default();
+    let cases = [
+        (CompileLimits { wall: Duration::from_millis(300), ..limits }, "compiling took longer than 0.3s"),
+        (CompileLimits { cpu: Duration::from_secs(1), ..limits }, "compiling took longer than 1s"),
+        (
+            CompileLimits { memory_bytes: 160 << 20, ..limits },
+            "compiling took more than 167772160 bytes of memory",
+        ),
+        (CompileLimits { output_bytes: 1 << 10, ..limits }, "the compiled code has more than 1024 bytes"),
+    ];
+    for (limits, words) in cases {
+        let compiler = CompilerConfig { limits, ..CompilerConfig::new(cache().join("bombs")) };
+        let node = Node::start("", &[], compiler).await.expect("the host starts");
+        let size = if limits.output_bytes == 1 << 10 { 1 } else { 400 };
+        write(&node.folder.path().join("bomb.wasm"), witlet_test_guests::compile_bomb(size));
+        node.configure(&crate::node::configuration(&entry("bomb.wasm")));
+        node.until("the bomb is refused", |node| {
+            node.host.list().iter().any(|status| status.state == PluginState::Failed)
+        })
+        .await;
+        let detail = node.status("bad").detail.unwrap_or_default();
+        assert!(detail.contains(words), "{words:?} isn't in {detail:?}");
+    }
+}
+
+async fn a_broken_configuration_keeps_the_host_from_starting() {
+    let started = Node::start("- {name: x, colour: red}\n", &[], CompilerConfig::new(cache())).await;
+    let Err(StartError::Configuration(error)) = started else { panic!("started") };
+    let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    assert!(error.to_string().contains("plugins.yaml"), "{error}");
+    assert!(cause.contains("colour") && cause.contains("line 4"), "{cause}");
+}
+
+async fn compiled_code_that_was_tampered_with_is_not_run() {
+    let folder = tempfile::TempDir::new().expect("a folder for the test");
+    let cache = folder.path().join("compiled");
+    let start = async || Node::start(&hostile("good", "admit", ""), &[], CompilerConfig::new(&cache)).await;
+    drop(start().await.expect("the host starts"));
+    let code = std::fs::read_dir(&cache)
+        .expect("the cache is there")
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .find(|path| path.extension().is_some_and(|extension| extension == "cwasm"))
+        .expect("the cache has code");
+    let good = std::fs::read(&code).expect("the code can be read");
+    let mut bad = good.clone();
+    let middle = bad.len() / 2;
+    bad[middle] ^= 0xff;
+    std::fs::write(&code, &bad).expect("the test owns the cache");
+    let node = start().await.expect("the host starts");
+    assert_eq!(node.status("good").state, PluginState::Ready);
+    assert_eq!(node.admit(pod("web")).await, Decision::Admit);
+    assert_ne!(std::fs::read(&code).expect("the code can be read"), bad, "compiled again");
+}
+
+async fn a_cache_that_others_can_enter_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::TempDir::new().expect("a folder for the test");
+    let cache = folder.path().join("compiled");
+    std::fs::create_dir(&cache).expect("the test's folder is writable");
+    std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o755)).expect("the test owns it");
+    let started = Node::start("", &[], CompilerConfig::new(&cache)).await;
+    let Err(StartError::Cache(error)) = started else { panic!("started") };
+    assert!(error.to_string().ends_with("has mode 755, which lets others in"), "{error}");
+}
+
+async fn compiled_code_is_reused() {
+    let folder = tempfile::TempDir::new().expect("a folder for the test");
+    let cache = folder.path().join("compiled");
+    drop(Node::start(&hostile("good", "admit", ""), &[], CompilerConfig::new(&cache)).await);
+    let no_compiler = CompilerConfig { program: "/nonexistent".into(), ..CompilerConfig::new(&cache) };
+    let node = Node::start(&hostile("good", "admit", ""), &[], no_compiler).await.expect("the host starts");
+    assert_eq!(node.status("good").state, PluginState::Ready, "{:?}", node.status("good"));
+}

@@ -1,0 +1,206 @@
+//! A node with plugins, for the tests to ask.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use tempfile::TempDir;
+use witlet_core::admission::{AdmissionRequest, Decision, Operation};
+use witlet_core::event::Event;
+use witlet_core::node::NodeFacts;
+use witlet_core::pod::SourceName;
+use witlet_ports::{Clock, EventSink};
+use witlet_wasm::compile::CompilerConfig;
+use witlet_wasm::host::{Builtin, PluginHost, PluginHostConfig, StartError};
+use witlet_wasm::plugin::PluginStatus;
+
+/// How long anything may take that is waited for; generous, for machines are busy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Compiled once for all tests, as on a node.
+static CACHE: LazyLock<TempDir> = LazyLock::new(|| TempDir::new().expect("a folder for compiled code"));
+
+/// Where compiled code goes.
+pub(crate) fn cache() -> PathBuf {
+    CACHE.path().join("compiled")
+}
+
+/// 2026-01-02T03:04:05.678Z
+pub(crate) fn now() -> Timestamp {
+    Timestamp::from_millisecond(1_767_323_045_678).expect("a time in range")
+}
+
+struct FixedClock;
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        now()
+    }
+}
+
+/// Remembers events.
+#[derive(Default)]
+pub(crate) struct Events(Mutex<Vec<Event>>);
+
+impl EventSink for Events {
+    fn record(&self, event: Event) {
+        self.0.lock().expect("no test panics while it holds this").push(event);
+    }
+}
+
+impl Events {
+    /// Reasons of all events so far.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        self.0
+            .lock()
+            .expect("no test panics while it holds this")
+            .iter()
+            .map(|event| event.reason.clone())
+            .collect()
+    }
+}
+
+/// A running plugin host and the folder that its configuration lies in.
+pub(crate) struct Node {
+    pub(crate) folder: TempDir,
+    pub(crate) host: Arc<PluginHost>,
+    pub(crate) events: Arc<Events>,
+}
+
+/// One entry of the configuration for the guest that does what it is told. Only loops are given the default timeout:
+/// whatever else a guest does takes no time, but the machine may be busy.
+pub(crate) fn hostile(name: &str, behaviour: &str, more: &str) -> String {
+    let limits = if behaviour.starts_with("loop") { "" } else { "limits: {timeout: 5s}, " };
+    format!(
+        "- {{name: {name}, component: hostile.wasm, admission: {{{more}}}, {limits}config: {behaviour}}}\n"
+    )
+}
+
+/// The file with these entries.
+pub(crate) fn configuration(entries: &str) -> String {
+    let entries = if entries.is_empty() { "  []\n" } else { entries };
+    format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n{entries}")
+}
+
+/// Writes a file as careful programs do: beside it first, then in its place.
+pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) {
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, content).expect("the test's folder is writable");
+    std::fs::rename(&beside, path).expect("the test's folder is writable");
+}
+
+impl Node {
+    /// With these entries in the configuration and all guests beside it; no built-ins.
+    pub(crate) async fn with(entries: &str) -> Self {
+        Self::start(entries, &[], CompilerConfig::new(cache())).await.expect("the host starts")
+    }
+
+    pub(crate) async fn start(
+        entries: &str,
+        builtins: &[Builtin],
+        compiler: CompilerConfig,
+    ) -> Result<Self, StartError> {
+        let folder = TempDir::new().expect("a folder for the test");
+        for (name, bytes) in [
+            ("hostile.wasm", witlet_test_guests::HOSTILE),
+            ("loop-at-start.wasm", witlet_test_guests::LOOP_AT_START),
+            ("no-latest-tag.wasm", witlet_test_guests::NO_LATEST_TAG),
+        ] {
+            write(&folder.path().join(name), bytes);
+        }
+        for (name, bytes) in [
+            ("core-module.wasm", witlet_test_guests::core_module()),
+            ("invalid-code.wasm", witlet_test_guests::invalid_code()),
+            ("truncated.wasm", witlet_test_guests::truncated()),
+            ("wrong-world.wasm", witlet_test_guests::wrong_world()),
+            ("unknown-imports.wasm", witlet_test_guests::unknown_imports()),
+            ("giant-memory.wasm", witlet_test_guests::giant_memory()),
+            ("giant-table.wasm", witlet_test_guests::giant_table()),
+            ("many-memories.wasm", witlet_test_guests::many_memories()),
+            ("text.wasm", b"(component)".to_vec()),
+            ("empty.wasm", Vec::new()),
+        ] {
+            write(&folder.path().join(name), bytes);
+        }
+        write(&folder.path().join("plugins.yaml"), configuration(entries));
+        let events = Arc::new(Events::default());
+        let host = PluginHost::start(PluginHostConfig {
+            compiler,
+            plugins_file: Some(folder.path().join("plugins.yaml")),
+            builtins: builtins.to_vec(),
+            clock: Arc::new(FixedClock),
+            events: events.clone(),
+        })
+        .await?;
+        Ok(Self { folder, host, events })
+    }
+
+    /// Asks about a pod.
+    pub(crate) async fn admit(&self, pod: Pod) -> Decision {
+        let admission = self.host.admission();
+        let asked = admission.admit(request(pod));
+        tokio::time::timeout(PATIENCE, asked).await.expect("admission answers in time")
+    }
+
+    /// The status of the plugin with this name.
+    pub(crate) fn status(&self, name: &str) -> PluginStatus {
+        self.host.list().into_iter().find(|status| status.name == name).expect("the plugin is listed")
+    }
+
+    /// Writes the configuration anew.
+    pub(crate) fn configure(&self, text: &str) {
+        write(&self.folder.path().join("plugins.yaml"), text);
+    }
+
+    /// Waits until it is so.
+    pub(crate) async fn until(&self, what: &str, so: impl Fn(&Self) -> bool) {
+        let waiting = async {
+            while !so(self) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let waited = tokio::time::timeout(PATIENCE, waiting).await;
+        assert!(waited.is_ok(), "never happened: {what}; plugins: {:#?}", self.host.list());
+    }
+}
+
+/// A pod in a namespace.
+pub(crate) fn pod_in(namespace: &str, name: &str) -> Pod {
+    Pod {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some(namespace.to_owned()),
+            uid: Some(format!("uid-of-{name}")),
+            ..ObjectMeta::default()
+        },
+        spec: Some(PodSpec {
+            containers: vec![Container {
+                name: "main".to_owned(),
+                image: Some("registry.example.com/app:1.2".to_owned()),
+                ..Container::default()
+            }],
+            ..PodSpec::default()
+        }),
+        ..Pod::default()
+    }
+}
+
+/// A pod in the namespace `default`.
+pub(crate) fn pod(name: &str) -> Pod {
+    pod_in("default", name)
+}
+
+/// A question on an empty node.
+pub(crate) fn request(pod: Pod) -> AdmissionRequest {
+    AdmissionRequest {
+        operation: Operation::Add,
+        now: now(),
+        pod: Arc::new(pod),
+        source: SourceName::file(),
+        node: Arc::new(NodeFacts { name: "node-1".to_owned(), ..NodeFacts::default() }),
+        other_pods: Arc::new([]),
+    }
+}
