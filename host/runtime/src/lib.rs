@@ -1,1 +1,48 @@
-//! witlet-runtime
+//! The embedded runtime: a CRI v1 server whose containers are WASI 0.2 command components.
+//!
+//! It is a process of its own ([`serve`]; [`spawn_detached`] starts it), so that killing the agent stops nothing. All
+//! workloads run inside that process, each in a store of its own, on threads apart from the server's.
+//!
+//! # What a workload can rely on
+//!
+//! - **Image**: `file:///absolute.wasm`, or `file:relative.wasm` in the folder of images. Pulling copies and compiles
+//!   the file; its identifier is the digest (`sha256:…`). Whatever isn't a command component is refused at the pull.
+//! - **Arguments**: `command` if it is given, else the file's name without `.wasm`; then `args`.
+//! - **Network**: one address per pod out of 127.88.0.0/16, unique in the network namespace. Binding to `0.0.0.0`
+//!   binds to it, connections come from it, and go to pods only. `localhost` is the pod itself. No other names are
+//!   looked up, there is no IPv6, and host ports are refused. Pods with `hostNetwork` aren't confined.
+//! - **Being asked to stop**: WASI has no signals. Standard input is silent and open until the container is asked to
+//!   stop, and then ends; from then on accepting a client fails (`invalid-argument`: EINVAL), and who waits for one is woken. A
+//!   program that reacts to neither is killed after the grace, as a PID 1 that ignores SIGTERM.
+//! - **Exit codes**: 0, 1, or the code given to `exit-with-code`; 134 for a trap (a panic is one), 137 if killed, 137
+//!   with reason `OOMKilled` for wanting more memory than the limit (256 MiB without one), 128 with reason
+//!   `StartError` if it couldn't be started.
+//! - **Processor**: a program that computes gives way every 10 ms. There are no CPU limits.
+//! - **Mounts** of folders are preopened; single files can't be, and are left out.
+//!
+//! # What survives
+//!
+//! Records are small files under the root folder. After the runtime itself was killed its containers are reported as
+//! exited (137, `ContainerStatusUnknown`) and its sandboxes as not ready, for the agent to clear away; addresses,
+//! which only ready sandboxes have, are free again by themselves.
+#![forbid(unsafe_code)]
+
+mod address;
+mod clock;
+mod detach;
+mod image;
+mod log;
+mod network;
+mod options;
+mod pods;
+mod serve;
+mod server;
+mod state;
+mod workload;
+
+pub use detach::{Detached, SpawnError, Spawned, spawn_detached};
+pub use options::RuntimeOptions;
+pub use serve::{ServeError, serve};
+pub use server::SocketError;
+pub use state::StateError;
+pub use workload::ProgramsError;

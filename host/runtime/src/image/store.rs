@@ -1,0 +1,371 @@
+//! The images that were pulled: copies of the files, known by their digest, so that what runs is what was pulled.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use witlet_wasm::compile::{COMPONENT_BYTES_MAX, CompileError, Compiler};
+use witlet_wasm::engine::EngineKind;
+use witlet_wasm::limits::{Limits, NeedsError, StaticNeeds};
+
+use super::reference::{self, ImageFile, ReferenceError};
+use crate::clock::Now;
+use crate::state::{Folder, StateError};
+use crate::workload::{Program, ProgramError, Programs};
+
+/// How many images may be known at once.
+const IMAGES_MAX: usize = 1000;
+/// What the identifier of an image begins with.
+const ID_PREFIX: &str = "sha256:";
+
+/// One image that was pulled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Image {
+    /// The reference that it was pulled by.
+    pub(crate) reference: String,
+    /// `sha256:` and the digest of the component.
+    pub(crate) id: String,
+    /// Its size in bytes.
+    pub(crate) size_bytes: u64,
+    /// When it was pulled.
+    pub(crate) pulled_at: Timestamp,
+}
+
+/// Why an image couldn't be had.
+#[derive(Debug, Error)]
+pub(crate) enum ImageError {
+    /// The reference names no file.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// There is no such file.
+    #[error("image {reference:?}: there is no file {}", path.display())]
+    Missing {
+        /// The reference.
+        reference: String,
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// A link leads out of the folder of images.
+    #[error("image {reference:?} leads out of the image folder {}", root.display())]
+    Escape {
+        /// The reference.
+        reference: String,
+        /// The folder of images.
+        root: PathBuf,
+    },
+    /// A folder, a device or the like.
+    #[error("image {reference:?}: {} is no regular file", path.display())]
+    NotRegular {
+        /// The reference.
+        reference: String,
+        /// The path.
+        path: PathBuf,
+    },
+    /// More bytes than an image may have.
+    #[error("image {reference:?} is larger than {COMPONENT_BYTES_MAX} bytes")]
+    TooLarge {
+        /// The reference.
+        reference: String,
+    },
+    /// The file can't be read.
+    #[error("image {reference:?}: read {}", path.display())]
+    Read {
+        /// The reference.
+        reference: String,
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+    /// It isn't a component, or the compiler refuses it.
+    #[error("image {reference:?}")]
+    Compile {
+        /// The reference.
+        reference: String,
+        /// Why.
+        #[source]
+        cause: CompileError,
+    },
+    /// A component, but no program that this runtime can start.
+    #[error("image {reference:?}")]
+    Program {
+        /// The reference.
+        reference: String,
+        /// Why not.
+        #[source]
+        cause: ProgramError,
+    },
+    /// It needs more to start than any workload may have.
+    #[error("image {reference:?}")]
+    Needs {
+        /// The reference.
+        reference: String,
+        /// What.
+        #[source]
+        cause: NeedsError,
+    },
+    /// It was never pulled, or was removed.
+    #[error("image {reference:?} isn't here: pull it first")]
+    Absent {
+        /// The reference or identifier.
+        reference: String,
+    },
+    /// There are too many.
+    #[error("there are {IMAGES_MAX} images already")]
+    TooMany,
+    /// The copy or the note about it can't be kept.
+    #[error("keep image {reference:?}")]
+    Keep {
+        /// The reference.
+        reference: String,
+        /// Why not.
+        #[source]
+        cause: StateError,
+    },
+    /// The process is ending.
+    #[error("the runtime is ending")]
+    Ending,
+}
+
+/// The images of a runtime. Copies of components lie in one folder by digest, notes about references in another.
+pub(crate) struct ImageStore {
+    root: PathBuf,
+    blobs: Folder,
+    notes: Folder,
+    compiler: Compiler,
+    programs: Programs,
+    limits: Limits,
+    now: Now,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// By reference.
+    images: BTreeMap<String, Image>,
+    /// By identifier; ready to start.
+    programs: BTreeMap<String, Program>,
+}
+
+/// What an image store is made of.
+pub(crate) struct Parts {
+    /// Relative references are looked for here.
+    pub(crate) root: PathBuf,
+    /// Copies of components.
+    pub(crate) blobs: Folder,
+    /// Notes about references.
+    pub(crate) notes: Folder,
+    /// Makes code of components.
+    pub(crate) compiler: Compiler,
+    /// Makes programs of code.
+    pub(crate) programs: Programs,
+    /// What a component may need at most to start.
+    pub(crate) limits: Limits,
+    /// The clock.
+    pub(crate) now: Now,
+}
+
+impl ImageStore {
+    /// Takes up what an earlier process pulled. A note without its copy is forgotten, and so is a copy that no note
+    /// names.
+    pub(crate) fn open(parts: Parts) -> Result<Self, StateError> {
+        let Parts { root, blobs, notes, compiler, programs, limits, now } = parts;
+        let mut known = Known::default();
+        for (name, note) in notes.load_all::<Image>()? {
+            if blobs.contains(&blob_name(&note.id))? {
+                known.images.insert(note.reference.clone(), note);
+            } else {
+                notes.remove(&name)?;
+            }
+        }
+        for name in blobs.names()? {
+            if !known.images.values().any(|image| blob_name(&image.id) == name) {
+                blobs.remove(&name)?;
+            }
+        }
+        Ok(Self { root, blobs, notes, compiler, programs, limits, now, known: Mutex::new(known) })
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads, checks and compiles the file, and keeps a copy of it. Pulling again takes up a changed file.
+    pub(crate) async fn pull(&self, reference: &str) -> Result<Image, ImageError> {
+        let file = reference::parse(reference)?;
+        let (root, own) = (self.root.clone(), reference.to_owned());
+        let bytes = blocking(move || read(&own, &file, &root)).await?;
+        let id = format!("{ID_PREFIX}{}", hex(&Sha256::digest(&bytes)));
+        let program = self.program_of(reference, &id, bytes.clone()).await?;
+        let image = Image {
+            reference: reference.to_owned(),
+            id: id.clone(),
+            size_bytes: bytes.len() as u64,
+            pulled_at: (self.now)(),
+        };
+        let keep = |cause| ImageError::Keep { reference: reference.to_owned(), cause };
+        if !self.known().images.contains_key(reference) && self.known().images.len() >= IMAGES_MAX {
+            return Err(ImageError::TooMany);
+        }
+        let (blobs, name, own) = (self.blobs.clone(), blob_name(&id), reference.to_owned());
+        blocking(move || {
+            blobs.write(&name, &bytes).map_err(|cause| ImageError::Keep { reference: own, cause })
+        })
+        .await?;
+        self.notes.store(&note_name(reference), &image).map_err(keep)?;
+        let replaced = {
+            let mut known = self.known();
+            known.programs.insert(id, program);
+            known.images.insert(reference.to_owned(), image.clone())
+        };
+        if let Some(old) = replaced {
+            self.drop_unused(&old.id).map_err(keep)?;
+        }
+        Ok(image)
+    }
+
+    /// The image of this reference or identifier.
+    pub(crate) fn find(&self, reference: &str) -> Option<Image> {
+        let known = self.known();
+        let by_id = || known.images.values().find(|image| image.id == reference);
+        known.images.get(reference).or_else(by_id).cloned()
+    }
+
+    /// All images, by reference.
+    pub(crate) fn list(&self) -> Vec<Image> {
+        self.known().images.values().cloned().collect()
+    }
+
+    /// The program of a pulled image, by identifier.
+    pub(crate) async fn program(&self, id: &str) -> Result<Program, ImageError> {
+        if let Some(program) = self.known().programs.get(id) {
+            return Ok(program.clone());
+        }
+        let absent = || ImageError::Absent { reference: id.to_owned() };
+        let image = self.find(id).ok_or_else(absent)?;
+        let path = self.blobs.path(&blob_name(id));
+        let own = image.reference.clone();
+        let bytes = blocking(move || read(&own, &ImageFile::Absolute(path), Path::new("/"))).await?;
+        let program = self.program_of(&image.reference, id, bytes).await?;
+        self.known().programs.insert(id.to_owned(), program.clone());
+        Ok(program)
+    }
+
+    async fn program_of(&self, reference: &str, id: &str, bytes: Arc<[u8]>) -> Result<Program, ImageError> {
+        if let Some(program) = self.known().programs.get(id) {
+            return Ok(program.clone());
+        }
+        let own = || reference.to_owned();
+        let component = self
+            .compiler
+            .load(self.programs.engine(), EngineKind::Asynchronous, bytes)
+            .await
+            .map_err(|cause| ImageError::Compile { reference: own(), cause })?;
+        StaticNeeds::of(&component)
+            .check(&self.limits)
+            .map_err(|cause| ImageError::Needs { reference: own(), cause })?;
+        self.programs.link(&component).map_err(|cause| ImageError::Program { reference: own(), cause })
+    }
+
+    /// Forgets the image of this reference, or all of this identifier. Containers that were started from it run on.
+    pub(crate) fn remove(&self, reference: &str) -> Result<(), StateError> {
+        let gone: Vec<Image> = {
+            let known = self.known();
+            let named = |image: &&Image| image.reference == reference || image.id == reference;
+            known.images.values().filter(named).cloned().collect()
+        };
+        for image in gone {
+            self.notes.remove(&note_name(&image.reference))?;
+            self.known().images.remove(&image.reference);
+            self.drop_unused(&image.id)?;
+        }
+        Ok(())
+    }
+
+    fn drop_unused(&self, id: &str) -> Result<(), StateError> {
+        let mut known = self.known();
+        if known.images.values().any(|image| image.id == id) {
+            return Ok(());
+        }
+        known.programs.remove(id);
+        drop(known);
+        self.blobs.remove(&blob_name(id))
+    }
+
+    /// Where the copies are, the bytes that they take, and how many there are.
+    pub(crate) fn usage(&self) -> (PathBuf, u64, u64) {
+        let known = self.known();
+        let sizes: BTreeMap<&str, u64> =
+            known.images.values().map(|image| (image.id.as_str(), image.size_bytes)).collect();
+        (self.blobs.folder().to_owned(), sizes.values().sum(), sizes.len() as u64)
+    }
+}
+
+fn blob_name(id: &str) -> String {
+    format!("{}.wasm", id.trim_start_matches(ID_PREFIX))
+}
+
+fn note_name(reference: &str) -> String {
+    format!("{}.json", hex(&Sha256::digest(reference.as_bytes())))
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ImageError> + Send + 'static,
+) -> Result<T, ImageError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(ImageError::Ending))
+}
+
+/// Reads an image's file, never more than an image may have. A relative one can't leave `root`, not by links either:
+/// the kernel sees to it, at the moment of opening (openat2, `RESOLVE_BENEATH`).
+fn read(reference: &str, file: &ImageFile, root: &Path) -> Result<Arc<[u8]>, ImageError> {
+    let own = || reference.to_owned();
+    // Without NONBLOCK opening a pipe would wait for somebody to write to it.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let (path, opened) = match file {
+        ImageFile::Absolute(path) => {
+            (path.clone(), rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS))
+        }
+        ImageFile::Relative(path) => {
+            let folder =
+                rustix::fs::open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+            let confined = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+            let opened =
+                folder.and_then(|folder| rustix::fs::openat2(folder, path, flags, Mode::empty(), confined));
+            (root.join(path), opened)
+        }
+    };
+    let opened = opened.map_err(|errno| match errno {
+        rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR => {
+            ImageError::Missing { reference: own(), path: path.clone() }
+        }
+        rustix::io::Errno::XDEV => ImageError::Escape { reference: own(), root: root.to_owned() },
+        errno => ImageError::Read { reference: own(), path: path.clone(), cause: errno.into() },
+    })?;
+    let unreadable = |cause| ImageError::Read { reference: own(), path: path.clone(), cause };
+    let opened = File::from(opened);
+    if !opened.metadata().map_err(unreadable)?.is_file() {
+        return Err(ImageError::NotRegular { reference: own(), path });
+    }
+    let mut bytes = Vec::new();
+    opened.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() > COMPONENT_BYTES_MAX {
+        return Err(ImageError::TooLarge { reference: own() });
+    }
+    Ok(bytes.into())
+}
+
+#[cfg(test)]
+mod tests;

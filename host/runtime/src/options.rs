@@ -1,0 +1,34 @@
+//! What the runtime is told when it is started.
+
+use std::path::PathBuf;
+
+/// Where things are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeOptions {
+    /// The socket to answer at. Only its owner can talk to it.
+    pub socket: PathBuf,
+    /// The runtime's own folder: records, copies of images, compiled code, the lock. One process at a time.
+    pub root_dir: PathBuf,
+    /// Where relative image references (`file:hello.wasm`) are looked for. They can't leave it.
+    pub image_root: PathBuf,
+    /// The program that compiles components in a child process (`<program> compile-component`): the running program
+    /// itself, `/proc/self/exe`, if its `main` answers to that word.
+    pub compiler: PathBuf,
+    /// Leave the session of whoever started this process, so that neither the end of a terminal nor its Ctrl-C
+    /// reaches it.
+    pub new_session: bool,
+}
+
+impl RuntimeOptions {
+    /// With everything under `root_dir`, and the running program as compiler.
+    pub fn new(root_dir: impl Into<PathBuf>) -> Self {
+        let root_dir = root_dir.into();
+        Self {
+            socket: root_dir.join("runtime.sock"),
+            image_root: root_dir.join("image-root"),
+            root_dir,
+            compiler: PathBuf::from("/proc/self/exe"),
+            new_session: false,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Why a call about sandboxes or containers failed.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::{CONTAINERS_MAX, SANDBOXES_MAX};
+use crate::address::AddressError;
+use crate::image::ImageError;
+use crate::state::StateError;
+
+/// Why a call failed.
+#[derive(Debug, Error)]
+pub(crate) enum PodsError {
+    /// There is no such sandbox.
+    #[error("there is no sandbox {id}")]
+    NoSandbox {
+        /// Its identifier.
+        id: String,
+    },
+    /// There is no such container.
+    #[error("there is no container {id}")]
+    NoContainer {
+        /// Its identifier.
+        id: String,
+    },
+    /// The sandbox was stopped.
+    #[error("sandbox {id} isn't ready: no container can run in it")]
+    SandboxNotReady {
+        /// Its identifier.
+        id: String,
+    },
+    /// The container was started before, and can't be again.
+    #[error("container {id} is {life}: only a created container can be started")]
+    NotCreated {
+        /// Its identifier.
+        id: String,
+        /// What it is instead.
+        life: &'static str,
+    },
+    /// The container has no running program.
+    #[error("container {id} is {life}: it has no log to open")]
+    NotRunning {
+        /// Its identifier.
+        id: String,
+        /// What it is instead.
+        life: &'static str,
+    },
+    /// There is one of that name and attempt.
+    #[error("{what} {name:?}, attempt {attempt}, exists already as {id}")]
+    NameTaken {
+        /// A sandbox or a container.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// Its attempt.
+        attempt: u32,
+        /// The one that is there.
+        id: String,
+    },
+    /// There are too many sandboxes.
+    #[error("there are {SANDBOXES_MAX} sandboxes already")]
+    TooManySandboxes,
+    /// There are too many containers.
+    #[error("there are {CONTAINERS_MAX} containers already")]
+    TooManyContainers,
+    /// The sandbox can't have an address.
+    #[error("give the sandbox an address")]
+    Address(#[from] AddressError),
+    /// The image can't be used.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The state can't be kept.
+    #[error("keep the state")]
+    State(#[from] StateError),
+    /// The log can't be opened.
+    #[error("open log {}", path.display())]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+    /// A killed program didn't end.
+    #[error("container {id} was killed, but hasn't ended yet")]
+    DoesNotEnd {
+        /// Its identifier.
+        id: String,
+    },
+}

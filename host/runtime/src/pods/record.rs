@@ -1,0 +1,198 @@
+//! What the runtime knows about sandboxes and containers, in the form that is kept in files.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::network::Network;
+use crate::workload::{Exit, Mount};
+
+/// What a sandbox was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SandboxConfig {
+    /// The pod's name.
+    pub(crate) name: String,
+    /// The pod's UID.
+    pub(crate) uid: String,
+    /// The pod's namespace.
+    pub(crate) namespace: String,
+    /// How many sandboxes the pod had before.
+    pub(crate) attempt: u32,
+    /// What the pod calls itself.
+    pub(crate) hostname: String,
+    /// Where its containers' logs go; none if empty.
+    pub(crate) log_directory: PathBuf,
+    /// Labels.
+    pub(crate) labels: BTreeMap<String, String>,
+    /// Annotations.
+    pub(crate) annotations: BTreeMap<String, String>,
+    /// Whether the pod is on the node's network.
+    pub(crate) host_network: bool,
+    /// The handler that was asked for.
+    pub(crate) runtime_handler: String,
+}
+
+impl SandboxConfig {
+    /// Whether both are the same attempt of the same pod, of which there can be only one sandbox.
+    pub(crate) fn same_attempt(&self, other: &Self) -> bool {
+        (&self.name, &self.namespace, &self.uid, self.attempt)
+            == (&other.name, &other.namespace, &other.uid, other.attempt)
+    }
+}
+
+/// A sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SandboxRecord {
+    /// Its identifier.
+    pub(crate) id: String,
+    /// What was asked for.
+    pub(crate) config: SandboxConfig,
+    /// Its network.
+    pub(crate) network: Network,
+    /// When it was made.
+    pub(crate) created_at: Timestamp,
+    /// Whether containers can run in it.
+    pub(crate) ready: bool,
+}
+
+/// What a container was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ContainerConfig {
+    /// Its name in the pod.
+    pub(crate) name: String,
+    /// How many containers of that name there were before.
+    pub(crate) attempt: u32,
+    /// The image as the client named it.
+    pub(crate) image: String,
+    /// Replaces the program's name and begins its arguments, if not empty.
+    pub(crate) command: Vec<String>,
+    /// The arguments that follow.
+    pub(crate) arguments: Vec<String>,
+    /// Where relative paths begin.
+    pub(crate) working_dir: String,
+    /// Environment.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Mounts as they were asked for, files among them.
+    pub(crate) mounts: Vec<Mount>,
+    /// Labels.
+    pub(crate) labels: BTreeMap<String, String>,
+    /// Annotations.
+    pub(crate) annotations: BTreeMap<String, String>,
+    /// The log's place in the sandbox's folder of logs; none if empty.
+    pub(crate) log_path: PathBuf,
+    /// The memory limit in bytes, if there is one.
+    pub(crate) memory_bytes_max: Option<u64>,
+}
+
+/// Where a container is in its life.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Life {
+    /// Made, and not started.
+    Created,
+    /// Its program runs.
+    Running {
+        /// Since when.
+        started_at: Timestamp,
+    },
+    /// Its program has ended.
+    Exited {
+        /// When it began, if it did.
+        started_at: Option<Timestamp>,
+        /// When it ended.
+        finished_at: Timestamp,
+        /// How.
+        exit: Exit,
+    },
+}
+
+impl Life {
+    /// In one word, for messages.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Running { .. } => "running",
+            Self::Exited { .. } => "exited",
+        }
+    }
+
+    /// The end of a life.
+    pub(crate) fn end(&self, exit: Exit, finished_at: Timestamp) -> Self {
+        match self {
+            Self::Created => Self::Exited { started_at: None, finished_at, exit },
+            // A clock that was set back doesn't make a container end before it began.
+            Self::Running { started_at } => Self::Exited {
+                started_at: Some(*started_at),
+                finished_at: finished_at.max(*started_at),
+                exit,
+            },
+            Self::Exited { .. } => self.clone(),
+        }
+    }
+}
+
+/// A container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ContainerRecord {
+    /// Its identifier.
+    pub(crate) id: String,
+    /// Its sandbox.
+    pub(crate) sandbox_id: String,
+    /// What was asked for.
+    pub(crate) config: ContainerConfig,
+    /// The identifier of its image.
+    pub(crate) image_id: String,
+    /// Its log, if it has one.
+    pub(crate) log: Option<PathBuf>,
+    /// When it was made.
+    pub(crate) created_at: Timestamp,
+    /// Where it is in its life.
+    pub(crate) life: Life,
+}
+
+/// The arguments of a program: the command, or the component's name, and what follows.
+pub(crate) fn arguments(config: &ContainerConfig) -> Vec<String> {
+    let own_name = || {
+        let file = config.image.rsplit(['/', ':']).next().unwrap_or(&config.image);
+        vec![file.strip_suffix(".wasm").unwrap_or(file).to_owned()]
+    };
+    let mut all = if config.command.is_empty() { own_name() } else { config.command.clone() };
+    all.extend_from_slice(&config.arguments);
+    all
+}
+
+/// The environment of a program: the container's, and the host's name as every container has it.
+pub(crate) fn environment(config: &ContainerConfig, hostname: &str) -> Vec<(String, String)> {
+    let mut all = config.environment.clone();
+    if !hostname.is_empty() && !all.iter().any(|(name, _)| name == "HOSTNAME") {
+        all.push(("HOSTNAME".to_owned(), hostname.to_owned()));
+    }
+    all
+}
+
+/// What is left of the records of a process that is gone: nothing runs any more, and a container without its sandbox
+/// is forgotten.
+pub(crate) fn recover(
+    sandboxes: Vec<SandboxRecord>,
+    containers: Vec<ContainerRecord>,
+    now: Timestamp,
+) -> (Vec<SandboxRecord>, Vec<ContainerRecord>) {
+    let sandboxes: Vec<_> =
+        sandboxes.into_iter().map(|sandbox| SandboxRecord { ready: false, ..sandbox }).collect();
+    let containers = containers
+        .into_iter()
+        .filter(|container| sandboxes.iter().any(|sandbox| sandbox.id == container.sandbox_id))
+        .map(|container| match container.life {
+            Life::Running { .. } => {
+                let life = container.life.end(Exit::lost(), now);
+                ContainerRecord { life, ..container }
+            }
+            Life::Created | Life::Exited { .. } => container,
+        })
+        .collect();
+    (sandboxes, containers)
+}
+
+#[cfg(test)]
+mod tests;

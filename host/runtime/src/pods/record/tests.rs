@@ -1,0 +1,113 @@
+//! Cases for what is derived from records.
+
+use super::*;
+use crate::workload::ExitReason;
+
+fn second(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("a time")
+}
+
+fn config(image: &str, command: &[&str], arguments: &[&str]) -> ContainerConfig {
+    let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    ContainerConfig {
+        name: "app".to_owned(),
+        attempt: 0,
+        image: image.to_owned(),
+        command: own(command),
+        arguments: own(arguments),
+        working_dir: String::new(),
+        environment: vec![("A".to_owned(), "1".to_owned())],
+        mounts: Vec::new(),
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+        log_path: PathBuf::new(),
+        memory_bytes_max: None,
+    }
+}
+
+fn container(id: &str, sandbox_id: &str, life: Life) -> ContainerRecord {
+    ContainerRecord {
+        id: id.to_owned(),
+        sandbox_id: sandbox_id.to_owned(),
+        config: config("file:a.wasm", &[], &[]),
+        image_id: "sha256:0".to_owned(),
+        log: None,
+        created_at: second(1),
+        life,
+    }
+}
+
+#[test]
+fn a_command_replaces_the_programs_name_and_arguments_follow() {
+    for (image, command, arguments_given, expected) in [
+        ("file:///srv/hello.wasm", &[][..], &[][..], &["hello"][..]),
+        ("file:hello.wasm", &[], &["-v", "x"], &["hello", "-v", "x"]),
+        ("file:hello.wasm", &["other"], &[], &["other"]),
+        ("file:hello.wasm", &["other", "-a"], &["b"], &["other", "-a", "b"]),
+        ("sha256:abc", &[], &[], &["abc"]),
+    ] {
+        assert_eq!(arguments(&config(image, command, arguments_given)), expected, "{image} {command:?}");
+    }
+}
+
+#[test]
+fn a_program_knows_its_hosts_name_unless_it_was_told_another() {
+    let mut config = config("file:a.wasm", &[], &[]);
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(environment(&config, "web"), [pair("A", "1"), pair("HOSTNAME", "web")]);
+    assert_eq!(environment(&config, ""), [pair("A", "1")]);
+    config.environment = vec![pair("HOSTNAME", "mine")];
+    assert_eq!(environment(&config, "web"), [pair("HOSTNAME", "mine")]);
+}
+
+#[test]
+fn nothing_runs_after_the_process_that_ran_it() {
+    let sandbox = SandboxRecord {
+        id: "s".to_owned(),
+        config: SandboxConfig {
+            name: "web".to_owned(),
+            uid: "u".to_owned(),
+            namespace: "default".to_owned(),
+            attempt: 0,
+            hostname: "web".to_owned(),
+            log_directory: PathBuf::new(),
+            labels: BTreeMap::new(),
+            annotations: BTreeMap::new(),
+            host_network: false,
+            runtime_handler: String::new(),
+        },
+        network: Network::Pod([127, 88, 0, 1].into()),
+        created_at: second(1),
+        ready: true,
+    };
+    let over = Life::Exited { started_at: Some(second(2)), finished_at: second(3), exit: Exit::left(0) };
+    let before = vec![
+        container("running", "s", Life::Running { started_at: second(2) }),
+        container("created", "s", Life::Created),
+        container("over", "s", over.clone()),
+        container("orphan", "gone", Life::Running { started_at: second(2) }),
+    ];
+    let (sandboxes, containers) = recover(vec![sandbox.clone()], before, second(9));
+    assert_eq!(sandboxes, [SandboxRecord { ready: false, ..sandbox }]);
+    let lost = Life::Exited { started_at: Some(second(2)), finished_at: second(9), exit: Exit::lost() };
+    assert_eq!(
+        containers,
+        [
+            container("running", "s", lost),
+            container("created", "s", Life::Created),
+            container("over", "s", over)
+        ]
+    );
+    assert_eq!(Exit::lost().reason, ExitReason::Unknown);
+}
+
+#[test]
+fn a_container_ends_once_and_never_before_it_began() {
+    let running = Life::Running { started_at: second(5) };
+    let ended = running.end(Exit::left(3), second(4));
+    assert_eq!(
+        ended,
+        Life::Exited { started_at: Some(second(5)), finished_at: second(5), exit: Exit::left(3) }
+    );
+    assert_eq!(ended.end(Exit::killed(), second(9)), ended);
+}

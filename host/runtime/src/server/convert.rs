@@ -1,0 +1,334 @@
+//! Between the CRI's vocabulary and the runtime's own.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use tonic::{Code, Status};
+use witlet_proto::cri;
+use witlet_wasm::compile::CompileError;
+
+use crate::image::{Image, ImageError};
+use crate::network::Network;
+use crate::pods::{ContainerConfig, ContainerRecord, Life, PodsError, SandboxConfig, SandboxRecord};
+use crate::workload::{Exit, Mount};
+
+/// The handler names that a pod may ask for: none, or this.
+pub(super) const HANDLER: &str = "wasi";
+
+fn missing(field: &str) -> Status {
+    Status::invalid_argument(format!("{field} is missing"))
+}
+
+/// What a sandbox is asked for. What can't be had is refused, not left out.
+pub(super) fn sandbox_config(request: cri::RunPodSandboxRequest) -> Result<SandboxConfig, Status> {
+    let cri::RunPodSandboxRequest { config, runtime_handler } = request;
+    if !runtime_handler.is_empty() && runtime_handler != HANDLER {
+        let words = format!("runtime handler {runtime_handler:?} is unknown here: there is {HANDLER:?}");
+        return Err(Status::invalid_argument(words));
+    }
+    let config = config.ok_or_else(|| missing("config"))?;
+    let metadata = config.metadata.ok_or_else(|| missing("config.metadata"))?;
+    let options = config.linux.and_then(|linux| linux.security_context?.namespace_options);
+    let host_network = options.is_some_and(|options| options.network() == cri::NamespaceMode::Node);
+    if let Some(port) = config.port_mappings.iter().find(|port| port.host_port != 0 && !host_network) {
+        let words = format!(
+            "host port {} can't be had: the embedded runtime's pods are reached at their own addresses",
+            port.host_port
+        );
+        return Err(Status::invalid_argument(words));
+    }
+    Ok(SandboxConfig {
+        name: metadata.name,
+        uid: metadata.uid,
+        namespace: metadata.namespace,
+        attempt: metadata.attempt,
+        hostname: config.hostname,
+        log_directory: PathBuf::from(config.log_directory),
+        labels: config.labels,
+        annotations: config.annotations,
+        host_network,
+        runtime_handler,
+    })
+}
+
+/// What a container is asked for.
+pub(super) fn container_config(config: Option<cri::ContainerConfig>) -> Result<ContainerConfig, Status> {
+    let config = config.ok_or_else(|| missing("config"))?;
+    let metadata = config.metadata.ok_or_else(|| missing("config.metadata"))?;
+    let image = config.image.ok_or_else(|| missing("config.image"))?;
+    let log_path = PathBuf::from(&config.log_path);
+    if log_path.is_absolute() || log_path.components().any(|part| part == std::path::Component::ParentDir) {
+        let words = format!("log_path {:?} leads out of the sandbox's log_directory", config.log_path);
+        return Err(Status::invalid_argument(words));
+    }
+    let memory =
+        config.linux.and_then(|linux| linux.resources).map(|resources| resources.memory_limit_in_bytes);
+    let mount = |mount: cri::Mount| Mount {
+        host_path: PathBuf::from(mount.host_path),
+        container_path: mount.container_path,
+        read_only: mount.readonly,
+    };
+    Ok(ContainerConfig {
+        name: metadata.name,
+        attempt: metadata.attempt,
+        image: image.image,
+        command: config.command,
+        arguments: config.args,
+        working_dir: config.working_dir,
+        environment: config.envs.into_iter().map(|pair| (pair.key, pair.value)).collect(),
+        mounts: config.mounts.into_iter().map(mount).collect(),
+        labels: config.labels,
+        annotations: config.annotations,
+        log_path,
+        memory_bytes_max: memory.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
+    })
+}
+
+/// Nanoseconds since 1970, as the CRI counts time.
+pub(super) fn nanoseconds(time: Timestamp) -> i64 {
+    i64::try_from(time.as_nanosecond()).unwrap_or(i64::MAX)
+}
+
+fn sandbox_state(record: &SandboxRecord) -> cri::PodSandboxState {
+    if record.ready { cri::PodSandboxState::SandboxReady } else { cri::PodSandboxState::SandboxNotready }
+}
+
+fn sandbox_metadata(record: &SandboxRecord) -> cri::PodSandboxMetadata {
+    let SandboxConfig { name, uid, namespace, attempt, .. } = record.config.clone();
+    cri::PodSandboxMetadata { name, uid, namespace, attempt }
+}
+
+/// A sandbox in a list.
+pub(super) fn sandbox(record: &SandboxRecord) -> cri::PodSandbox {
+    cri::PodSandbox {
+        id: record.id.clone(),
+        metadata: Some(sandbox_metadata(record)),
+        state: sandbox_state(record).into(),
+        created_at: nanoseconds(record.created_at),
+        labels: record.config.labels.clone(),
+        annotations: record.config.annotations.clone(),
+        runtime_handler: record.config.runtime_handler.clone(),
+    }
+}
+
+/// A sandbox looked at closely. A stopped one has given its address up.
+pub(super) fn sandbox_status(record: &SandboxRecord) -> cri::PodSandboxStatus {
+    let address = record.network.address().filter(|_| record.ready);
+    let network_mode = match record.network {
+        Network::Pod(_) => cri::NamespaceMode::Pod,
+        Network::Host => cri::NamespaceMode::Node,
+    };
+    let options = cri::NamespaceOption { network: network_mode.into(), ..Default::default() };
+    cri::PodSandboxStatus {
+        id: record.id.clone(),
+        metadata: Some(sandbox_metadata(record)),
+        state: sandbox_state(record).into(),
+        created_at: nanoseconds(record.created_at),
+        network: Some(cri::PodSandboxNetworkStatus {
+            ip: address.map(|address| address.to_string()).unwrap_or_default(),
+            additional_ips: Vec::new(),
+        }),
+        linux: Some(cri::LinuxPodSandboxStatus {
+            namespaces: Some(cri::Namespace { options: Some(options) }),
+        }),
+        labels: record.config.labels.clone(),
+        annotations: record.config.annotations.clone(),
+        runtime_handler: record.config.runtime_handler.clone(),
+    }
+}
+
+fn container_state(life: &Life) -> cri::ContainerState {
+    match life {
+        Life::Created => cri::ContainerState::ContainerCreated,
+        Life::Running { .. } => cri::ContainerState::ContainerRunning,
+        Life::Exited { .. } => cri::ContainerState::ContainerExited,
+    }
+}
+
+fn image_spec(image: &str) -> cri::ImageSpec {
+    cri::ImageSpec { image: image.to_owned(), user_specified_image: image.to_owned(), ..Default::default() }
+}
+
+fn container_metadata(record: &ContainerRecord) -> cri::ContainerMetadata {
+    cri::ContainerMetadata { name: record.config.name.clone(), attempt: record.config.attempt }
+}
+
+/// A container in a list.
+pub(super) fn container(record: &ContainerRecord) -> cri::Container {
+    cri::Container {
+        id: record.id.clone(),
+        pod_sandbox_id: record.sandbox_id.clone(),
+        metadata: Some(container_metadata(record)),
+        image: Some(image_spec(&record.config.image)),
+        image_ref: record.image_id.clone(),
+        state: container_state(&record.life).into(),
+        created_at: nanoseconds(record.created_at),
+        labels: record.config.labels.clone(),
+        annotations: record.config.annotations.clone(),
+        image_id: record.image_id.clone(),
+    }
+}
+
+/// A container looked at closely.
+pub(super) fn container_status(record: &ContainerRecord) -> cri::ContainerStatus {
+    let (started_at, finished_at, exit) = match &record.life {
+        Life::Created => (None, None, None),
+        Life::Running { started_at } => (Some(*started_at), None, None),
+        Life::Exited { started_at, finished_at, exit } => {
+            (*started_at, Some(*finished_at), Some(exit.clone()))
+        }
+    };
+    let time = |time: Option<Timestamp>| time.map(nanoseconds).unwrap_or_default();
+    let reason = exit.as_ref().map(|exit| exit.reason.name().to_owned()).unwrap_or_default();
+    let Exit { code, message, .. } = exit.unwrap_or_else(|| Exit::left(0));
+    let mount = |mount: &Mount| cri::Mount {
+        container_path: mount.container_path.clone(),
+        host_path: mount.host_path.to_string_lossy().into_owned(),
+        readonly: mount.read_only,
+        ..Default::default()
+    };
+    cri::ContainerStatus {
+        id: record.id.clone(),
+        metadata: Some(container_metadata(record)),
+        state: container_state(&record.life).into(),
+        created_at: nanoseconds(record.created_at),
+        started_at: time(started_at),
+        finished_at: time(finished_at),
+        exit_code: code,
+        image: Some(image_spec(&record.config.image)),
+        image_ref: record.image_id.clone(),
+        reason,
+        message,
+        labels: record.config.labels.clone(),
+        annotations: record.config.annotations.clone(),
+        mounts: record.config.mounts.iter().map(mount).collect(),
+        log_path: record.log.as_deref().map(path_text).unwrap_or_default(),
+        resources: record.config.memory_bytes_max.map(|bytes| cri::ContainerResources {
+            linux: Some(cri::LinuxContainerResources {
+                memory_limit_in_bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+                ..Default::default()
+            }),
+            windows: None,
+        }),
+        image_id: record.image_id.clone(),
+        user: None,
+        stop_signal: cri::Signal::RuntimeDefault.into(),
+    }
+}
+
+fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The images of one identifier: the same component may have been pulled by several references.
+pub(super) fn image(id: &str, pulled: &[Image]) -> cri::Image {
+    cri::Image {
+        id: id.to_owned(),
+        repo_tags: pulled.iter().map(|image| image.reference.clone()).collect(),
+        repo_digests: pulled.iter().map(|image| format!("{}@{id}", image.reference)).collect(),
+        size: pulled.first().map(|image| image.size_bytes).unwrap_or_default(),
+        uid: None,
+        username: String::new(),
+        spec: pulled.first().map(|image| image_spec(&image.reference)),
+        pinned: false,
+    }
+}
+
+fn has_labels(labels: &BTreeMap<String, String>, selector: &BTreeMap<String, String>) -> bool {
+    selector.iter().all(|(name, value)| labels.get(name) == Some(value))
+}
+
+/// Whether a filter lets a sandbox through; an empty field lets all through.
+pub(super) fn selects_sandbox(filter: Option<&cri::PodSandboxFilter>, record: &SandboxRecord) -> bool {
+    filter.is_none_or(|filter| {
+        (filter.id.is_empty() || filter.id == record.id)
+            && filter.state.is_none_or(|state| state.state() == sandbox_state(record))
+            && has_labels(&record.config.labels, &filter.label_selector)
+    })
+}
+
+/// Whether a filter lets a container through; an empty field lets all through.
+pub(super) fn selects_container(filter: Option<&cri::ContainerFilter>, record: &ContainerRecord) -> bool {
+    filter.is_none_or(|filter| {
+        (filter.id.is_empty() || filter.id == record.id)
+            && (filter.pod_sandbox_id.is_empty() || filter.pod_sandbox_id == record.sandbox_id)
+            && filter.state.is_none_or(|state| state.state() == container_state(&record.life))
+            && has_labels(&record.config.labels, &filter.label_selector)
+    })
+}
+
+/// An error with its causes in one line, as a gRPC status has no place for a chain.
+fn in_one_line(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        line = format!("{line}: {inner}");
+        cause = inner.source();
+    }
+    line
+}
+
+fn image_code(error: &ImageError) -> Code {
+    match error {
+        ImageError::Missing { .. } | ImageError::Absent { .. } => Code::NotFound,
+        ImageError::Reference(_)
+        | ImageError::Escape { .. }
+        | ImageError::NotRegular { .. }
+        | ImageError::TooLarge { .. }
+        | ImageError::Program { .. }
+        | ImageError::Needs { .. } => Code::InvalidArgument,
+        ImageError::Compile { cause, .. } => compile_code(cause),
+        ImageError::TooMany => Code::ResourceExhausted,
+        ImageError::Read { .. } | ImageError::Keep { .. } => Code::Internal,
+        ImageError::Ending => Code::Unavailable,
+    }
+}
+
+fn compile_code(error: &CompileError) -> Code {
+    match error {
+        CompileError::TooLarge { .. }
+        | CompileError::NotAComponent { .. }
+        | CompileError::Invalid { .. }
+        | CompileError::Timeout { .. }
+        | CompileError::OutOfMemory { .. }
+        | CompileError::OutputTooLarge { .. } => Code::InvalidArgument,
+        CompileError::Failed { .. }
+        | CompileError::Child { .. }
+        | CompileError::Cache(_)
+        | CompileError::Unfit { .. } => Code::Internal,
+        CompileError::Ending => Code::Unavailable,
+    }
+}
+
+/// What a client is told about a failure with an image.
+pub(super) fn image_status(error: &ImageError) -> Status {
+    Status::new(image_code(error), in_one_line(error))
+}
+
+/// What a client is told about a failure with a sandbox or a container.
+pub(super) fn pods_status(error: &PodsError) -> Status {
+    let code = match error {
+        PodsError::NoSandbox { .. } | PodsError::NoContainer { .. } => Code::NotFound,
+        PodsError::SandboxNotReady { .. } | PodsError::NotCreated { .. } | PodsError::NotRunning { .. } => {
+            Code::FailedPrecondition
+        }
+        PodsError::NameTaken { .. } => Code::AlreadyExists,
+        PodsError::TooManySandboxes | PodsError::TooManyContainers | PodsError::Address(_) => {
+            Code::ResourceExhausted
+        }
+        PodsError::Image(cause) => image_code(cause),
+        PodsError::State(_) | PodsError::Log { .. } => Code::Internal,
+        PodsError::DoesNotEnd { .. } => Code::DeadlineExceeded,
+    };
+    Status::new(code, in_one_line(error))
+}
+
+/// What a client is told when the state can't be kept.
+pub(super) fn state_status(error: &crate::state::StateError) -> Status {
+    Status::internal(in_one_line(error))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! The runtime as a process: started once, killed, started again, ended.
+
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use witlet_proto::cri::*;
+use witlet_runtime::{Detached, SpawnError, Spawned, spawn_detached};
+
+use crate::alone;
+use crate::client::{Folders, PATIENCE, Runtime, eventually, program};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        alone("after_a_kill_containers_are_reported_lost_and_nothing_leaks", killed),
+        alone("a_runtime_that_is_asked_to_end_stops_its_workloads", ended),
+        alone("only_one_runtime_has_a_folder", one_at_a_time),
+        alone("a_detached_runtime_is_started_once_in_a_session_of_its_own", detached),
+    ]
+}
+
+async fn killed() {
+    let folders = Folders::new();
+    let (mut process, runtime) = folders.start().await;
+    let pod = runtime.pod().await;
+    let running = runtime.run(&pod, "stubborn", program("stubborn", &[])).await;
+    let over = runtime.run(&pod, "over", program("worker", &["3", "1", "1"])).await;
+    let created = runtime.create(&pod, "created", program("worker", &[])).await.expect("a container");
+    runtime.end(&over).await;
+    runtime.says(&running, "still here").await;
+    process.kill().expect("it runs");
+    process.wait().expect("it ended");
+
+    let (mut process, runtime) = folders.start().await;
+    let status = runtime.sandbox_status(&pod.id).await.expect("it is remembered");
+    assert_eq!(status.state(), PodSandboxState::SandboxNotready);
+    assert_eq!(status.metadata, pod.config.metadata);
+    assert_eq!(status.labels, pod.config.labels);
+    let lost = runtime.status(&running).await.expect("it is remembered");
+    assert_eq!((lost.state(), lost.exit_code), (ContainerState::ContainerExited, 137));
+    assert_eq!(lost.reason, "ContainerStatusUnknown");
+    assert!(lost.started_at > 0 && lost.finished_at >= lost.started_at, "{lost:?}");
+    assert_eq!(runtime.status(&over).await.expect("it is remembered").exit_code, 3);
+    let still = runtime.status(&created).await.expect("it is remembered");
+    assert_eq!(still.state(), ContainerState::ContainerCreated);
+    runtime.start(&created).await.expect_err("its sandbox isn't ready");
+
+    // The images are still there, and a new sandbox of the pod works.
+    let config = PodSandboxConfig {
+        metadata: pod.config.metadata.clone().map(|metadata| PodSandboxMetadata { attempt: 1, ..metadata }),
+        ..pod.config.clone()
+    };
+    let again = runtime.pod_of(config).await;
+    assert!(again.address.starts_with("127.88."), "{}", again.address);
+    assert_eq!(runtime.subject(&again, "subject", &["flood", "1"]).await.0, 0);
+    for id in [&pod.id, &again.id] {
+        runtime.remove_pod(id).await.expect("it is removed");
+    }
+    let left =
+        |name: &str| std::fs::read_dir(folders.path(&format!("root/{name}"))).expect("a folder").count();
+    assert_eq!((left("sandboxes"), left("containers")), (0, 0));
+    process.kill().expect("it runs");
+    process.wait().expect("it ended");
+}
+
+fn send_term(process_id: u32) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(process_id).expect("an id")).expect("an id");
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+}
+
+async fn ended() {
+    let folders = Folders::new();
+    let (mut process, runtime) = folders.start().await;
+    let pod = runtime.pod().await;
+    let reader = runtime.run(&pod, "reader", program("subject", &["read-input"])).await;
+    let spinner = runtime.run(&pod, "spinner", program("subject", &["spin"])).await;
+    runtime.says(&reader, "waiting").await;
+    runtime.says(&spinner, "spinning").await;
+    send_term(process.id());
+    let status = process.wait().expect("it ended");
+    assert!(status.success(), "{status}");
+    assert!(!folders.socket().exists(), "the socket is gone");
+
+    let (mut process, runtime) = folders.start().await;
+    let asked = runtime.status(&reader).await.expect("it is remembered");
+    assert_eq!((asked.exit_code, asked.reason.as_str()), (0, "Completed"), "it was asked, and listened");
+    assert_eq!(runtime.status(&spinner).await.expect("it is remembered").exit_code, 137);
+    process.kill().expect("it runs");
+    process.wait().expect("it ended");
+}
+
+async fn one_at_a_time() {
+    let folders = Folders::new();
+    let (mut process, runtime) = folders.start().await;
+    let second = std::process::Command::new("/proc/self/exe").args(folders.arguments()).output();
+    let second = second.expect("the program can start itself");
+    assert!(!second.status.success());
+    let words = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(words.contains("a runtime is running already on"), "{words}");
+    runtime.pods.clone().version(VersionRequest::default()).await.expect("the first one isn't disturbed");
+
+    let socket = std::fs::metadata(folders.socket()).expect("a socket");
+    assert!(socket.file_type().is_socket());
+    assert_eq!(socket.permissions().mode() & 0o777, 0o600, "only its owner can talk to it");
+    process.kill().expect("it runs");
+    process.wait().expect("it ended");
+}
+
+async fn detached() {
+    let folders = Folders::new();
+    let detached = Detached {
+        program: "/proc/self/exe".into(),
+        arguments: folders.arguments().map(Into::into).into(),
+        socket: folders.socket(),
+        log_file: folders.path("logs/runtime.log"),
+        ready_within: PATIENCE,
+    };
+    let (one, other) = tokio::join!(spawn_detached(&detached), spawn_detached(&detached));
+    let both = [one.expect("it is there"), other.expect("it is there")];
+    let started: Vec<u32> = both
+        .iter()
+        .filter_map(|spawned| match spawned {
+            Spawned::Started { process_id } => Some(*process_id),
+            Spawned::WasRunning => None,
+        })
+        .collect();
+    assert_eq!(spawn_detached(&detached).await.expect("it is there"), Spawned::WasRunning);
+    Runtime::connect(&folders.socket(), folders.path("")).await;
+    // Two may have been started at the same moment; one of them had to give way.
+    let alive = async || {
+        let mut alive = started.iter().filter(|id| session_of(**id).is_some());
+        match (alive.next(), alive.next()) {
+            (Some(id), None) => Some(*id),
+            (None, _) | (_, Some(_)) => None,
+        }
+    };
+    let id = eventually("one is left", alive).await;
+    assert_eq!(session_of(id), Some(id), "it leads a session of its own");
+    send_term(id);
+    eventually("it ends", async || (!folders.socket().exists()).then_some(())).await;
+
+    let broken =
+        Detached { arguments: vec!["runtime".into()], ready_within: Duration::from_secs(20), ..detached };
+    let error = spawn_detached(&broken).await.expect_err("it can't start");
+    assert!(matches!(error, SpawnError::Ended { .. }), "{error}");
+    let absent = Detached { program: "/not/there".into(), ..broken };
+    let error = spawn_detached(&absent).await.expect_err("it can't start");
+    assert!(matches!(error, SpawnError::Start { .. }), "{error}");
+}
+
+/// The session of a process that is alive, from `/proc`.
+fn session_of(process_id: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{process_id}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let mut fields = fields.split(' ');
+    let alive = fields.next()? != "Z";
+    let session = fields.nth(2)?.parse().ok()?;
+    alive.then_some(session)
+}
