@@ -173,8 +173,8 @@ impl Agent {
             health,
             node,
             handlers,
-            sync_ticks: ticker(&config, |config| config.sync_tick),
-            housekeeping: ticker(&config, |config| config.housekeeping),
+            sync_ticks: ticker(config.sync_tick),
+            housekeeping: ticker(config.housekeeping),
             stop,
         };
         let stop_wait_max = config.stop_wait_max;

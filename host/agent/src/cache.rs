@@ -77,9 +77,11 @@ impl PodCache {
         }
     }
 
-    /// All pods were listed, and those that had changed were looked at.
-    pub(crate) fn listed(&self, stamp: Stamp, at: Timestamp) {
+    /// All pods were listed, and those that had changed were looked at. Looks at pods that weren't in the list are
+    /// forgotten, unless they are newer.
+    pub(crate) fn listed(&self, stamp: Stamp, at: Timestamp, has: impl Fn(&PodUid) -> bool) {
         let mut inner = self.lock();
+        inner.entries.retain(|uid, entry| entry.stamp > stamp || has(uid));
         inner.listed = Some((stamp, at));
         let waiting: Vec<PodUid> = inner.waiting.keys().cloned().collect();
         for uid in waiting {

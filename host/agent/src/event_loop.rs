@@ -176,6 +176,7 @@ impl EventLoop {
 
     /// Runs until the agent is told to end and, if its pods are to end with it, they have.
     pub(crate) async fn run(mut self, mut inputs: Inputs) {
+        self.tell_of_node(EventType::Normal, "Starting", "Starting the node agent.".to_owned());
         self.show_node();
         loop {
             let gates = Gates {
@@ -284,10 +285,14 @@ impl EventLoop {
                 ("NodeNotReady", EventType::Warning)
             };
             let message = format!("Node {} status is now: {reason}", facts.name);
-            let object = EventObject::Node;
-            self.outside.events.record(NodeEvent { object, kind, reason: reason.to_owned(), message });
+            self.tell_of_node(kind, reason, message);
         }
         self.show_health();
+    }
+
+    fn tell_of_node(&self, kind: EventType, reason: &str, message: String) {
+        let (object, reason) = (EventObject::Node, reason.to_owned());
+        self.outside.events.record(NodeEvent { object, kind, reason, message });
     }
 
     fn show_health(&self) {

@@ -1,6 +1,7 @@
 //! Everything that the event loop hears, as one closed set of events.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -16,7 +17,6 @@ use witlet_core::runtime::ContainerId;
 use witlet_ports::{FilesError, SourceSnapshot};
 
 use crate::admission_queue::AskId;
-use crate::config::AgentConfig;
 use crate::executor::{End, PodMemory};
 use crate::health::Health;
 
@@ -99,9 +99,12 @@ pub(crate) struct Inputs {
     pub(crate) stop: CancellationToken,
 }
 
+/// Nothing ticks faster, whatever the settings say.
+const PERIOD_MIN: Duration = Duration::from_millis(1);
+
 /// A ticker that doesn't make up for ticks it missed.
-pub(crate) fn ticker(config: &AgentConfig, period: fn(&AgentConfig) -> std::time::Duration) -> Interval {
-    let period = period(config);
+pub(crate) fn ticker(period: Duration) -> Interval {
+    let period = period.max(PERIOD_MIN);
     let mut ticks = tokio::time::interval_at(Instant::now() + period, period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks

@@ -8,15 +8,18 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pleg::{PlegEvent, diff};
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::{ListedContainer, ListedSandbox, ObservedPod, RuntimePod, SandboxId};
+use witlet_core::runtime::{
+    ListedContainer, ListedSandbox, ObservedPod, RuntimePod, SandboxId, SandboxState,
+};
 use witlet_ports::{Clock, PodView, RuntimeError};
 
 use crate::cache::PodCache;
 use crate::config::{INSPECTIONS_MAX, RELIST_REQUESTS_MAX};
+use crate::inputs::ticker;
 
 #[cfg(test)]
 mod tests;
@@ -87,8 +90,8 @@ impl Pleg {
         mut requests: mpsc::Receiver<PodUid>,
         stop: CancellationToken,
     ) {
-        let mut ticks = tokio::time::interval(period);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ticks = ticker(period);
+        ticks.reset_immediately();
         let mut asked = Vec::with_capacity(RELIST_REQUESTS_MAX);
         loop {
             tokio::select! {
@@ -139,9 +142,10 @@ impl Pleg {
             .filter(|(pod, events)| !events.is_empty() || again.contains(&pod.uid))
             .collect();
         let looks = self.inspect(changed.iter().map(|(pod, _)| pod.uid.clone()).collect()).await;
+        let failed: HashSet<PodUid> =
+            looks.into_iter().filter(|(_, failed)| *failed).map(|(uid, _)| uid).collect();
         for (pod, events) in changed {
-            let failed = looks.iter().any(|(uid, failed)| *uid == pod.uid && *failed);
-            if failed {
+            if failed.contains(&pod.uid) {
                 // The old record stays, so that the next list finds the same changes.
                 self.reinspect.insert(pod.uid.clone());
                 continue;
@@ -150,7 +154,7 @@ impl Pleg {
             self.known.insert(pod.uid.clone(), pod.clone());
             self.send(events);
         }
-        self.cache.listed(stamp, now);
+        self.cache.listed(stamp, now, |uid| self.known.contains_key(uid) || self.reinspect.contains(uid));
         self.relisted.send_replace(Relisted { at: Some(begun), pods: Arc::new(pods) });
     }
 
@@ -194,7 +198,7 @@ impl Pleg {
     fn keep_ips(&self, uid: &PodUid, mut pod: ObservedPod) -> ObservedPod {
         if pod.ips.is_empty()
             && !pod.sandboxes.is_empty()
-            && !pod.sandboxes.iter().any(|s| s.state == witlet_core::runtime::SandboxState::Ready)
+            && !pod.sandboxes.iter().any(|s| s.state == SandboxState::Ready)
             && let Some(old) = self.cache.peek(uid)
         {
             pod.ips.clone_from(&old.ips);

@@ -1,5 +1,6 @@
 //! Tests of the admission queue: a small interpreter of scripts, and the log that each must give.
 
+use proptest::prelude::*;
 use witlet_core::admission::Decision::{self, Admit};
 
 use super::*;
@@ -210,4 +211,41 @@ async fn no_more_pods_are_asked_for_at_once_than_the_bound_allows() {
     assert!(desk.answer("p3", reject()));
     desk.next();
     assert_eq!(desk.asked.len(), ADMISSIONS_MAX + 1);
+}
+
+proptest! {
+    /// Whatever the order of answers: an admission stands only if it was asked for beside all that stand, and in the
+    /// end every pod is judged once.
+    #[test]
+    fn an_admission_stands_only_beside_all_that_stood_before(
+        answers in proptest::collection::vec((0usize..16, 0u64..50, 0u8..4), 0..300),
+        pods in 1usize..20,
+    ) {
+        let mut desk = Desk::new();
+        for n in 0..pods {
+            desk.add(&format!("p{n}"), i64::try_from(n).expect("small"));
+        }
+        // Pods that are asked for, with the number of admissions at that time.
+        let mut asked: Vec<(String, u64)> = Vec::new();
+        let mut judged = 0;
+        let finish = (0..2000).map(|_| (0, 20, 0));
+        for (which, ms, kind) in answers.into_iter().chain(finish) {
+            desk.ms += ms;
+            let admissions = desk.admissions;
+            let next = desk.next();
+            asked.extend(next.split(' ').filter(|word| word.starts_with('p')).map(|p| (p.to_owned(), admissions)));
+            if asked.is_empty() {
+                continue;
+            }
+            let (name, beside) = asked.remove(which % asked.len());
+            let decision = if kind == 3 { reject() } else { Admit };
+            let admits = decision == Admit;
+            if desk.answer(&name, decision) {
+                judged += 1;
+                prop_assert!(!admits || beside == admissions, "{name} stood beside {beside} of {admissions}");
+            }
+        }
+        prop_assert_eq!(judged, pods);
+        prop_assert_eq!(desk.queue.len(), 0);
+    }
 }

@@ -40,16 +40,25 @@ async fn a_list_makes_unchanged_pods_as_fresh_as_the_list() {
     let action = cache.stamp();
     let mut wait = Box::pin(name(&cache, action));
     assert!(is_waiting(&mut wait));
-    cache.listed(cache.stamp(), Timestamp::UNIX_EPOCH);
+    cache.listed(cache.stamp(), Timestamp::UNIX_EPOCH, |_| true);
     assert_eq!(wait.await, "unchanged");
 }
 
 #[tokio::test]
 async fn a_pod_that_no_list_shows_is_absent() {
     let cache = PodCache::new();
-    cache.listed(cache.stamp(), Timestamp::UNIX_EPOCH);
+    cache.listed(cache.stamp(), Timestamp::UNIX_EPOCH, |_| true);
     let look = cache.newer_than(&uid(), Stamp::default()).await.expect("absent is no error");
     assert!(look.sandboxes.is_empty() && look.containers.is_empty());
+}
+
+#[tokio::test]
+async fn looks_at_pods_that_are_gone_are_not_kept() {
+    let cache = PodCache::new();
+    cache.set(&uid(), seen("gone"), cache.stamp());
+    cache.listed(cache.stamp(), Timestamp::UNIX_EPOCH, |_| false);
+    assert_eq!(cache.peek(&uid()), None);
+    assert_eq!(name(&cache, Stamp::default()).await, "");
 }
 
 #[tokio::test]

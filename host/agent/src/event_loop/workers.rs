@@ -35,6 +35,7 @@ impl EventLoop {
             let effects = managed.worker.transition(WorkerEvent::Update(update));
             self.carry_out(uid, effects);
         } else if record.is_some_and(|record| record.stage == Stage::Admitted)
+            && self.stopping.is_none()
             && let Some(pod) = pod
         {
             let ended = self.has_ended(uid);
