@@ -237,3 +237,24 @@ async fn a_container_that_never_starts_is_tried_again_with_delays_only() {
     let creations = orders(&node).lines().filter(|line| line.contains(" create ")).count();
     assert!((3..=12).contains(&creations), "{creations} creations in 100 s");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_change_that_comes_while_a_pod_starts_is_made_on_what_the_start_brought() {
+    let node = started();
+    let slow = FakeImage { pull_takes: Duration::from_millis(2500), ..FakeImage::absent(Behaviour::Sleeps) };
+    node.runtime.add_image("slow:1", slow);
+    // So that the look after the start is not there yet when the change's turn comes.
+    node.runtime.set_looks_take(Duration::from_millis(100));
+    let pod = |label| pod("web").uid("fixed").image("slow:1").label(("edit", label)).build();
+    node.source.put("web", vec![pod("1")]);
+    pass(1.0).await;
+    node.source.put("web", vec![pod("2")]);
+    pass(10.0).await;
+    expect![[r#"
+        0.000 run sandbox web-node1#0
+        0.100 pull slow:1
+        2.600 create web-node1/app#0
+        2.600 start web-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+}

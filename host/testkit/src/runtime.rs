@@ -76,6 +76,7 @@ struct Inner {
     log: Vec<String>,
     down: bool,
     network_down: bool,
+    looks_take: Duration,
     failures: BTreeMap<&'static str, u32>,
 }
 
@@ -135,6 +136,11 @@ impl FakeRuntime {
     /// While the network is down the runtime says so, and still does what it is told.
     pub fn set_network_down(&self, down: bool) {
         self.lock().network_down = down;
+    }
+
+    /// A close look at a pod takes this long.
+    pub fn set_looks_take(&self, looks_take: Duration) {
+        self.lock().looks_take = looks_take;
     }
 
     /// The next calls of this name fail.
