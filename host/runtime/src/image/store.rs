@@ -144,6 +144,8 @@ pub(crate) struct ImageStore {
     programs: Programs,
     limits: Limits,
     now: Now,
+    /// Held while files and what is known of them change together; taken before `known`.
+    changes: Mutex<()>,
     known: Mutex<Known>,
 }
 
@@ -191,43 +193,55 @@ impl ImageStore {
                 blobs.remove(&name)?;
             }
         }
-        Ok(Self { root, blobs, notes, compiler, programs, limits, now, known: Mutex::new(known) })
+        Ok(Self {
+            root,
+            blobs,
+            notes,
+            compiler,
+            programs,
+            limits,
+            now,
+            changes: Mutex::new(()),
+            known: Mutex::new(known),
+        })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn change(&self) -> MutexGuard<'_, ()> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Reads, checks and compiles the file, and keeps a copy of it. Pulling again takes up a changed file.
-    pub(crate) async fn pull(&self, reference: &str) -> Result<Image, ImageError> {
+    pub(crate) async fn pull(self: &Arc<Self>, reference: &str) -> Result<Image, ImageError> {
         let file = reference::parse(reference)?;
         let (root, own) = (self.root.clone(), reference.to_owned());
         let bytes = blocking(move || read(&own, &file, &root)).await?;
         let id = format!("{ID_PREFIX}{}", hex(&Sha256::digest(&bytes)));
         let program = self.program_of(reference, &id, bytes.clone()).await?;
-        let image = Image {
-            reference: reference.to_owned(),
-            id: id.clone(),
-            size_bytes: bytes.len() as u64,
-            pulled_at: (self.now)(),
-        };
-        let keep = |cause| ImageError::Keep { reference: reference.to_owned(), cause };
-        if !self.known().images.contains_key(reference) && self.known().images.len() >= IMAGES_MAX {
+        let (reference, size_bytes) = (reference.to_owned(), bytes.len() as u64);
+        let image = Image { reference, id, size_bytes, pulled_at: (self.now)() };
+        let store = self.clone();
+        blocking(move || store.keep(image, &bytes, program)).await
+    }
+
+    fn keep(&self, image: Image, component: &[u8], program: Program) -> Result<Image, ImageError> {
+        let _change = self.change();
+        let failed = |cause| ImageError::Keep { reference: image.reference.clone(), cause };
+        if !self.known().images.contains_key(&image.reference) && self.known().images.len() >= IMAGES_MAX {
             return Err(ImageError::TooMany);
         }
-        let (blobs, name, own) = (self.blobs.clone(), blob_name(&id), reference.to_owned());
-        blocking(move || {
-            blobs.write(&name, &bytes).map_err(|cause| ImageError::Keep { reference: own, cause })
-        })
-        .await?;
-        self.notes.store(&note_name(reference), &image).map_err(keep)?;
+        self.blobs.write(&blob_name(&image.id), component).map_err(failed)?;
+        self.notes.store(&note_name(&image.reference), &image).map_err(failed)?;
         let replaced = {
             let mut known = self.known();
-            known.programs.insert(id, program);
-            known.images.insert(reference.to_owned(), image.clone())
+            known.programs.insert(image.id.clone(), program);
+            known.images.insert(image.reference.clone(), image.clone())
         };
         if let Some(old) = replaced {
-            self.drop_unused(&old.id).map_err(keep)?;
+            self.drop_unused(&old.id).map_err(failed)?;
         }
         Ok(image)
     }
@@ -277,6 +291,7 @@ impl ImageStore {
 
     /// Forgets the image of this reference, or all of this identifier. Containers that were started from it run on.
     pub(crate) fn remove(&self, reference: &str) -> Result<(), StateError> {
+        let _change = self.change();
         let gone: Vec<Image> = {
             let known = self.known();
             let named = |image: &&Image| image.reference == reference || image.id == reference;
@@ -356,9 +371,14 @@ fn read(reference: &str, file: &ImageFile, root: &Path) -> Result<Arc<[u8]>, Ima
     })?;
     let unreadable = |cause| ImageError::Read { reference: own(), path: path.clone(), cause };
     let opened = File::from(opened);
-    if !opened.metadata().map_err(unreadable)?.is_file() {
+    let metadata = opened.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
         return Err(ImageError::NotRegular { reference: own(), path });
     }
+    if metadata.len() > COMPONENT_BYTES_MAX as u64 {
+        return Err(ImageError::TooLarge { reference: own() });
+    }
+    // The file may grow while it is read.
     let mut bytes = Vec::new();
     opened.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() > COMPONENT_BYTES_MAX {

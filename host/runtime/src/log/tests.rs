@@ -61,11 +61,14 @@ fn tags(log: &[u8]) -> String {
 }
 
 proptest! {
+    // Each case may be a megabyte.
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
     #[test]
     fn nothing_is_lost_and_no_line_is_too_long(
         writes in proptest::collection::vec(
             (proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..40), 1_usize..2000),
-            0..6,
+            0..4,
         )
     ) {
         let writes: Vec<Vec<u8>> = writes.into_iter().map(|(piece, times)| piece.repeat(times)).collect();

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -13,16 +14,40 @@ const SOCKET_MODE: u32 = 0o600;
 
 /// The socket can't be had.
 #[derive(Debug, Error)]
-#[error("listen at {}", path.display())]
-pub struct SocketError {
-    path: PathBuf,
-    #[source]
-    cause: io::Error,
+pub enum SocketError {
+    /// Another runtime answers there.
+    #[error("somebody answers at {} already", path.display())]
+    Answered {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// Something else has the name.
+    #[error("{} is there already and no socket", path.display())]
+    NoSocket {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system refused.
+    #[error("listen at {}", path.display())]
+    Listen {
+        /// The socket.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
 }
 
-/// Listens at `path`, in the place of whatever socket an earlier process left there. It is closed to others before
-/// it can be found: it gets its name when it has its mode.
+/// Listens at `path`, in the place of the socket that an earlier process left there, if nobody answers at it. The new
+/// one is closed to others before it can be found: it gets its name when it has its mode.
 pub(crate) fn listen(path: &Path) -> Result<UnixListener, SocketError> {
+    let own = || path.to_owned();
+    if UnixStream::connect(path).is_ok() {
+        return Err(SocketError::Answered { path: own() });
+    }
+    if fs::symlink_metadata(path).is_ok_and(|there| !there.file_type().is_socket()) {
+        return Err(SocketError::NoSocket { path: own() });
+    }
     let unnamed = path.with_extension("new");
     let bind = || {
         if let Some(folder) = path.parent() {
@@ -37,5 +62,8 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, SocketError> {
         fs::rename(&unnamed, path)?;
         Ok(listener)
     };
-    bind().map_err(|cause| SocketError { path: path.to_owned(), cause })
+    bind().map_err(|cause| SocketError::Listen { path: own(), cause })
 }
+
+#[cfg(test)]
+mod tests;

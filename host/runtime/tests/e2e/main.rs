@@ -7,6 +7,7 @@
 
 mod client;
 mod containers;
+mod contract;
 mod images;
 mod network;
 mod process;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     }
     let mut trials = Vec::new();
     trials.extend(containers::trials());
+    trials.extend(contract::trials());
     trials.extend(images::trials());
     trials.extend(network::trials());
     trials.extend(process::trials());

@@ -10,6 +10,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match &words[1..] {
         ["show"] => show(),
+        ["write"] => write(),
         ["spin"] => spin(),
         ["eat"] => eat(),
         ["recurse"] => {
@@ -49,6 +50,15 @@ fn show() -> Outcome {
     println!("environment {environment:?}");
     eprintln!("to the other output");
     print!("without an end");
+    std::io::stdout().flush().map_err(|error| problem("flush", &error))
+}
+
+/// What the contract of runtimes wants to find in a log.
+#[allow(clippy::print_stdout, clippy::print_stderr, reason = "a workload's log is what it prints")]
+fn write() -> Outcome {
+    println!("to stdout");
+    eprintln!("to stderr");
+    print!("no end");
     std::io::stdout().flush().map_err(|error| problem("flush", &error))
 }
 

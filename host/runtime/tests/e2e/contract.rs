@@ -1,0 +1,61 @@
+//! The contract of the runtime ports on the embedded runtime, through the agent's own CRI client.
+
+use std::sync::Arc;
+
+use libtest_mimic::Trial;
+use witlet_contracts::{CASES, Case, Environment, Outcome, Processes, Workload, run_case};
+use witlet_ports::Clock;
+
+use crate::client::{PATIENCE, Runtime};
+use crate::on_shared;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    CASES
+        .iter()
+        .map(|case| on_shared(&format!("contract::{}", case.name), move |one| hold(case, one)))
+        .collect()
+}
+
+struct WallClock;
+
+impl Clock for WallClock {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::now()
+    }
+}
+
+fn workload(image: &str, arguments: &[&str]) -> Workload {
+    Workload {
+        image: format!("file:{image}.wasm"),
+        command: Vec::new(),
+        args: arguments.iter().map(|word| (*word).to_owned()).collect(),
+    }
+}
+
+async fn hold(case: &'static Case, one: Runtime) {
+    let log_root = one.folder.join("contract-logs");
+    std::fs::create_dir_all(&log_root).expect("a folder");
+    let environment = Environment {
+        log_root,
+        sleeper: workload("subject", &["read-input"]),
+        processes: Some(Processes {
+            exits_with: Arc::new(|code| workload("worker", &[&code.to_string(), "1", "1"])),
+            ignores_stop: workload("stubborn", &[]),
+            writes: Some(workload("subject", &["write"])),
+        }),
+        pullable_image: Some("file:http_server.wasm".to_owned()),
+        absent_image: "file:not-there.wasm".to_owned(),
+        addresses: true,
+        patience: PATIENCE,
+    };
+    for image in ["subject", "worker", "stubborn"] {
+        one.pull(&format!("file:{image}.wasm")).await.expect("it is pulled");
+    }
+    let endpoint = format!("unix://{}", one.folder.join("root/runtime.sock").display());
+    let runtime = witlet_cri::connect(&endpoint, Arc::new(WallClock)).expect("an endpoint");
+    match run_case(case, &runtime, &environment).await {
+        Outcome::Passed => {}
+        Outcome::Skipped(reason) => panic!("nothing of the contract is beyond this runtime: {reason}"),
+        Outcome::Failed(violation) => panic!("{violation}"),
+    }
+}
