@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use tokio::sync::watch;
 use witlet_core::admission::{AdmissionRequest, Decision};
-use witlet_core::pod::resources::requests;
+use witlet_core::pod::resources::{host_ports, requests};
 use witlet_ports::Admission;
 
 /// Annotation: the pod is put off until this many seconds after it was first seen. The example handler `not-before`
@@ -20,7 +20,7 @@ const HANGS: &str = "fake/admission-hangs";
 /// How long handlers have.
 const DEADLINE: Duration = Duration::from_millis(100);
 
-/// Handlers that know CPU (`OutOfcpu`), the annotation [`NOT_BEFORE_SECONDS`], and what a test scripts.
+/// Handlers that know CPU (`OutOfcpu`), host ports (`NodePorts`), the annotation [`NOT_BEFORE_SECONDS`], and what a test scripts.
 #[derive(Debug)]
 pub struct FakeAdmission {
     generation: watch::Sender<u64>,
@@ -74,7 +74,7 @@ impl Admission for FakeAdmission {
         if let Some(decision) = not_before(&request) {
             return decision;
         }
-        out_of_cpu(&request).unwrap_or(Decision::Admit)
+        node_ports(&request).or_else(|| out_of_cpu(&request)).unwrap_or(Decision::Admit)
     }
 
     fn generation(&self) -> watch::Receiver<u64> {
@@ -106,5 +106,17 @@ fn out_of_cpu(request: &AdmissionRequest) -> Option<Decision> {
         message: format!(
             "Node didn't have enough resource: cpu, requested: {requested}, used: {used}, capacity: {capacity}"
         ),
+    })
+}
+
+/// Host ports on one address only are as good as taken on all: pods of tests name no addresses.
+fn node_ports(request: &AdmissionRequest) -> Option<Decision> {
+    let taken: Vec<_> = request.other_pods.iter().flat_map(|other| host_ports(&other.pod)).collect();
+    let wanted = host_ports(&request.pod);
+    let clash =
+        wanted.iter().any(|port| taken.iter().any(|t| (t.protocol, t.port) == (port.protocol, port.port)));
+    clash.then(|| Decision::Reject {
+        reason: "NodePorts".to_owned(),
+        message: "node(s) didn't have free ports for the requested pod ports".to_owned(),
     })
 }

@@ -64,6 +64,7 @@ scenarios! {
     }
     admission {
         a_pod_that_asks_for_too_much_is_rejected_and_nothing_of_it_runs,
+        a_pod_whose_host_port_is_taken_is_rejected,
         a_deferred_pod_is_blocked_and_runs_once_it_is_admitted,
         a_deferred_pod_can_be_removed,
     }

@@ -23,6 +23,24 @@ pub(super) async fn a_pod_that_asks_for_too_much_is_rejected_and_nothing_of_it_r
     ensure(seen.in_runtime("greedy").is_empty(), || format!("something of it was started: {seen}"))
 }
 
+pub(super) async fn a_pod_whose_host_port_is_taken_is_rejected(world: &mut dyn World) -> Verdict {
+    // Whether the first pod can run with a host port is the runtime's affair: once admitted, it has the port.
+    let takes = |world: &dyn World, name: &str| {
+        pod(name).grace_seconds(1).container(plays(world, "app", Role::Sleeper).host_port(23_080)).build()
+    };
+    let first = takes(world, "first");
+    world.put("first", vec![first]).await;
+    eventually(world, "the first is known", |seen| seen.pod("first").is_some()).await?;
+    let second = takes(world, "second");
+    world.put("second", vec![second]).await;
+    let seen = eventually(world, "the second failed", |seen| seen.phase("second") == "Failed").await?;
+    let reason =
+        seen.pod("second").and_then(|pod| pod.status.as_ref()).and_then(|status| status.reason.as_deref());
+    ensure(reason == Some("NodePorts"), || format!("the reason is another: {seen}"))?;
+    ensure(seen.phase("first") != "Failed", || format!("the first was rejected, too: {seen}"))?;
+    ensure(seen.in_runtime("second").is_empty(), || format!("something of it was started: {seen}"))
+}
+
 pub(super) async fn a_deferred_pod_is_blocked_and_runs_once_it_is_admitted(world: &mut dyn World) -> Verdict {
     let manifest = pod("later").grace_seconds(1).container(plays(world, "app", Role::Sleeper)).build();
     let Some(manifest) = world.deferred(manifest, 5) else { return nothing_defers() };
