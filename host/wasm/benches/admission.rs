@@ -31,6 +31,8 @@ const ROUNDS: u32 = 30;
 const CALLS: u32 = 300;
 /// Fresh instances may cost this many floors through getters.
 const FRESH_FLOORS_BUDGET: f64 = 12.0;
+/// Name, bytes of JSON, and containers of the pods that are asked about.
+const SIZES: [(&str, usize, usize); 2] = [("4KB", 4 << 10, 2), ("40KB", 40 << 10, 4)];
 /// A warm call may take this many microseconds through getters.
 const WARM_BUDGET_MICROSECONDS: f64 = 2.0;
 
@@ -68,24 +70,25 @@ impl Clock for FixedClock {
     }
 }
 
-/// A pod of about this many bytes of JSON: containers with environments, as large pods have.
-fn pod(bytes: usize) -> Result<Pod, String> {
-    let mut containers = Vec::new();
+/// A pod of about this many bytes of JSON. Large pods are large by what their containers are given, not by their
+/// number.
+fn pod(bytes: usize, containers: usize) -> Result<Pod, String> {
+    let mut variables = 0;
     loop {
-        let number = containers.len();
-        let env = (0..12)
-            .map(|index| EnvVar {
+        let env = |number: usize| {
+            let variable = |index: usize| EnvVar {
                 name: format!("SETTING_{index}"),
                 value: Some(format!("value number {index} of container {number}")),
                 ..EnvVar::default()
-            })
-            .collect();
-        containers.push(Container {
+            };
+            (0..variables).map(variable).collect()
+        };
+        let container = |number: usize| Container {
             name: format!("container-{number}"),
             image: Some(format!("registry.example.com/team/app-{number}:1.2.3")),
-            env: Some(env),
+            env: Some(env(number)),
             ..Container::default()
-        });
+        };
         let pod = Pod {
             metadata: ObjectMeta {
                 name: Some("web".to_owned()),
@@ -93,20 +96,24 @@ fn pod(bytes: usize) -> Result<Pod, String> {
                 uid: Some("6d1f6f5e-0000-4000-8000-000000000000".to_owned()),
                 ..ObjectMeta::default()
             },
-            spec: Some(PodSpec { containers: containers.clone(), ..PodSpec::default() }),
+            spec: Some(PodSpec {
+                containers: (0..containers).map(container).collect(),
+                ..PodSpec::default()
+            }),
             ..Pod::default()
         };
         if serde_json::to_string(&pod).map_err(|error| error.to_string())?.len() >= bytes {
             return Ok(pod);
         }
+        variables += 1;
     }
 }
 
-fn question(bytes: usize) -> Result<Question, String> {
+fn question(bytes: usize, containers: usize) -> Result<Question, String> {
     Ok(Question::new(AdmissionRequest {
         operation: Operation::Add,
         now: Timestamp::UNIX_EPOCH,
-        pod: Arc::new(pod(bytes)?),
+        pod: Arc::new(pod(bytes, containers)?),
         source: SourceName::file(),
         node: Arc::new(NodeFacts::default()),
         other_pods: Arc::new([]),
@@ -183,6 +190,7 @@ fn print_settings() {
             "pagemapScan": false,
             "copyOnWrite": true,
             "memoryBytesLimit": MEMORY_BYTES_DEFAULT,
+            "containers": {"4KB": SIZES[0].2, "40KB": SIZES[1].2},
             "optimised": !cfg!(debug_assertions),
         }, "floor": null, "ratio": null, "budget": null})
     );
@@ -204,15 +212,14 @@ async fn measure() -> Result<bool, String> {
                 .await
                 .map_err(|error| error.to_string())?;
             let floor = floor(plugin.engine())?;
-            for (size, bytes) in [("4KB", 4 << 10), ("40KB", 40 << 10)] {
-                let question = question(bytes)?;
+            for (size, bytes, containers) in SIZES {
+                let question = question(bytes, containers)?;
                 let value = fastest(|| match plugin.ask(&question) {
                     Ok(Verdict::Admit) => Ok(()),
                     Ok(other) => Err(format!("an unexpected verdict: {other:?}")),
                     Err(error) => Err(error.sentence()),
                 })?;
-                // The budgets are for a pod of ordinary size; a large one has ten times as many containers.
-                let budget = (budgeted && size == "4KB").then_some(match keep {
+                let budget = budgeted.then_some(match keep {
                     None => FRESH_FLOORS_BUDGET * floor,
                     Some(_) => WARM_BUDGET_MICROSECONDS,
                 });

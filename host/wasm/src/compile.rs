@@ -27,7 +27,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -38,6 +38,8 @@ use cache::{Cache, Key};
 pub const COMPILE_COMMAND: &str = "compile-component";
 /// How many children compile at once.
 pub const COMPILES_MAX: usize = 2;
+/// How many components can be compiled or waited for without sharing a lock by chance.
+const KEY_LOCKS: usize = 16;
 /// How large a component may be. Python's are 35 MB.
 pub const COMPONENT_BYTES_MAX: usize = 64 << 20;
 /// How much of what a child says on its standard error is kept.
@@ -172,6 +174,8 @@ pub struct Compiler {
     limits: CompileLimits,
     cache: Arc<Cache>,
     slots: Semaphore,
+    /// Keep two callers from compiling the same component: a key's lock is one of these.
+    locks: [Mutex<()>; KEY_LOCKS],
 }
 
 impl Compiler {
@@ -182,6 +186,7 @@ impl Compiler {
             limits: config.limits,
             cache: Arc::new(Cache::open(config.cache_dir)?),
             slots: Semaphore::new(COMPILES_MAX),
+            locks: Default::default(),
         })
     }
 
@@ -198,6 +203,7 @@ impl Compiler {
         if let Some(component) = self.lookup(engine, key.clone()).await? {
             return Ok(component);
         }
+        let _lock = self.locks[key.shard(KEY_LOCKS)].lock().await;
         let _slot = self.slots.acquire().await.map_err(|_closed| CompileError::Ending)?;
         // Another caller may have compiled the same meanwhile.
         if let Some(component) = self.lookup(engine, key.clone()).await? {

@@ -10,7 +10,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use wasmtime::Engine;
@@ -22,6 +24,15 @@ use crate::engine::EngineKind;
 const MODE_OTHERS: u32 = 0o077;
 /// Length of a noted digest, in hexadecimal.
 const DIGEST_HEX_BYTES: usize = 64;
+/// How many components' code is kept. A node runs a handful; the rest is of earlier releases and of tests.
+const ENTRIES_MAX: usize = 128;
+/// Beginning of the extension of files that are being written; process and serial number follow.
+const UNFINISHED: &str = "new-";
+/// Both times of a file set to now.
+const USED_NOW: Timestamps = Timestamps {
+    last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+    last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+};
 /// How the file is read and copied.
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -116,6 +127,11 @@ impl Key {
         engine.precompile_compatibility_hash().hash(&mut hasher);
         Self(hex(&hasher.0.finalize()))
     }
+
+    /// Which of `shards` the key belongs to.
+    pub(super) fn shard(&self, shards: usize) -> usize {
+        self.0.bytes().take(4).fold(0, |sum, byte| sum * 31 + usize::from(byte)) % shards.max(1)
+    }
 }
 
 /// In lower case.
@@ -174,6 +190,9 @@ impl Cache {
             (Ok(_), Ok(_)) => return Err(CacheError::Damaged { path }),
             (Err(cause), _) | (_, Err(cause)) => return Err(CacheError::Io { action: "read", path, cause }),
         }
+        // The time of last use, which `prune` goes by; not worth an error.
+        let used = rustix::fs::futimens(&code, &USED_NOW);
+        tracing::trace!(?used, "compiled code used");
         // The same open file that was checked, whatever the name now leads to.
         let checked = format!("/proc/self/fd/{}", code.as_raw_fd());
         // SAFETY: the bytes must be what `precompile_component` made and must not change while they are mapped. The
@@ -207,7 +226,34 @@ impl Cache {
             }
         })?;
         let noted = hex(&hasher.finalize());
-        self.write(&self.digest_path(key), |file| file.write_all(noted.as_bytes()))
+        self.write(&self.digest_path(key), |file| file.write_all(noted.as_bytes()))?;
+        if let Err(error) = self.prune() {
+            // Too many entries are no reason to do without this one.
+            tracing::warn!(%error, folder = %self.folder.display(), "the cache of compiled code wasn't tidied");
+        }
+        Ok(())
+    }
+
+    /// Removes the entries that were used longest ago when there are too many, and what crashes left unfinished.
+    fn prune(&self) -> io::Result<()> {
+        let mut codes = Vec::new();
+        for entry in std::fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let Some(extension) = path.extension().and_then(|extension| extension.to_str()) else { continue };
+            if extension == "cwasm" {
+                let metadata = std::fs::symlink_metadata(&path)?;
+                codes.push(((metadata.mtime(), metadata.mtime_nsec()), path));
+            } else if is_abandoned(extension) {
+                std::fs::remove_file(&path)?;
+            }
+        }
+        codes.sort();
+        let surplus = codes.len().saturating_sub(ENTRIES_MAX);
+        for (_, path) in &codes[..surplus] {
+            std::fs::remove_file(path.with_extension("sha256"))?;
+            std::fs::remove_file(path)?;
+        }
+        Ok(())
     }
 
     pub(super) fn remove(&self, key: &Key) -> Result<(), CacheError> {
@@ -223,7 +269,9 @@ impl Cache {
 
     fn write(&self, path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), CacheError> {
         let error = |action, cause| CacheError::Io { action, path: path.to_path_buf(), cause };
-        let temporary = path.with_extension(format!("new-{}", std::process::id()));
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let temporary = path.with_extension(format!("{UNFINISHED}{}-{serial}", std::process::id()));
         match std::fs::remove_file(&temporary) {
             Ok(()) => {}
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
@@ -254,6 +302,12 @@ impl Cache {
     }
 }
 
+/// Whether this is the extension of a file that another process began and, since it is gone, won't finish.
+fn is_abandoned(extension: &str) -> bool {
+    let process = extension.strip_prefix(UNFINISHED).and_then(|rest| rest.split_once('-'));
+    process.is_some_and(|(process, _)| !Path::new("/proc").join(process).exists())
+}
+
 fn check_trust(path: &Path, metadata: &std::fs::Metadata, owner: u32) -> Result<(), CacheError> {
     if metadata.uid() != owner {
         return Err(CacheError::Owner { path: path.to_path_buf(), owner: metadata.uid(), expected: owner });
@@ -276,3 +330,6 @@ fn digest(file: &mut File) -> io::Result<String> {
         hasher.update(&chunk[..length]);
     }
 }
+
+#[cfg(test)]
+mod tests;

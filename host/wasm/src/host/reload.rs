@@ -7,12 +7,18 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior};
 use witlet_core::event::{Event, EventObject, EventType};
 
 use super::{FileError, MAINTENANCE_PERIOD, Shared};
 use crate::plugin::{Plugin, Spec, sentence};
+
+/// A plugin that didn't load is tried again after this long; each further time takes twice as long.
+const RETRY_MIN: Duration = Duration::from_secs(10);
+/// At most this long.
+const RETRY_MAX: Duration = Duration::from_secs(300);
 
 /// Changes whenever a file was written or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +44,61 @@ fn fingerprint(path: &Path) -> Option<Fingerprint> {
 pub(super) struct Watcher {
     plugins_file: Option<PathBuf>,
     seen: HashMap<PathBuf, Option<Fingerprint>>,
+    retries: Retries,
+}
+
+/// When plugins that didn't load are tried again: what was missing may be there, the machine may be less busy.
+#[derive(Debug, Default)]
+struct Retries(HashMap<Arc<str>, Retry>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Retry {
+    at: Instant,
+    /// From the last try to this one; the next is twice as long.
+    delay: Duration,
+}
+
+impl Retries {
+    /// Whether it is time to try this plugin again.
+    fn is_due(&self, plugin: &Plugin, now: Instant) -> bool {
+        plugin.code.is_err() && self.0.get(&plugin.spec.name).is_some_and(|retry| retry.at <= now)
+    }
+
+    /// Notes the next time for each plugin that isn't loaded, and forgets all others.
+    fn keep(&mut self, plugins: &[Arc<Plugin>], now: Instant) {
+        let failed: Vec<Arc<str>> = plugins
+            .iter()
+            .filter(|plugin| plugin.code.is_err())
+            .map(|plugin| plugin.spec.name.clone())
+            .collect();
+        self.note(&failed, now);
+    }
+
+    fn note(&mut self, failed: &[Arc<str>], now: Instant) {
+        self.0.retain(|name, _| failed.contains(name));
+        for name in failed {
+            let retry = match self.0.get(name) {
+                None => Retry { at: now + RETRY_MIN, delay: RETRY_MIN },
+                Some(retry) if retry.at <= now => {
+                    let delay = (retry.delay * 2).min(RETRY_MAX);
+                    Retry { at: now + delay, delay }
+                }
+                Some(retry) => *retry,
+            };
+            self.0.insert(name.clone(), retry);
+        }
+    }
 }
 
 impl Watcher {
     /// Reads the configuration for the first time.
     pub(super) async fn start(shared: &Arc<Shared>) -> Result<(Vec<Spec>, Self), FileError> {
         // Looked at before they are read: a change in between is noticed later.
-        let mut watcher = Self { plugins_file: shared.plugins_file.clone(), seen: HashMap::new() };
+        let mut watcher = Self {
+            plugins_file: shared.plugins_file.clone(),
+            seen: HashMap::new(),
+            retries: Retries::default(),
+        };
         if let Some(path) = &watcher.plugins_file {
             watcher.seen.insert(path.clone(), fingerprint(path));
         }
@@ -90,10 +144,9 @@ impl Watcher {
         let mut plugins = shared.plugins().to_vec();
         let mut replaced = false;
         for plugin in &mut plugins {
-            let Some(path) = plugin.spec.path() else { continue };
-            if self.changed(&path)
-                && let Some(newer) = shared.reload_component(plugin).await
-            {
+            let changed = plugin.spec.path().is_some_and(|path| self.changed(&path));
+            let due = changed || self.retries.is_due(plugin, Instant::now());
+            if due && let Some(newer) = shared.reload_component(plugin).await {
                 *plugin = newer;
                 replaced = true;
             }
@@ -101,6 +154,7 @@ impl Watcher {
         if replaced {
             shared.replace(plugins);
         }
+        self.retries.keep(&shared.plugins(), Instant::now());
     }
 
     async fn reload_file(&mut self, shared: &Arc<Shared>) {
@@ -167,3 +221,6 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
