@@ -16,4 +16,4 @@ fi
 "$cargo" bench --locked -q -p witlet-wasm --bench admission
 
 # The whole daemon on a runtime that answers at once.
-"$cargo" bench --locked -q -p witlet --bench daemon
+"$cargo" bench --locked -q -p witlet --bench daemon_cost

@@ -40,7 +40,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("examples/plugins/rust/not-before", &["witlet-plugin-sdk"]),
     ("examples/workloads", &[]),
     ("benches/fake-cri", &["witlet-proto"]),
-    ("tests/guests", &["witlet-plugin-sdk"]),
+    ("tests/guests", &[]),
+    ("tests/guests/hostile", &[]),
+    ("tests/guests/loop-at-start", &[]),
+    ("host/runtime/tests/guests", &[]),
     ("tests/contracts", &["witlet-core", "witlet-ports"]),
     ("tests/containerd", &["witlet-contracts", "witlet-core", "witlet-cri", "witlet-ports"]),
 ];
@@ -50,7 +53,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("wasmtime", &["host/wasm", "host/runtime"]),
     ("wasmtime-wasi", &["host/wasm", "host/runtime"]),
     ("tonic", &["proto", "host/cri", "host/runtime", "benches/fake-cri"]),
-    ("wit-bindgen", &["plugins/sdk", "tests/guests"]),
+    ("wit-bindgen", &["plugins/sdk", "tests/guests/hostile", "tests/guests/loop-at-start"]),
     ("anyhow", &[]),
 ];
 

@@ -33,7 +33,8 @@ fn paths_in_documents_exist() {
     for path in files(&root(), ".md") {
         for name in quoted(&read(&path)).iter().filter(|name| is_path(name)) {
             let file = name.split(':').next().unwrap_or(name);
-            if !root().join(file).exists() {
+            let beside = path.parent().unwrap_or(Path::new(".")).join(file);
+            if !root().join(file).exists() && !beside.exists() {
                 findings.push(format!("{} names {name}", relative(&path)));
             }
         }

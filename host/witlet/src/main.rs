@@ -1,2 +1,89 @@
-//! The witlet binary.
-fn main() {}
+//! The witlet binary: reads the command line, calls the part that does the work, and prints its error once.
+#![forbid(unsafe_code)]
+
+mod check;
+mod cli;
+mod get;
+mod inspect;
+mod logging;
+mod output;
+mod run;
+mod runtime;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::Parser;
+use witlet_node::SystemClock;
+
+use crate::cli::{Cli, Command, Plugin};
+
+/// Exit codes beyond 0 (done), 1 (failed) and clap's 2 (usage). `cli::EXIT_CODES` says the same to people.
+mod exit {
+    /// No daemon answers.
+    pub(super) const NO_DAEMON: u8 = 3;
+    /// `check` found something.
+    pub(super) const FINDINGS: u8 = 4;
+}
+
+fn main() -> ExitCode {
+    // The compiler's child has limits that leave no room for a runtime with threads.
+    let command = Cli::parse().command;
+    if let Command::CompileComponent { arguments } = command {
+        return witlet_wasm::compile::child_main(arguments);
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(cause) => return fail(&cause, 1),
+    };
+    let code = runtime.block_on(dispatch(command));
+    // A plugin may still hold a blocking thread; its limits end it, but nobody waits for that.
+    runtime.shutdown_background();
+    code
+}
+
+async fn dispatch(command: Command) -> ExitCode {
+    match command {
+        Command::Run(args) => {
+            logging::start(args.log_format);
+            done(run::run(*args).await)
+        }
+        Command::Runtime(args) => {
+            logging::start(args.log_format);
+            done(runtime::run(args).await)
+        }
+        Command::Get(what) => match get::run(what, &SystemClock).await {
+            Err(get::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
+            other => done(other),
+        },
+        Command::Plugin(Plugin::Inspect { file, output }) => done(inspect::run(&file, output)),
+        Command::Check(args) => match check::run(&args).await {
+            Ok(0) => ExitCode::SUCCESS,
+            Ok(_) => ExitCode::from(exit::FINDINGS),
+            Err(cause) => fail(&cause, 1),
+        },
+        // Handled before the runtime starts.
+        Command::CompileComponent { .. } => ExitCode::FAILURE,
+    }
+}
+
+fn done<E: Error>(result: Result<(), E>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(cause) => fail(&cause, 1),
+    }
+}
+
+/// Prints an error and its causes on one line each.
+fn fail(error: &dyn Error, code: u8) -> ExitCode {
+    use std::io::Write;
+    let mut text = format!("witlet: {error}\n");
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text.push_str(&format!("  because: {next}\n"));
+        cause = next.source();
+    }
+    // With standard error gone, the exit code is all that is left.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    ExitCode::from(code)
+}

@@ -118,12 +118,14 @@ impl Daemon {
             .stderr(log)
             .spawn()
             .expect("the daemon's binary");
+        let mut daemon = Self { process, started_after: Duration::ZERO };
         let client = LocalClient::new(&socket);
         loop {
             assert!(begin.elapsed() < START_DEADLINE, "{}", read(&home.join("witlet.log")));
             let stats: Result<Value, _> = client.get("/stats").await;
             if stats.is_ok_and(|stats| stats["firstSync"].is_string()) {
-                return Self { process, started_after: begin.elapsed() };
+                daemon.started_after = begin.elapsed();
+                return daemon;
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
@@ -152,7 +154,13 @@ impl Daemon {
     }
 
     /// Ends it without grace; the next start has to cope.
-    fn end(mut self) {
+    fn end(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
         self.process.kill().expect("the daemon is ours");
         self.process.wait().expect("the daemon is ours");
     }

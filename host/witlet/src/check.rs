@@ -1,0 +1,105 @@
+//! `witlet check`: reads manifests and loads plugins as the daemon would, and tells everything that is wrong.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use thiserror::Error;
+use witlet_agent::EventLog;
+use witlet_node::{SystemClock, check_path};
+use witlet_wasm::compile::CompilerConfig;
+use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
+use witlet_wasm::plugin::PluginState;
+
+use crate::cli::CheckArgs;
+use crate::output::{OutputError, print};
+use crate::run::builtins;
+
+/// Why nothing could be checked.
+#[derive(Debug, Error)]
+pub(crate) enum CheckError {
+    /// Neither a manifest nor a plugin file was named.
+    #[error("nothing to check: name manifests, folders of them, or a plugin file with --plugins")]
+    Nothing,
+    /// The findings couldn't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// There is no room for compiled plugins.
+    #[error("make a temporary folder for compiled plugins")]
+    Scratch(#[source] std::io::Error),
+}
+
+/// Prints the findings and returns their number.
+pub(crate) async fn run(args: &CheckArgs) -> Result<usize, CheckError> {
+    if args.manifests.is_empty() && args.plugins.is_none() {
+        return Err(CheckError::Nothing);
+    }
+    let mut findings = 0;
+    for path in &args.manifests {
+        findings += manifests(path, &args.node_name)?;
+    }
+    if let Some(path) = &args.plugins {
+        findings += plugins(path).await?;
+    }
+    Ok(findings)
+}
+
+fn manifests(path: &Path, node_name: &str) -> Result<usize, OutputError> {
+    let outcome = check_path(path, node_name);
+    for report in &outcome.reports {
+        print(&format!("{}: {}: {}\n", report.place, report.reason.as_str(), report.message))?;
+    }
+    if outcome.reports.is_empty() {
+        let pods = outcome.pods.map_or(0, |pods| pods.len());
+        print(&format!("{}: ok, {pods} {}\n", path.display(), if pods == 1 { "pod" } else { "pods" }))?;
+    }
+    Ok(outcome.reports.len())
+}
+
+async fn plugins(path: &Path) -> Result<usize, CheckError> {
+    let scratch = tempfile::tempdir().map_err(CheckError::Scratch)?;
+    let clock = Arc::new(SystemClock);
+    let started = PluginHost::start(PluginHostConfig {
+        compiler: CompilerConfig::new(scratch.path().join("plugins")),
+        plugins_file: Some(path.to_owned()),
+        builtins: builtins(),
+        events: Arc::new(EventLog::new(clock.clone())),
+        clock,
+    })
+    .await;
+    let host = match started {
+        Ok(host) => host,
+        Err(error) => {
+            print(&format!("{}\n", chain(&error)))?;
+            return Ok(1);
+        }
+    };
+    let (mut findings, mut ready) = (0, 0);
+    for plugin in host.list().into_iter().filter(|plugin| !plugin.builtin) {
+        if plugin.state == PluginState::Ready {
+            ready += 1;
+            continue;
+        }
+        findings += 1;
+        let detail = plugin.detail.unwrap_or_default();
+        print(&format!("{}: plugin {}: {}: {detail}\n", path.display(), plugin.name, plugin.state.as_str()))?;
+    }
+    if findings == 0 {
+        print(&format!(
+            "{}: ok, {ready} {}\n",
+            path.display(),
+            if ready == 1 { "plugin" } else { "plugins" }
+        ))?;
+    }
+    Ok(findings)
+}
+
+/// An error and its causes in one line.
+fn chain(error: &StartError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(next) = cause {
+        text.push_str(&format!(": {next}"));
+        cause = next.source();
+    }
+    text
+}

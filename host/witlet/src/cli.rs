@@ -1,0 +1,217 @@
+//! The command line: names, defaults and help of every command and flag.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Where the daemon's own socket is unless a flag says otherwise.
+const API_SOCKET: &str = "/run/witlet/witlet.sock";
+
+/// Exit codes, in the words of `--help`.
+const EXIT_CODES: &str = "Exit codes:
+  0  done
+  1  failed; the reason is on standard error
+  2  the command line can't be understood
+  3  no daemon answers on the socket
+  4  `check` found something wrong";
+
+/// A Kubernetes node agent whose admission handlers are WebAssembly components.
+#[derive(Debug, Parser)]
+#[command(name = "witlet", version, after_help = EXIT_CODES, max_term_width = 110)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the node agent
+    #[command(after_help = "Examples:
+  witlet run --pod-manifest-path ./pods --container-runtime-endpoint embedded
+  witlet run --plugins /etc/witlet/plugins.yaml
+  RUST_LOG=witlet_agent=debug witlet run --log-format json")]
+    Run(Box<RunArgs>),
+    /// Run the embedded runtime: CRI for WASI components, in a process of its own
+    #[command(after_help = "Example:
+  witlet runtime --socket /run/witlet/runtime.sock --image-root /srv/components")]
+    Runtime(RuntimeArgs),
+    /// Show what the daemon knows
+    #[command(subcommand)]
+    Get(Get),
+    /// Work with plugins
+    #[command(subcommand)]
+    Plugin(Plugin),
+    /// Check manifests and plugin files without a daemon
+    #[command(after_help = "Examples:
+  witlet check /etc/kubernetes/manifests
+  witlet check --plugins plugins.yaml pods/*.yaml")]
+    Check(CheckArgs),
+    /// Compile a component in a limited process; the daemon calls this itself
+    #[command(hide = true)]
+    CompileComponent {
+        /// What `witlet_wasm::compile` passes to itself.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<std::ffi::OsString>,
+    },
+}
+
+/// `witlet run`
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// File or folder with pod manifests
+    #[arg(long, value_name = "PATH", default_value = "/etc/kubernetes/manifests")]
+    pub(crate) pod_manifest_path: PathBuf,
+    /// How often manifests are listed besides being watched, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) file_check_frequency: u64,
+    /// PluginConfiguration; reloaded whenever it changes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plugins: Option<PathBuf>,
+    /// CRI socket, or `embedded` for the built-in runtime of WASI components
+    #[arg(long, value_name = "ENDPOINT", default_value = "unix:///run/containerd/containerd.sock")]
+    pub(crate) container_runtime_endpoint: String,
+    /// CRI socket for images, if it is another one
+    #[arg(long, value_name = "ENDPOINT")]
+    pub(crate) image_service_endpoint: Option<String>,
+    /// Folder that relative `file:` images of the embedded runtime are looked up in
+    #[arg(long, value_name = "FOLDER", default_value = "/var/lib/witlet/images")]
+    pub(crate) image_root: PathBuf,
+    /// Folder for the agent's own files
+    #[arg(long, value_name = "FOLDER", default_value = "/var/lib/witlet")]
+    pub(crate) root_dir: PathBuf,
+    /// Folder for the logs of pods
+    #[arg(long, value_name = "FOLDER", default_value = "/var/log/pods")]
+    pub(crate) pod_logs_dir: PathBuf,
+    /// Name of this node; the host's name in lower case if not given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node_name: Option<String>,
+    /// Labels of this node
+    #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',')]
+    pub(crate) node_labels: Vec<String>,
+    /// How many pods may run here
+    #[arg(long, value_name = "NUMBER", default_value_t = 110, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) max_pods: u32,
+    /// Socket of the local API, which root alone can open
+    #[arg(long, value_name = "PATH", default_value = API_SOCKET)]
+    pub(crate) api_socket: PathBuf,
+    /// Ask the admission handlers again for pods that were admitted before a restart
+    #[arg(long)]
+    pub(crate) readmit_on_restart: bool,
+    /// Stop all pods when the agent is asked to stop; without it they go on
+    #[arg(long)]
+    pub(crate) stop_pods_on_exit: bool,
+    /// How logs look
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// `witlet runtime`
+#[derive(Debug, Args)]
+pub(crate) struct RuntimeArgs {
+    /// Socket to serve the CRI on
+    #[arg(long, value_name = "PATH", default_value = "/run/witlet/runtime.sock")]
+    pub(crate) socket: PathBuf,
+    /// Folder for the runtime's own files
+    #[arg(long, value_name = "FOLDER", default_value = "/var/lib/witlet/runtime")]
+    pub(crate) root_dir: PathBuf,
+    /// Folder that relative `file:` images are looked up in
+    #[arg(long, value_name = "FOLDER", default_value = "/var/lib/witlet/images")]
+    pub(crate) image_root: PathBuf,
+    /// Leave the session of the caller, so that neither the end of a terminal nor its Ctrl-C reaches the workloads
+    #[arg(long)]
+    pub(crate) new_session: bool,
+    /// How logs look
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// Looks of the logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// `witlet get`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Get {
+    /// List pods
+    #[command(visible_aliases = ["pod", "po"], after_help = "Examples:
+  witlet get pods
+  witlet get pods -n kube-system -o wide
+  witlet get pods web-node1 -o yaml")]
+    Pods(GetArgs),
+    /// List what happened lately
+    #[command(visible_aliases = ["event", "ev"])]
+    Events(GetArgs),
+    /// Show the node
+    #[command(visible_aliases = ["nodes", "no"])]
+    Node(GetArgs),
+    /// List plugins with their state
+    #[command(visible_alias = "plugin")]
+    Plugins(GetArgs),
+}
+
+/// What `witlet get …` shows, and how.
+#[derive(Debug, Args)]
+pub(crate) struct GetArgs {
+    /// Only this one
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Only this namespace; all of them if not given
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// How it looks
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: OutputFormat,
+    /// Socket of the daemon
+    #[arg(long, value_name = "PATH", default_value = API_SOCKET)]
+    pub(crate) api_socket: PathBuf,
+}
+
+/// Looks of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// A table for people.
+    Table,
+    /// The table with more columns.
+    Wide,
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+/// `witlet plugin`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Plugin {
+    /// Show what is in a component: role, version, imports, size, needs
+    #[command(after_help = "Example:
+  witlet plugin inspect no-latest-tag.wasm -o json")]
+    Inspect {
+        /// The component
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// How it looks
+        #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+        output: OutputFormat,
+    },
+}
+
+/// `witlet check`
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Manifests, or folders of them
+    #[arg(value_name = "PATH")]
+    pub(crate) manifests: Vec<PathBuf>,
+    /// A PluginConfiguration
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plugins: Option<PathBuf>,
+    /// Node name that the pods' names end in
+    #[arg(long, value_name = "NAME", default_value = "node")]
+    pub(crate) node_name: String,
+}

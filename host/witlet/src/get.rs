@@ -1,0 +1,164 @@
+//! `witlet get`: asks the daemon over its socket, and prints the answer.
+
+mod table;
+
+use jiff::Timestamp;
+use k8s_openapi::List;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use serde_json::Value;
+use thiserror::Error;
+use witlet_ports::Clock;
+use witlet_server::{ClientError, LocalClient};
+
+use crate::cli::{Get, GetArgs, OutputFormat};
+use crate::output::{OutputError, print, structured};
+
+/// Why there is nothing to show.
+#[derive(Debug, Error)]
+pub(crate) enum GetError {
+    /// The daemon couldn't be asked.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The answer couldn't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// There is no such thing.
+    #[error("{kind} {name:?} not found{place}")]
+    NotFound {
+        /// `pod`, `plugin`.
+        kind: &'static str,
+        /// What was asked for.
+        name: String,
+        /// ` in namespace "x"`, or nothing.
+        place: String,
+    },
+}
+
+/// Prints what was asked for.
+pub(crate) async fn run(get: Get, clock: &dyn Clock) -> Result<(), GetError> {
+    match get {
+        Get::Pods(args) => pods(&args, clock.now()).await,
+        Get::Events(args) => events(&args, clock.now()).await,
+        Get::Node(args) => node(&args, clock.now()).await,
+        Get::Plugins(args) => plugins(&args).await,
+    }
+}
+
+async fn pods(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
+    let mut list: List<Pod> = LocalClient::new(&args.api_socket).get("/pods").await?;
+    list.items.retain(|pod| {
+        let matches = |wanted: &Option<String>, have: &Option<String>| wanted.is_none() || wanted == have;
+        matches(&args.namespace, &pod.metadata.namespace) && matches(&args.name, &pod.metadata.name)
+    });
+    if let (Some(name), true) = (&args.name, list.items.is_empty()) {
+        let place = args.namespace.as_ref().map(|n| format!(" in namespace {n:?}")).unwrap_or_default();
+        return Err(GetError::NotFound { kind: "pod", name: name.clone(), place });
+    }
+    let text = match (args.output, &args.name, list.items.as_slice()) {
+        (OutputFormat::Json | OutputFormat::Yaml, Some(_), [only]) => structured(only, args.output)?,
+        (OutputFormat::Json | OutputFormat::Yaml, _, _) => structured(&list, args.output)?,
+        (OutputFormat::Table | OutputFormat::Wide, _, []) => "No pods found.\n".to_owned(),
+        (OutputFormat::Table | OutputFormat::Wide, _, items) => {
+            let wide = args.output == OutputFormat::Wide;
+            let rows: Vec<_> = items.iter().map(|pod| table::pod_row(pod, wide, now)).collect();
+            table::render(&table::pod_header(wide), &rows)
+        }
+    };
+    Ok(print(&text)?)
+}
+
+async fn events(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
+    let mut answer: Value = LocalClient::new(&args.api_socket).get("/events").await?;
+    if let Some(items) = answer["items"].as_array_mut() {
+        items.retain(|event| {
+            let object = &event["involvedObject"];
+            let matches = |wanted: &Option<String>, key: &str| {
+                wanted.as_ref().is_none_or(|wanted| object[key].as_str() == Some(wanted))
+            };
+            matches(&args.namespace, "namespace") && matches(&args.name, "name")
+        });
+    }
+    let rows =
+        |items: &[Value]| -> Vec<Vec<String>> { items.iter().map(|event| event_row(event, now)).collect() };
+    let text = match (args.output, answer["items"].as_array()) {
+        (OutputFormat::Json | OutputFormat::Yaml, _) => structured(&answer, args.output)?,
+        (_, Some(items)) if !items.is_empty() => {
+            table::render(&["LAST SEEN", "COUNT", "TYPE", "REASON", "OBJECT", "MESSAGE"], &rows(items))
+        }
+        (_, _) => "No events found.\n".to_owned(),
+    };
+    Ok(print(&text)?)
+}
+
+fn event_row(event: &Value, now: Timestamp) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let object = &event["involvedObject"];
+    let name = object["name"].as_str().or(object["place"].as_str()).unwrap_or_default();
+    let last = event["lastTimestamp"].as_str().and_then(|at| at.parse().ok());
+    vec![
+        last.map_or_else(|| "<unknown>".into(), |at| table::age(now, at)),
+        event["count"].to_string(),
+        text(&event["type"]),
+        text(&event["reason"]),
+        format!("{}/{name}", text(&object["kind"]).to_lowercase()),
+        text(&event["message"]),
+    ]
+}
+
+async fn node(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
+    let node: Node = LocalClient::new(&args.api_socket).get("/node").await?;
+    let text = match args.output {
+        OutputFormat::Json | OutputFormat::Yaml => structured(&node, args.output)?,
+        OutputFormat::Table | OutputFormat::Wide => {
+            let status = node.status.unwrap_or_default();
+            let ready = status.conditions.iter().flatten().find(|c| c.type_ == "Ready");
+            let word = match ready.map(|c| c.status.as_str()) {
+                Some("True") => "Ready",
+                Some(_) => "NotReady",
+                None => "Unknown",
+            };
+            let since = ready.and_then(|c| c.last_transition_time.as_ref()).map(|at| table::age(now, at.0));
+            let why =
+                ready.filter(|c| c.status != "True").and_then(|c| c.message.clone()).unwrap_or_default();
+            let runtime = status.node_info.map(|info| info.container_runtime_version).unwrap_or_default();
+            let row = vec![
+                node.metadata.name.unwrap_or_default(),
+                word.into(),
+                since.unwrap_or_default(),
+                runtime,
+                why,
+            ];
+            table::render(&["NAME", "STATUS", "SINCE", "RUNTIME", "MESSAGE"], &[row])
+        }
+    };
+    Ok(print(&text)?)
+}
+
+async fn plugins(args: &GetArgs) -> Result<(), GetError> {
+    let mut answer: Value = LocalClient::new(&args.api_socket).get("/plugins").await?;
+    if let (Some(name), Some(items)) = (&args.name, answer["items"].as_array_mut()) {
+        items.retain(|plugin| plugin["name"].as_str() == Some(name));
+        if items.is_empty() {
+            return Err(GetError::NotFound { kind: "plugin", name: name.clone(), place: String::new() });
+        }
+    }
+    let text = match args.output {
+        OutputFormat::Json | OutputFormat::Yaml => structured(&answer, args.output)?,
+        OutputFormat::Table | OutputFormat::Wide => {
+            let rows: Vec<Vec<String>> =
+                answer["items"].as_array().into_iter().flatten().map(plugin_row).collect();
+            table::render(&["NAME", "ROLE", "STATE", "DIGEST", "CALLS", "ERRORS", "MESSAGE"], &rows)
+        }
+    };
+    Ok(print(&text)?)
+}
+
+fn plugin_row(plugin: &Value) -> Vec<String> {
+    let text = |key: &str| match &plugin[key] {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
+    };
+    let digest: String = text("digest").chars().take("sha256:".len() + 12).collect();
+    vec![text("name"), text("role"), text("state"), digest, text("calls"), text("errors"), text("message")]
+}

@@ -1,0 +1,109 @@
+//! `witlet plugin inspect`: what is in a component, told without running it.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use thiserror::Error;
+use witlet_wasm::compile::COMPONENT_BYTES_MAX;
+use witlet_wasm::inspect::{InspectError, Inspection, inspect};
+
+use crate::cli::OutputFormat;
+use crate::output::{OutputError, print, structured};
+
+/// Why a component can't be shown.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// The file can't be read.
+    #[error("read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The file holds no component.
+    #[error("{}", path.display())]
+    Inspect {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        #[source]
+        cause: InspectError,
+    },
+    /// The answer can't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// Prints what is in the component.
+pub(crate) fn run(path: &Path, output: OutputFormat) -> Result<(), Error> {
+    let wasm = read(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
+    let inspection = inspect(&wasm).map_err(|cause| Error::Inspect { path: path.to_owned(), cause })?;
+    let text = match output {
+        OutputFormat::Table | OutputFormat::Wide => for_people(path, &inspection),
+        OutputFormat::Json | OutputFormat::Yaml => structured(&for_programs(&inspection), output)?,
+    };
+    Ok(print(&text)?)
+}
+
+/// One byte more than any component may have is enough to know that it is too large.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut wasm = Vec::new();
+    std::fs::File::open(path)?.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut wasm)?;
+    Ok(wasm)
+}
+
+fn for_programs(inspection: &Inspection) -> serde_json::Value {
+    let needs = &inspection.needs;
+    let mut value = json!(inspection);
+    value["needs"] = json!({
+        "memories": needs.memories,
+        "memoryBytes": needs.memory_bytes,
+        "tables": needs.tables,
+        "tableElements": needs.table_elements,
+    });
+    value
+}
+
+fn for_people(path: &Path, inspection: &Inspection) -> String {
+    let Inspection {
+        role,
+        version,
+        obstacles,
+        imports,
+        denied,
+        exports,
+        size_bytes,
+        digest,
+        producers,
+        needs,
+    } = inspection;
+    let mut text = format!("{}\n", path.display());
+    let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<10} {value}\n"));
+    line("role", role.map_or_else(|| "none that this witlet can use".to_owned(), str::to_owned));
+    if let Some(version) = version {
+        line("version", (*version).to_owned());
+    }
+    line("size", format!("{size_bytes} bytes"));
+    line("digest", format!("sha256:{digest}"));
+    let made = producers.iter().map(|producer| format!("{} {}", producer.name, producer.version));
+    line("made with", made.collect::<Vec<_>>().join(", "));
+    let largest = |count: u32, size: u64, unit: &str| match count {
+        0 => "none".to_owned(),
+        count => format!("{count}, the largest with {size} {unit}"),
+    };
+    line("memories", largest(needs.memories, needs.memory_bytes, "bytes"));
+    line("tables", largest(needs.tables, needs.table_elements, "elements"));
+    let mut list = |name: &str, items: &[String], note: &dyn Fn(&String) -> &'static str| {
+        for (at, item) in items.iter().enumerate() {
+            let name = if at == 0 { name } else { "" };
+            text.push_str(&format!("  {name:<10} {item}{}\n", note(item)));
+        }
+    };
+    list("exports", exports, &|_| "");
+    list("imports", imports, &|item| if denied.contains(item) { "  (linked, always refused)" } else { "" });
+    list("unusable", obstacles, &|_| "");
+    text
+}

@@ -1,0 +1,48 @@
+//! The only place that writes to standard output.
+
+use std::io::{ErrorKind, Write};
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::cli::OutputFormat;
+
+/// Why an answer couldn't be shown.
+#[derive(Debug, Error)]
+pub(crate) enum OutputError {
+    /// Standard output is gone.
+    #[error("write to standard output")]
+    Write(#[source] std::io::Error),
+    /// The value has no JSON form.
+    #[error("encode as JSON")]
+    Json(#[source] serde_json::Error),
+    /// The value has no YAML form.
+    #[error("encode as YAML: {message}")]
+    Yaml {
+        /// The encoder's words.
+        message: String,
+    },
+}
+
+/// Writes text as it is. A reader that has gone away (`witlet get pods | head -1`) is no error.
+pub(crate) fn print(text: &str) -> Result<(), OutputError> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(cause) if cause.kind() != ErrorKind::BrokenPipe => Err(OutputError::Write(cause)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// A value as JSON or YAML; tables are made by whoever knows the columns, so they count as JSON here.
+pub(crate) fn structured<T: Serialize>(value: &T, format: OutputFormat) -> Result<String, OutputError> {
+    match format {
+        OutputFormat::Yaml => {
+            serde_saphyr::to_string(value).map_err(|cause| OutputError::Yaml { message: cause.to_string() })
+        }
+        OutputFormat::Json | OutputFormat::Table | OutputFormat::Wide => {
+            let mut text = serde_json::to_string_pretty(value).map_err(OutputError::Json)?;
+            text.push('\n');
+            Ok(text)
+        }
+    }
+}

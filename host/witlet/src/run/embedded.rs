@@ -1,0 +1,116 @@
+//! The embedded runtime on demand: a process of this binary that outlives the agent.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::net::UnixStream;
+use tokio::time::{Instant, sleep};
+use witlet_runtime::{Detached, SpawnError, Spawned, spawn_detached};
+
+/// What `--container-runtime-endpoint` says for it.
+pub(crate) const ENDPOINT: &str = "embedded";
+
+/// How long its first start may take; it has little to do.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long it may take to end once its pods have ended.
+const STOP_WITHIN: Duration = Duration::from_secs(15);
+
+/// How often it is looked at while it ends.
+const STOP_PERIOD: Duration = Duration::from_millis(50);
+
+/// Why there is no embedded runtime.
+#[derive(Debug, Error)]
+pub(crate) enum EmbeddedError {
+    /// This program doesn't know its own file.
+    #[error("find this program's file, which the embedded runtime is started from")]
+    Program(#[source] std::io::Error),
+    /// It doesn't start.
+    #[error("start the embedded runtime")]
+    Spawn(#[from] SpawnError),
+    /// It can't be told to end.
+    #[error("stop the embedded runtime, process {process_id}")]
+    Stop {
+        /// Its process.
+        process_id: i32,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// It doesn't end.
+    #[error("the embedded runtime, process {process_id}, doesn't end within {}s", STOP_WITHIN.as_secs())]
+    StillRuns {
+        /// Its process.
+        process_id: i32,
+    },
+}
+
+/// The runtime that belongs to an agent's root folder.
+pub(crate) struct Embedded {
+    socket: PathBuf,
+}
+
+impl Embedded {
+    /// Starts it, unless it runs already.
+    pub(crate) async fn start(agent_root: &Path, image_root: &Path) -> Result<Self, EmbeddedError> {
+        let root_dir = agent_root.join("runtime");
+        let socket = root_dir.join("runtime.sock");
+        let flag = |name: &str, value: &Path| [OsString::from(name), value.as_os_str().to_owned()];
+        let arguments = [OsString::from("runtime"), OsString::from("--new-session")]
+            .into_iter()
+            .chain(flag("--socket", &socket))
+            .chain(flag("--root-dir", &root_dir))
+            .chain(flag("--image-root", image_root))
+            .collect();
+        let spawned = spawn_detached(&Detached {
+            program: std::env::current_exe().map_err(EmbeddedError::Program)?,
+            arguments,
+            socket: socket.clone(),
+            log_file: root_dir.join("runtime.log"),
+            ready_within: READY_WITHIN,
+        })
+        .await?;
+        match spawned {
+            Spawned::WasRunning => {
+                tracing::info!(socket = %socket.display(), "the embedded runtime runs already")
+            }
+            Spawned::Started { process_id } => {
+                tracing::info!(process_id, socket = %socket.display(), "the embedded runtime was started");
+            }
+        }
+        Ok(Self { socket })
+    }
+
+    /// Where it answers.
+    pub(crate) fn endpoint(&self) -> String {
+        format!("unix://{}", self.socket.display())
+    }
+
+    /// Ends it, whoever started it, and waits for that. The kernel knows the process behind the socket.
+    pub(crate) async fn stop(self) -> Result<(), EmbeddedError> {
+        let Some(process_id) = self.process_id().await else { return Ok(()) };
+        let deadline = Instant::now() + STOP_WITHIN;
+        if let Some(process) = rustix::process::Pid::from_raw(process_id) {
+            match rustix::process::kill_process(process, rustix::process::Signal::TERM) {
+                Ok(()) | Err(rustix::io::Errno::SRCH) => {}
+                Err(errno) => return Err(EmbeddedError::Stop { process_id, cause: errno.into() }),
+            }
+        }
+        while self.process_id().await.is_some() {
+            if Instant::now() >= deadline {
+                return Err(EmbeddedError::StillRuns { process_id });
+            }
+            sleep(STOP_PERIOD).await;
+        }
+        tracing::info!(process_id, "the embedded runtime has ended");
+        Ok(())
+    }
+
+    /// The process that listens on the socket, if one does.
+    async fn process_id(&self) -> Option<i32> {
+        let stream = UnixStream::connect(&self.socket).await.ok()?;
+        stream.peer_cred().ok()?.pid()
+    }
+}

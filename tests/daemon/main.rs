@@ -1,0 +1,125 @@
+//! The scenarios of `witlet_testkit`, played by the real daemon on the embedded runtime and on containerd, and what can
+//! be seen on containerd only.
+//!
+//! Where containerd can't run its scenarios count as ignored, with the reason on standard error;
+//! `WITLET_REQUIRE_CONTAINERD=1` makes that a failure.
+#![allow(clippy::print_stderr, reason = "the main function of a test program")]
+
+mod contract;
+mod on_containerd;
+mod world;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use libtest_mimic::{Arguments, Failed, Trial};
+use tokio::sync::Mutex;
+use witlet_containerd::{Containerd, REQUIRE_VARIABLE, is_required, report, skip_reason};
+use witlet_testkit::scenarios::{Outcome, SCENARIOS};
+
+use crate::world::{DaemonWorld, Kind};
+
+/// What all scenarios share.
+struct Stage {
+    tokio: tokio::runtime::Runtime,
+    /// Started by the first scenario that needs it.
+    containerd: Arc<Mutex<Option<Containerd>>>,
+    /// Code that earlier scenarios compiled.
+    compiled: tempfile::TempDir,
+}
+
+impl Stage {
+    async fn world(&self, kind: Kind) -> Result<DaemonWorld, Failed> {
+        if kind == Kind::Containerd {
+            let mut containerd = self.containerd.lock().await;
+            if containerd.is_none() {
+                *containerd = Some(Containerd::start().await.map_err(|error| Failed::from(report(&error)))?);
+            }
+        }
+        DaemonWorld::start(kind, self.containerd.clone(), self.compiled.path()).await
+    }
+
+    /// Plays a scenario in a new world, and leaves nothing of it.
+    fn play(&self, kind: Kind, index: usize) -> Result<(), Failed> {
+        self.tokio.block_on(async {
+            let mut world = self.world(kind).await?;
+            let outcome = SCENARIOS[index].play(&mut world).await;
+            let log = world.log();
+            let ended = world.end().await;
+            match outcome {
+                Outcome::Passed => ended,
+                Outcome::Skipped(why) => Err(Failed::from(format!("this world should show it: {why}"))),
+                Outcome::Failed(what) => Err(Failed::from(format!("{what}\nthe daemon's log:\n{log}"))),
+            }
+        })
+    }
+}
+
+/// What the embedded runtime can't show, and why: its workloads live in its own process, so it can't go away under
+/// them.
+const NOT_EMBEDDED: &[&str] = &["a_runtime_that_was_away_is_told_and_nothing_is_lost"];
+
+/// A test with a daemon of its own.
+type Test = fn(DaemonWorld) -> BoxFuture<'static, Result<(), Failed>>;
+
+/// Beside the scenarios, on the embedded runtime.
+const EMBEDDED: &[(&str, Test)] =
+    &[("the_runtime_keeps_the_contract_of_its_ports", |world| Box::pin(contract::embedded(world)))];
+
+fn trials(stage: &Arc<Stage>, kind: Kind, ignored: bool) -> Vec<Trial> {
+    let scenarios = SCENARIOS.iter().enumerate().map(|(index, scenario)| {
+        let stage = stage.clone();
+        let not_here = kind == Kind::Embedded && NOT_EMBEDDED.contains(&scenario.name);
+        let name = format!("{}::{}", kind.name(), scenario.name);
+        Trial::test(name, move || stage.play(kind, index)).with_ignored_flag(ignored || not_here)
+    });
+    let own = match kind {
+        Kind::Embedded => EMBEDDED,
+        Kind::Containerd => on_containerd::TESTS,
+    };
+    let own = own.iter().map(|(name, test)| {
+        let stage = stage.clone();
+        let run = move || {
+            stage.tokio.block_on(async {
+                let world = stage.world(kind).await?;
+                test(world).await
+            })
+        };
+        Trial::test(format!("{}::{name}", kind.name()), run).with_ignored_flag(ignored)
+    });
+    scenarios.chain(own).collect()
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // One after the other: two cores, and one containerd.
+    arguments.test_threads = Some(1);
+    let skip = skip_reason();
+    if let Some(skip) = &skip {
+        if is_required() {
+            eprintln!("FAILED: {REQUIRE_VARIABLE} is set, and {skip}");
+            return ExitCode::FAILURE;
+        }
+        eprintln!("SKIPPED: the daemon on containerd: {skip}");
+    }
+    let (Ok(tokio), Ok(compiled)) = (tokio::runtime::Runtime::new(), tempfile::tempdir()) else {
+        eprintln!("FAILED: no threads, or no temporary folder");
+        return ExitCode::FAILURE;
+    };
+    let stage = Arc::new(Stage { tokio, containerd: Arc::default(), compiled });
+    let mut all = trials(&stage, Kind::Embedded, false);
+    all.extend(trials(&stage, Kind::Containerd, skip.is_some()));
+    let conclusion = libtest_mimic::run(&arguments, all);
+    let stopped = stage.tokio.block_on(async {
+        match stage.containerd.lock().await.take() {
+            Some(containerd) => containerd.stop().await,
+            None => Ok(()),
+        }
+    });
+    if let Err(error) = stopped {
+        eprintln!("FAILED: containerd didn't end well: {}", report(&error));
+        return ExitCode::FAILURE;
+    }
+    conclusion.exit_code()
+}

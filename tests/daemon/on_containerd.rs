@@ -1,0 +1,134 @@
+//! What only a real container runtime can show.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+use witlet_containerd::{BUSYBOX_IMAGE, report};
+
+use crate::Test;
+use crate::world::DaemonWorld;
+
+/// All of them, by name.
+pub(crate) const TESTS: &[(&str, Test)] = &[
+    ("a_pod_has_an_address_of_its_own_and_answers_there", |world| Box::pin(answers(world))),
+    ("a_pod_whose_host_port_is_taken_is_rejected", |world| Box::pin(host_port_taken(world))),
+    ("container_output_environment_and_limits_arrive", |world| Box::pin(arrives(world))),
+];
+
+/// How long anything may take before it counts as never.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn failed(error: &dyn std::error::Error) -> Failed {
+    Failed::from(report(error))
+}
+
+fn manifest(name: &str, container: &Value) -> String {
+    let mut container = container.clone();
+    container["name"] = json!("app");
+    container["image"] = json!(BUSYBOX_IMAGE);
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {"terminationGracePeriodSeconds": 1, "containers": [container]},
+    })
+    .to_string()
+}
+
+/// The pod once it is as wanted.
+async fn pod(
+    world: &DaemonWorld,
+    name: &str,
+    what: &str,
+    wanted: fn(&Value) -> bool,
+) -> Result<Value, Failed> {
+    let full = format!("{name}-node1");
+    let is_it = |pod: &&Value| pod["metadata"]["name"] == *full && wanted(pod);
+    let pods = world.daemon.wait_for_pods(what, PATIENCE, |pods| pods.iter().any(|pod| is_it(&pod))).await;
+    let pods = pods.map_err(|error| failed(&error))?;
+    pods.iter().find(is_it).cloned().ok_or_else(|| Failed::from("it was there a moment ago"))
+}
+
+fn runs(pod: &Value) -> bool {
+    pod["status"]["phase"] == "Running" && pod["status"]["podIP"].is_string()
+}
+
+async fn answers(world: DaemonWorld) -> Result<(), Failed> {
+    let script = "echo hello from the pod > /tmp/index.html; exec httpd -f -p 8080 -h /tmp";
+    let container = json!({"command": ["/bin/sh", "-c", script]});
+    world.daemon.write_manifest("web.json", &manifest("web", &container)).map_err(|error| failed(&error))?;
+    let web = pod(&world, "web", "the pod runs", runs).await?;
+    let address: IpAddr = web["status"]["podIP"].as_str().unwrap_or_default().parse()?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let answer = match &*world.containerd().await {
+            Some(containerd) => containerd.http_get(SocketAddr::new(address, 8080), "/"),
+            None => return Err(Failed::from("containerd doesn't run")),
+        };
+        match answer {
+            Ok(text) if text.ends_with("hello from the pod\n") => break,
+            Ok(text) => return Err(Failed::from(format!("it answered {text:?}"))),
+            Err(error) if Instant::now() >= deadline => return Err(failed(&error)),
+            Err(_) => sleep(Duration::from_millis(100)).await,
+        }
+    }
+    world.end().await
+}
+
+async fn host_port_taken(world: DaemonWorld) -> Result<(), Failed> {
+    let container =
+        json!({"command": ["/bin/sleep", "600"], "ports": [{"containerPort": 80, "hostPort": 18_081}]});
+    let write =
+        |name: &str| world.daemon.write_manifest(&format!("{name}.json"), &manifest(name, &container));
+    write("first").map_err(|error| failed(&error))?;
+    pod(&world, "first", "the first pod runs", runs).await?;
+    write("second").map_err(|error| failed(&error))?;
+    let second =
+        pod(&world, "second", "the second pod failed", |pod| pod["status"]["phase"] == "Failed").await?;
+    let (reason, message) =
+        (&second["status"]["reason"], second["status"]["message"].as_str().unwrap_or_default());
+    if reason != "NodePorts" || !message.starts_with("Pod was rejected: ") {
+        return Err(Failed::from(format!("rejected with {reason}, {message:?}")));
+    }
+    pod(&world, "first", "the first pod still runs", runs).await?;
+    world.end().await
+}
+
+async fn arrives(world: DaemonWorld) -> Result<(), Failed> {
+    let script = "echo \"$GREETING $WHO\"; echo to stderr >&2; cat /proc/self/oom_score_adj; sleep 600";
+    let container = json!({
+        "command": ["/bin/sh", "-c", script],
+        "env": [
+            {"name": "WHO", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": "GREETING", "value": "hello from $(WHO)"},
+        ],
+        "resources": {"requests": {"cpu": "100m", "memory": "32Mi"}, "limits": {"cpu": "100m", "memory": "32Mi"}},
+    });
+    world
+        .daemon
+        .write_manifest("talks.json", &manifest("talks", &container))
+        .map_err(|error| failed(&error))?;
+    let talks = pod(&world, "talks", "the pod runs", runs).await?;
+    if talks["status"]["qosClass"] != "Guaranteed" {
+        return Err(Failed::from(format!("its class is {}", talks["status"]["qosClass"])));
+    }
+    let uid = talks["metadata"]["uid"].as_str().unwrap_or_default();
+    let log = world.pod_logs().join(format!("default_talks-node1_{uid}/app/0.log"));
+    let deadline = Instant::now() + PATIENCE;
+    let text = loop {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        if text.lines().count() >= 3 || Instant::now() >= deadline {
+            break text;
+        }
+        sleep(Duration::from_millis(100)).await;
+    };
+    // CRI log lines: time, stream, tag, text.
+    let lines: Vec<_> = text.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
+    for wanted in ["stdout F hello from talks-node1 talks-node1", "stderr F to stderr"] {
+        if !lines.contains(&wanted) {
+            return Err(Failed::from(format!("{wanted:?} isn't in {}: {text:?}", log.display())));
+        }
+    }
+    world.end().await
+}
