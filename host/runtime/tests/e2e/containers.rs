@@ -14,6 +14,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         on_shared("a_container_gets_its_arguments_and_environment_and_its_output_is_logged", show),
         on_shared("exit_codes_and_reasons_are_those_of_processes", exit_codes),
         on_shared("memory_over_the_limit_is_oom_killed", out_of_memory),
+        on_shared("who_hoards_handles_is_ended", hoarder),
         on_shared("who_reads_its_input_ends_when_asked_to_stop", stop_by_input),
         on_shared("who_accepts_clients_ends_when_asked_to_stop", stop_by_accept),
         on_shared("who_does_not_listen_is_killed_after_the_grace", killed_after_grace),
@@ -87,6 +88,19 @@ async fn out_of_memory(runtime: Runtime) {
     let id = too_small.expect("a container");
     runtime.start(&id).await.expect("it starts");
     assert_eq!(runtime.end(&id).await.reason, "OOMKilled");
+}
+
+async fn hoarder(runtime: Runtime) {
+    let pod = runtime.pod().await;
+    let id = runtime.run(&pod, "hoard", program("subject", &["hoard"])).await;
+    let status = runtime.end(&id).await;
+    assert_eq!((status.exit_code, status.reason.as_str()), (134, "Error"), "{status:?}");
+    assert!(status.message.contains("table"), "{}", status.message);
+    assert_eq!(
+        runtime.subject(&pod, "other", &["bind", "0.0.0.0:0"]).await.0,
+        0,
+        "others still have sockets"
+    );
 }
 
 async fn stop_by_input(runtime: Runtime) {

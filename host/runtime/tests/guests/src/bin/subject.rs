@@ -13,6 +13,7 @@ fn main() -> ExitCode {
         ["write"] => write(),
         ["spin"] => spin(),
         ["eat"] => eat(),
+        ["hoard"] => hoard(),
         ["recurse"] => {
             println!("{}", recurse(0));
             Ok(())
@@ -75,6 +76,14 @@ fn eat() -> Outcome {
     loop {
         eaten.push(vec![1; 1 << 20]);
         std::hint::black_box(&eaten);
+    }
+}
+
+/// Opens sockets and never closes them.
+fn hoard() -> Outcome {
+    let mut hoarded = Vec::new();
+    loop {
+        hoarded.push(UdpSocket::bind("0.0.0.0:0").map_err(|error| problem("bind", &error))?);
     }
 }
 
