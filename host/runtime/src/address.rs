@@ -100,20 +100,23 @@ fn mark(address: Ipv4Addr) -> io::Result<UnixListener> {
     UnixListener::bind_addr(&SocketAddr::from_abstract_name(format!("witlet/pod-address/{address}"))?)
 }
 
-/// Takes an address that no other runtime holds. Addresses that others hold stay taken in `pool`, so that they
-/// aren't tried again and again.
+/// Takes an address that no other runtime holds. Those that others hold are passed over, and may be had another time.
 pub(crate) fn claim(pool: &mut AddressPool) -> Result<Claim, AddressError> {
-    loop {
-        let address = pool.take().ok_or(AddressError::Exhausted)?;
+    let mut passed_over = Vec::new();
+    let claimed = loop {
+        let Some(address) = pool.take() else { break Err(AddressError::Exhausted) };
         match mark(address) {
-            Ok(mark) => return Ok(Claim { address, _mark: mark }),
-            Err(cause) if cause.kind() == io::ErrorKind::AddrInUse => {}
+            Ok(mark) => break Ok(Claim { address, _mark: mark }),
             Err(cause) => {
-                pool.give_back(address);
-                return Err(AddressError::Claim { address, cause });
+                passed_over.push(address);
+                if cause.kind() != io::ErrorKind::AddrInUse {
+                    break Err(AddressError::Claim { address, cause });
+                }
             }
         }
-    }
+    };
+    passed_over.into_iter().for_each(|address| pool.give_back(address));
+    claimed
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ fn an_address_that_another_runtime_holds_is_passed_over() {
     let first = claim(&mut one).expect("an address is free");
     let second = claim(&mut other).expect("an address is free");
     assert_ne!(first.address(), second.address());
+    assert_eq!(other.taken.len(), 1, "what was passed over isn't lost");
     let address = first.address();
     drop(first);
     let mut third = AddressPool { taken: BTreeSet::new(), next: start };
