@@ -30,6 +30,9 @@ pub(crate) async fn embedded(mut world: DaemonWorld) -> Result<(), Failed> {
         addresses: true,
         patience: Duration::from_secs(60),
     };
+    for name in ["http-server", "worker", "stubborn"] {
+        world.runtime.images.pull(&format!("file:{name}.wasm")).await?;
+    }
     let report = run_all(&world.runtime, &environment).await;
     let verdict = if report.is_success() { Ok(()) } else { Err(Failed::from(report.to_string())) };
     world.daemon.launch()?;

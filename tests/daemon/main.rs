@@ -6,6 +6,7 @@
 #![allow(clippy::print_stderr, reason = "the main function of a test program")]
 
 mod contract;
+mod hanging;
 mod on_containerd;
 mod world;
 
@@ -110,6 +111,10 @@ fn main() -> ExitCode {
     let stage = Arc::new(Stage { tokio, containerd: Arc::default(), compiled });
     let mut all = trials(&stage, Kind::Embedded, false);
     all.extend(trials(&stage, Kind::Containerd, skip.is_some()));
+    let hundred = stage.clone();
+    all.push(Trial::test("fake::a_hundred_pods_and_a_hanging_plugin_do_not_hold_up_the_loop", move || {
+        hundred.tokio.block_on(hanging::hundred_pods())
+    }));
     let conclusion = libtest_mimic::run(&arguments, all);
     let stopped = stage.tokio.block_on(async {
         match stage.containerd.lock().await.take() {

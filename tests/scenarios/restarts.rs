@@ -29,6 +29,20 @@ async fn a_restarted_agent_gives_the_runtime_no_orders_and_judges_nobody_again()
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_told_to_readmit_judges_everybody_again_and_ends_nobody_that_is_admitted() {
+    let mut node = started();
+    node.source.put("all", (0..3).map(|n| sleeper(&format!("p{n}")).build()).collect());
+    pass(5.0).await;
+    orders(&node);
+    node.kill();
+    node.config.readmit_on_restart = true;
+    node.start();
+    pass(30.0).await;
+    assert_eq!(node.admission.asked().len(), 6);
+    assert_eq!(orders(&node), "");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_agent_killed_at_any_moment_of_a_start_finishes_it_without_duplicates() {
     for tenths in 0..40 {
         let mut node = node();

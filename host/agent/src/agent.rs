@@ -110,7 +110,7 @@ impl Agent {
     /// it started runs when it returns.
     pub async fn run(self, stop: CancellationToken) {
         let Self { ports, config, board, probes } = self;
-        let memory = load_memory(&*ports.state, &*ports.events).await;
+        let memory = load_memory(&*ports.state, &*ports.events, config.readmit_on_restart).await;
         // The tasks that serve the loop end after it, for pods that end need them.
         let serving = CancellationToken::new();
         let mut tasks = JoinSet::new();
@@ -209,7 +209,10 @@ pub(crate) async fn end_within<T: 'static>(mut tasks: JoinSet<T>, limit: Duratio
 
 /// The pods that were admitted before the restart. What can't be read is as if nothing had been saved: every pod is
 /// judged again.
-async fn load_memory(state: &dyn StateStore, events: &dyn EventSink) -> AdmissionMemory {
+async fn load_memory(state: &dyn StateStore, events: &dyn EventSink, forget: bool) -> AdmissionMemory {
+    if forget {
+        return AdmissionMemory::default();
+    }
     let loaded = match state.load(ADMITTED_PODS).await {
         Ok(None) => return AdmissionMemory::default(),
         Ok(Some(bytes)) => AdmissionMemory::decode(&bytes).map_err(|error| chain(&error)),

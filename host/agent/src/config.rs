@@ -46,6 +46,9 @@ pub struct AgentConfig {
     pub image_pulls_max: usize,
     /// The end of the agent waits this long for work that runs, then drops it.
     pub stop_wait_max: Duration,
+    /// Whether pods that were admitted before a restart are put to the admission handlers again. The kubelet does
+    /// that; a pod that runs is then ended if the handlers changed their mind.
+    pub readmit_on_restart: bool,
     /// Whether the end of the agent is the end of its pods. The kubelet's pods survive it.
     pub stop_pods_on_exit: bool,
     /// With `stop_pods_on_exit`, pods have this long to end, whatever grace they have.
@@ -66,6 +69,7 @@ impl Default for AgentConfig {
             save_retry: Duration::from_secs(1),
             image_pulls_max: 4,
             stop_wait_max: Duration::from_secs(5),
+            readmit_on_restart: false,
             stop_pods_on_exit: false,
             stop_pods_wait_max: Duration::from_secs(60),
         }
