@@ -5,7 +5,6 @@
 //! `WITLET_REQUIRE_CONTAINERD=1` makes that a failure.
 #![allow(clippy::print_stderr, reason = "the main function of a test program")]
 
-mod contract;
 mod hanging;
 mod on_containerd;
 mod world;
@@ -64,10 +63,6 @@ const NOT_EMBEDDED: &[&str] = &["a_runtime_that_was_away_is_told_and_nothing_is_
 /// A test with a daemon of its own.
 type Test = fn(DaemonWorld) -> BoxFuture<'static, Result<(), Failed>>;
 
-/// Beside the scenarios, on the embedded runtime.
-const EMBEDDED: &[(&str, Test)] =
-    &[("the_runtime_keeps_the_contract_of_its_ports", |world| Box::pin(contract::embedded(world)))];
-
 fn trials(stage: &Arc<Stage>, kind: Kind, ignored: bool) -> Vec<Trial> {
     let scenarios = SCENARIOS.iter().enumerate().map(|(index, scenario)| {
         let stage = stage.clone();
@@ -76,7 +71,7 @@ fn trials(stage: &Arc<Stage>, kind: Kind, ignored: bool) -> Vec<Trial> {
         Trial::test(name, move || stage.play(kind, index)).with_ignored_flag(ignored || not_here)
     });
     let own = match kind {
-        Kind::Embedded => EMBEDDED,
+        Kind::Embedded => &[],
         Kind::Containerd => on_containerd::TESTS,
     };
     let own = own.iter().map(|(name, test)| {

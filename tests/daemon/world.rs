@@ -96,8 +96,7 @@ impl DaemonWorld {
         Ok(world)
     }
 
-    /// Waits until the daemon answers.
-    pub(crate) async fn answers(&self) -> Result<(), Failed> {
+    async fn answers(&self) -> Result<(), Failed> {
         let answered = self.daemon.wait_for_pods("the daemon answers", PATIENCE, |_| true).await;
         answered.map(drop).map_err(|error| Failed::from(report(&error)))
     }

@@ -141,6 +141,38 @@ async fn a_pod_edited_while_the_agent_was_away_starts_after_the_old_one_ended() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pod_whose_manifest_broke_while_the_agent_was_away_goes_on_until_it_can_be_read() {
+    let mut node = started();
+    let manifest = || vec![sleeper("kept").build()];
+    node.source.put("kept", manifest());
+    node.source.put("gone", vec![sleeper("gone").build()]);
+    pass(5.0).await;
+    orders(&node);
+    node.kill();
+    node.source.remove("kept");
+    node.source.set_complete(false);
+    node.start();
+    pass(30.0).await;
+    // What this agent has met is ended as ever.
+    node.source.remove("gone");
+    pass(60.0).await;
+    let log = orders(&node);
+    assert!(log.contains("gone") && !log.contains("kept"), "{log}");
+    let asked = node.admission.asked().len();
+    node.source.put("kept", manifest());
+    node.source.set_complete(true);
+    pass(30.0).await;
+    assert_eq!(status(&node, "kept"), "Running app: running, 0 restarts");
+    assert_eq!((orders(&node).as_str(), node.admission.asked().len()), ("", asked));
+    // Once all can be read, what has no manifest has to go.
+    node.kill();
+    node.source.remove("kept");
+    node.start();
+    pass(60.0).await;
+    assert!(orders(&node).contains("kept"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_is_ended_before_every_source_was_seen() {
     let mut node = node();
     let second = SourceHandle::new("second", "node1");

@@ -110,6 +110,10 @@ pub(crate) struct EventLoop {
     outside: Outside,
     /// Sources that have to be seen before anything is cleaned up.
     sources: BTreeSet<SourceName>,
+    /// Sources of which a part could never be read.
+    partial: BTreeSet<SourceName>,
+    /// Pods that a source brought since this agent started, while anything of them is there.
+    met: BTreeSet<PodUid>,
     merged: MergedConfig,
     records: BTreeMap<PodUid, Record>,
     workers: BTreeMap<PodUid, Managed>,
@@ -152,6 +156,8 @@ impl EventLoop {
             config,
             outside,
             sources,
+            partial: BTreeSet::new(),
+            met: BTreeSet::new(),
             merged: MergedConfig::default(),
             records: BTreeMap::new(),
             workers: BTreeMap::new(),

@@ -19,6 +19,10 @@ pub struct SourceSnapshot {
     pub source: SourceName,
     /// All pods of this source.
     pub pods: Vec<Arc<Pod>>,
+    /// Whether nothing is missing from them. A source that can't read a part of what it has, and never could, says
+    /// no: then pods that ran before the agent started, and that no source has, may be of that part and are left
+    /// alone.
+    pub complete: bool,
 }
 
 /// Brings pods until it is told to stop.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
@@ -20,6 +21,7 @@ pub struct SourceHandle {
     node_name: String,
     name: SourceName,
     manifests: watch::Sender<Manifests>,
+    complete: Arc<AtomicBool>,
 }
 
 /// Sends what its handle shows, like the source of files: pods are adopted and defaulted.
@@ -27,20 +29,28 @@ pub struct SourceHandle {
 pub struct FakeSource {
     name: SourceName,
     manifests: watch::Receiver<Manifests>,
+    complete: Arc<AtomicBool>,
 }
 
 impl SourceHandle {
     /// A source that hasn't spoken yet.
     pub fn new(name: &str, node_name: &str) -> Self {
         let manifests = watch::Sender::new(None);
-        Self { node_name: node_name.to_owned(), name: SourceName::from(name), manifests }
+        let complete = Arc::new(AtomicBool::new(true));
+        Self { node_name: node_name.to_owned(), name: SourceName::from(name), manifests, complete }
     }
 
     /// The end that an agent takes. Each agent takes a new one.
     pub fn source(&self) -> Box<dyn PodSource> {
         let mut manifests = self.manifests.subscribe();
         manifests.mark_changed();
-        Box::new(FakeSource { name: self.name.clone(), manifests })
+        Box::new(FakeSource { name: self.name.clone(), manifests, complete: self.complete.clone() })
+    }
+
+    /// Says whether there is a part of it that could never be read.
+    pub fn set_complete(&self, complete: bool) {
+        self.complete.store(complete, Ordering::Relaxed);
+        self.manifests.send_modify(|_| {});
     }
 
     /// Says that there is what there is, be it nothing.
@@ -90,7 +100,8 @@ impl PodSource for FakeSource {
             let pods =
                 self.manifests.borrow_and_update().as_ref().map(|m| m.values().flatten().cloned().collect());
             let Some(pods) = pods else { continue };
-            let snapshot = SourceSnapshot { source: self.name.clone(), pods };
+            let complete = self.complete.load(Ordering::Relaxed);
+            let snapshot = SourceSnapshot { source: self.name.clone(), pods, complete };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,

@@ -30,8 +30,13 @@ impl EventLoop {
         }
         let in_runtime: BTreeSet<&PodUid> = listed.pods.iter().map(|pod| &pod.uid).collect();
         self.bring_back(&in_runtime);
+        let spared: BTreeSet<PodUid> =
+            in_runtime.iter().filter(|uid| self.may_be_unread(uid)).copied().cloned().collect();
         let (records, workers) = (&self.records, &self.workers);
-        if self.memory.retain(|uid| records.contains_key(uid) || workers.contains_key(uid)) {
+        let known = |uid: &PodUid| records.contains_key(uid) || workers.contains_key(uid);
+        self.met.retain(|uid| known(uid) || in_runtime.contains(uid));
+        let needed = |uid: &PodUid| known(uid) || spared.contains(uid);
+        if self.memory.retain(needed) {
             self.save();
         }
         if self.cleaning {
@@ -76,6 +81,12 @@ impl EventLoop {
         self.records.contains_key(uid) || self.workers.contains_key(uid)
     }
 
+    /// Whether the pod, which ran before this agent and which no source has brought since, may be in a part of a
+    /// source that can't be read.
+    fn may_be_unread(&self, uid: &PodUid) -> bool {
+        !self.partial.is_empty() && !self.met.contains(uid)
+    }
+
     fn standing(&self, uid: &PodUid) -> Standing {
         if self.workers.contains_key(uid) {
             return Standing::Kept;
@@ -83,6 +94,7 @@ impl EventLoop {
         match self.records.get(uid).map(|record| record.stage) {
             Some(Stage::Waiting | Stage::Saving | Stage::Admitted) => Standing::Kept,
             Some(Stage::Returning) => Standing::Returning,
+            None if self.may_be_unread(uid) => Standing::Kept,
             Some(Stage::Rejected) | None => Standing::Unwanted,
         }
     }

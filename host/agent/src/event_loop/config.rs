@@ -16,6 +16,11 @@ use super::{EventLoop, Record, Stage};
 impl EventLoop {
     pub(super) fn take_config(&mut self, snapshot: SourceSnapshot) {
         let now = self.outside.clock.now();
+        if snapshot.complete {
+            self.partial.remove(&snapshot.source);
+        } else {
+            self.partial.insert(snapshot.source.clone());
+        }
         let changes = self.merged.merge(&snapshot.source, snapshot.pods, now);
         for (source, mut change) in changes {
             for duplicate in std::mem::take(&mut change.duplicates) {
@@ -43,6 +48,7 @@ impl EventLoop {
         self.outside.board.put_pod(&uid, pod.clone());
         let stage = if has_worker { Stage::Returning } else { Stage::Waiting };
         self.records.insert(uid.clone(), Record { pod: pod.clone(), source: source.clone(), stage });
+        self.met.insert(uid.clone());
         if has_worker {
             self.update_worker(&uid, UpdateKind::Create, None);
             let still_syncs = self.workers.get(&uid).is_some_and(|managed| !managed.worker.is_terminating());

@@ -70,8 +70,10 @@ pub struct Report {
 /// What one look changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// The full set, if it differs from the last one or is the first.
+    /// The full set, if it differs from the last one or is the first, or if it is complete now and wasn't before.
     pub pods: Option<Vec<Arc<Pod>>>,
+    /// Whether every file could be read and understood at least once.
+    pub complete: bool,
     /// What wasn't told yet.
     pub reports: Vec<Report>,
 }
@@ -82,6 +84,8 @@ struct KnownFile {
     /// Of the last good content.
     pods: Vec<Arc<Pod>>,
     report: Option<Report>,
+    /// Whether there was a good content.
+    understood: bool,
 }
 
 /// The memory between looks.
@@ -91,7 +95,7 @@ pub(super) struct Folder {
     node_name: String,
     path: String,
     files: BTreeMap<String, KnownFile>,
-    sent: Option<Vec<Arc<Pod>>>,
+    sent: Option<(Vec<Arc<Pod>>, bool)>,
     told: BTreeSet<Report>,
 }
 
@@ -112,7 +116,7 @@ impl Folder {
                 reports.insert(whole(format!("can't be listed, its pods stay as they are: {message}")));
                 // What was told of its files still holds.
                 reports.extend(self.told.iter().filter(|report| report.place != self.path).cloned());
-                return Outcome { pods: None, reports: self.news(reports) };
+                return Outcome { pods: None, complete: false, reports: self.news(reports) };
             }
             Listing::Missing => {
                 reports.insert(whole("doesn't exist: there are no pods from it until it does".to_owned()));
@@ -129,11 +133,12 @@ impl Folder {
             }
         }
         let pods = self.unique_pods(&mut reports);
-        let changed = self.sent.as_ref().is_none_or(|sent| !same(sent, &pods));
+        let complete = self.files.values().all(|file| file.understood);
+        let changed = self.sent.as_ref().is_none_or(|(sent, was)| *was != complete || !same(sent, &pods));
         if changed {
-            self.sent = Some(pods.clone());
+            self.sent = Some((pods.clone(), complete));
         }
-        Outcome { pods: changed.then_some(pods), reports: self.news(reports) }
+        Outcome { pods: changed.then_some(pods), complete, reports: self.news(reports) }
     }
 
     /// Of two pods with one name the one in the first file (by path) runs.
@@ -182,6 +187,7 @@ impl KnownFile {
         match manifest::static_pods(&bytes, origin) {
             Ok(pods) => {
                 self.report = None;
+                self.understood = true;
                 // Content that means the same, such as a changed comment, is no change.
                 let pods: Vec<_> = pods.into_iter().map(Arc::new).collect();
                 if self.pods != pods {

@@ -86,6 +86,21 @@ fn a_broken_file_is_reported_once_and_keeps_its_last_good_pods() {
 }
 
 #[test]
+fn a_set_is_complete_once_every_file_was_understood() {
+    let mut folder = Script::new().0;
+    let mut look = |states: &[(&str, FileState)]| {
+        let outcome = folder.observe(files(states));
+        (outcome.pods.map(|pods| pods.len()), outcome.complete)
+    };
+    assert_eq!(look(&[("/a", broken()), ("/b", manifest("b", "1"))]), (Some(1), false));
+    assert_eq!(look(&[("/a", broken()), ("/b", broken())]), (None, false));
+    assert_eq!(look(&[("/a", manifest("a", "1")), ("/b", broken())]), (Some(2), true));
+    assert_eq!(look(&[("/a", broken()), ("/b", broken())]), (None, true));
+    assert_eq!(look(&[("/a", broken()), ("/c", broken())]), (Some(1), false));
+    assert_eq!(look(&[("/a", broken())]), (Some(1), true));
+}
+
+#[test]
 fn a_file_cut_short_removes_nothing() {
     let mut script = Script::new();
     script.expect(files(&[("/a", manifest("a", "1"))]), "a-n 1", &[]);
