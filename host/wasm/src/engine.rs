@@ -21,10 +21,10 @@ pub const COMPONENT_CORE_INSTANCES_MAX: u32 = 32;
 pub const COMPONENT_MEMORIES_MAX: u32 = 4;
 /// See [`COMPONENT_CORE_INSTANCES_MAX`].
 pub const COMPONENT_TABLES_MAX: u32 = 16;
-/// What a slot's memory keeps between two instances, cleared by hand; the rest goes back to the kernel. Large enough
-/// for the stack and data of a component built with a small stack, small enough that clearing is cheaper than the
-/// page faults it saves.
-pub const MEMORY_KEEP_RESIDENT_BYTES: usize = 128 << 10;
+/// What a slot's memory keeps from its start between two instances, cleared by hand; the rest goes back to the kernel.
+/// Nothing: guests have their stack first (a megabyte, of which they use the far end), so that clearing the start
+/// costs microseconds and saves no page fault.
+pub const MEMORY_KEEP_RESIDENT_BYTES: usize = 0;
 /// The same for tables.
 pub const TABLE_KEEP_RESIDENT_BYTES: usize = 8 << 10;
 /// Slots that stay tied to a component's image after use.
