@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use witlet_core::event::Event;
+use witlet_core::event::{Event, EventType};
 use witlet_ports::{Clock, EventSink, RecordedEvent};
 
 use crate::config::EVENTS_MAX;
@@ -40,7 +40,14 @@ impl EventLog {
 
 impl EventSink for EventLog {
     fn record(&self, event: Event) {
-        tracing::info!(reason = %event.reason, object = ?event.object, "{}", event.message);
+        match event.kind {
+            EventType::Normal => {
+                tracing::info!(reason = event.reason, object = %event.object, "{}", event.message);
+            }
+            EventType::Warning => {
+                tracing::warn!(reason = event.reason, object = %event.object, "{}", event.message);
+            }
+        }
         let now = self.clock.now();
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let place = inner.next;

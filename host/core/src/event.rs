@@ -1,5 +1,7 @@
 //! Kubernetes events: what happened to an object, in upstream's reasons (`events/event.go`).
 
+use std::fmt;
+
 use crate::pod::{PodFullName, PodUid};
 
 /// Normal or Warning, as the events API has it.
@@ -32,6 +34,18 @@ pub enum EventObject {
         /// File, URL or the like.
         place: String,
     },
+}
+
+impl fmt::Display for EventObject {
+    /// As logs name it: `pod default/web`, `node`, `plugin x`, `file /etc/…`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pod { full_name, uid: _ } => write!(f, "pod {full_name}"),
+            Self::Node => f.write_str("node"),
+            Self::Plugin(name) => write!(f, "plugin {name}"),
+            Self::Source { source, place } => write!(f, "{source} {place}"),
+        }
+    }
 }
 
 /// One event before it is correlated, rate limited and sent.

@@ -32,7 +32,7 @@ impl AdmissionHandler for NotBefore {
         Ok(match wait::wait(&seconds, pod.annotation(SEEN_ANNOTATION).as_deref(), now)? {
             Wait::Over => Verdict::Admit,
             Wait::Until { moment, left } => {
-                Verdict::defer(REASON, format!("the pod waits until {moment}"), left)
+                Verdict::defer(REASON, format!("the pod waits until {moment:.0}"), left)
             }
         })
     }
