@@ -226,6 +226,9 @@ async fn dead_containers_are_collected_but_for_the_newest_of_each() {
     let app = shown(&node, "c").and_then(|pod| pod.status).and_then(|s| s.container_statuses);
     let last = app.and_then(|statuses| statuses[0].last_state.clone()).and_then(|state| state.terminated);
     assert_eq!(last.map(|ended| ended.exit_code), Some(1), "the last state is still known");
+    // Started five times, and the last instance waits to be started again.
+    let logs: Vec<_> = node.files.removed_logs().iter().map(|log| log.display().to_string()).collect();
+    assert_eq!(logs, [0, 1, 2, 3].map(|number| format!("/var/log/pods/app/{number}.log")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,8 @@
 //! What the runtime and the disk still have of pods that no longer need it: decided here, removed by a task beside
 //! the loop. One failure doesn't stop the rest; the next round tries again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::stream::{self, StreamExt};
@@ -90,14 +91,19 @@ fn collect_dead(pod: &RuntimePod, clean_up: &mut CleanUp) {
     clean_up.sandboxes.extend(dead.map(|sandbox| sandbox.id.clone()));
 }
 
-/// Removes what is to go, and the folders of pods that neither the agent nor the runtime knows.
+/// Removes what is to go, containers with their `logs`, and the folders of pods that neither the agent nor the runtime
+/// knows.
 pub(crate) async fn carry_out(
     clean_up: CleanUp,
+    mut logs: BTreeMap<ContainerId, PathBuf>,
     known: BTreeSet<PodUid>,
     runtime: Runtime,
     files: Arc<dyn PodFiles>,
 ) {
-    let containers = clean_up.containers.into_iter().map(|id| remove_container(runtime.clone(), id));
+    let containers = clean_up.containers.into_iter().map(|id| {
+        let log = logs.remove(&id);
+        remove_container(runtime.clone(), files.clone(), id, log)
+    });
     stream::iter(containers).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
     let sandboxes = clean_up.sandboxes.into_iter().map(|id| remove_sandbox(runtime.clone(), id));
     stream::iter(sandboxes).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
@@ -115,7 +121,13 @@ pub(crate) async fn carry_out(
     }
 }
 
-async fn remove_container(runtime: Runtime, id: ContainerId) {
+/// The log goes first, as upstream's does: should the agent end in between, the container is still there to be found.
+async fn remove_container(runtime: Runtime, files: Arc<dyn PodFiles>, id: ContainerId, log: Option<PathBuf>) {
+    if let Some(log) = log
+        && let Err(error) = files.remove_log(&log).await
+    {
+        tracing::warn!(container = %id, %error, "removing a dead container's log failed");
+    }
     if let Err(error) = runtime.containers.remove(&id).await {
         tracing::warn!(container = %id, %error, "removing a dead container failed");
     }

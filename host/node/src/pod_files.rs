@@ -3,7 +3,7 @@
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use async_trait::async_trait;
 use witlet_core::pod::{PodFullName, PodUid};
@@ -92,6 +92,19 @@ impl PodFiles for NodePodFiles {
         })
         .await
     }
+
+    async fn remove_log(&self, path: &Path) -> Result<(), FilesError> {
+        if !is_log(path, &self.logs) {
+            let cause = io::Error::new(io::ErrorKind::InvalidInput, "it is no log of a container here");
+            return Err(FilesError { action: "remove", path: path.to_owned(), cause });
+        }
+        let log = path.to_owned();
+        blocking("remove", path, move || match fs::remove_file(&log) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", &log)(error)),
+            Ok(()) | Err(_) => Ok(()),
+        })
+        .await
+    }
 }
 
 /// Names reach here validated; this is the second lock on the door.
@@ -101,6 +114,19 @@ fn stay_inside(name: &str, folder: &Path) -> Result<(), FilesError> {
     }
     let cause = io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} can't be a folder's name"));
     Err(FilesError { action: "use a name in", path: folder.to_owned(), cause })
+}
+
+/// `<pod>/<container>/<file>` below the folder of logs, with no step outside; a runtime's word is foreign.
+fn is_log(path: &Path, logs: &Path) -> bool {
+    let Ok(below) = path.strip_prefix(logs) else { return false };
+    let names: Option<Vec<&str>> = below
+        .components()
+        .map(|part| match part {
+            Component::Normal(name) => name.to_str().filter(|name| is_folder_name(name)),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
+        })
+        .collect();
+    names.is_some_and(|names| matches!(names[..], [pod, _, _] if uid_of_logs(pod).is_some()))
 }
 
 /// `<namespace>_<name>_<uid>`: none of the three can have an underscore.

@@ -1,6 +1,6 @@
 //! The ports to the node's disk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use thiserror::Error;
@@ -39,6 +39,10 @@ pub trait PodFiles: Send + Sync {
     /// Removes the pod's data folder; and its log folders, which upstream keeps until the sandbox is gone. A pod
     /// without folders is no error.
     async fn remove(&self, uid: &PodUid) -> Result<(), FilesError>;
+
+    /// Removes the log of one container, which the runtime says is at this path. Refuses what isn't a container's log
+    /// in the log folder of a pod. A log that isn't there is no error.
+    async fn remove_log(&self, path: &Path) -> Result<(), FilesError>;
 }
 
 /// A few small files that survive a restart. Each is written whole: after a crash it holds the old value or the

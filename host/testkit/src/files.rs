@@ -47,12 +47,18 @@ impl StateStore for MemoryStateStore {
 #[derive(Debug, Default)]
 pub struct MemoryPodFiles {
     pods: Mutex<BTreeSet<PodUid>>,
+    removed_logs: Mutex<Vec<PathBuf>>,
 }
 
 impl MemoryPodFiles {
     /// UIDs of pods that have folders.
     pub fn uids(&self) -> Vec<PodUid> {
         lock(&self.pods).iter().cloned().collect()
+    }
+
+    /// Logs that were removed, the first one first.
+    pub fn removed_logs(&self) -> Vec<PathBuf> {
+        lock(&self.removed_logs).clone()
     }
 }
 
@@ -73,6 +79,11 @@ impl PodFiles for MemoryPodFiles {
 
     async fn remove(&self, uid: &PodUid) -> Result<(), FilesError> {
         lock(&self.pods).remove(uid);
+        Ok(())
+    }
+
+    async fn remove_log(&self, path: &Path) -> Result<(), FilesError> {
+        lock(&self.removed_logs).push(path.to_owned());
         Ok(())
     }
 }

@@ -304,7 +304,7 @@ impl FakeContainer {
                 .and_then(|n| n.parse().ok()),
             reason: reason.to_owned(),
             message: String::new(),
-            log_path: String::new(),
+            log_path: format!("/var/log/pods/{}", self.config.log_path.display()),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The clean-up, in upstream's order (`HandlePodCleanups`): workers, unknown pods, statuses, folders, pods that come
 //! back, dead containers. The loop decides; what takes time runs beside it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use witlet_core::pod::PodUid;
 use witlet_core::pod::worker::{GRACE_SECONDS_MIN, UpdateKind};
+use witlet_core::runtime::ContainerId;
 
 use super::{EventLoop, Stage};
 use crate::housekeeping::{self, Standing};
@@ -50,9 +52,10 @@ impl EventLoop {
             .chain(in_runtime.iter().copied())
             .cloned()
             .collect();
+        let logs = self.logs_of(&plan.containers, &in_runtime);
         let (runtime, files) = (self.outside.executor.runtime.clone(), self.outside.executor.files.clone());
         let cleaning = async move {
-            housekeeping::carry_out(plan, kept, runtime, files).await;
+            housekeeping::carry_out(plan, logs, kept, runtime, files).await;
             Event::CleanedUp
         };
         self.spawn(cleaning, Event::CleanedUp);
@@ -75,6 +78,22 @@ impl EventLoop {
                 self.update_worker(&uid, UpdateKind::Kill, None);
             }
         }
+    }
+
+    /// Where the runtime said that the logs of these containers are.
+    fn logs_of(
+        &self,
+        containers: &[ContainerId],
+        in_runtime: &BTreeSet<&PodUid>,
+    ) -> BTreeMap<ContainerId, PathBuf> {
+        let seen = in_runtime.iter().filter_map(|uid| self.outside.cache.peek(uid));
+        let logs = seen.flat_map(|seen| {
+            let dead = seen.containers.iter().filter(|container| containers.contains(&container.id));
+            let dead = dead.filter(|container| !container.log_path.is_empty());
+            dead.map(|container| (container.id.clone(), container.log_path.clone().into()))
+                .collect::<Vec<_>>()
+        });
+        logs.collect()
     }
 
     fn is_known(&self, uid: &PodUid) -> bool {

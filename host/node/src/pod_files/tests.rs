@@ -79,3 +79,31 @@ async fn names_that_lead_elsewhere_are_refused() {
     assert!(folder.path().join("root/precious").exists());
     assert_eq!(files.list().await.expect("listed"), []);
 }
+
+#[tokio::test]
+async fn a_log_is_removed_and_nothing_else_is_taken_for_one() {
+    let (folder, files) = files();
+    let (name, uid) = web();
+    files.ensure(&name, &uid, &["app".into()]).await.expect("made");
+    let logs = files.log_directory(&name, &uid);
+    let log = |name: &str| logs.join("app").join(name);
+    for name in ["0.log", "1.log"] {
+        fs::write(log(name), "x").expect("written");
+    }
+    for _ in 0..2 {
+        files.remove_log(&log("0.log")).await.expect("removed, and removed again");
+    }
+    assert!(!log("0.log").exists() && log("1.log").exists());
+    let precious = folder.path().join("precious");
+    fs::write(&precious, "x").expect("written");
+    for bad in [
+        precious.clone(),
+        logs.join("app/../../../precious"),
+        logs.join("app"),
+        folder.path().join("logs/stranger/app/0.log"),
+        PathBuf::new(),
+    ] {
+        assert!(files.remove_log(&bad).await.is_err(), "{}", bad.display());
+    }
+    assert!(precious.exists() && log("1.log").exists());
+}
