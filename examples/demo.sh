@@ -15,7 +15,10 @@ socket="$home/api.sock"
 daemon=""
 
 finish() {
-  trap - EXIT INT TERM
+  # Whatever happens now (a closed terminal, a reader that is gone), everything is stopped.
+  trap - EXIT
+  trap '' INT TERM HUP PIPE
+  set +e
   if [ -n "$daemon" ] && kill -0 "$daemon" 2>/dev/null; then
     echo
     echo "Stopping: every pod gets its grace, then the runtime ends too."
@@ -30,7 +33,7 @@ finish() {
   exit "${1:-1}"
 }
 trap 'finish 1' EXIT
-trap 'finish 0' INT TERM
+trap 'finish 0' INT TERM HUP PIPE
 
 # Manifests and plugin file, with the components beside them.
 mkdir -p "$home/pods" "$home/images" "$home/logs"

@@ -1,5 +1,7 @@
 //! The command line as people meet it: exit codes, and messages that name the thing and the way out.
 
+mod daemon;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -238,4 +240,24 @@ fn the_daemon_refuses_to_start_with_flags_that_cannot_work() {
     let label = run(&["--node-labels", "novalue"]);
     assert_eq!(label.code, 1);
     assert!(label.err.contains("novalue"), "{}", label.err);
+}
+
+#[test]
+fn a_folder_or_a_pipe_is_no_component() {
+    let folder = scratch();
+    let answer = witlet(&["plugin", "inspect", folder.path().to_str().unwrap()]);
+    assert_eq!(answer.code, 1);
+    assert!(answer.err.contains("it is no file"), "{}", answer.err);
+}
+
+#[test]
+fn what_is_no_file_among_manifests_is_named() {
+    let folder = scratch();
+    std::fs::create_dir(folder.path().join("backup")).unwrap();
+    std::os::unix::fs::symlink("/nonexistent", folder.path().join("moved.yaml")).unwrap();
+    let answer = witlet(&["check", folder.path().to_str().unwrap()]);
+    assert_eq!(answer.code, 4, "{}", answer.out);
+    for word in ["backup", "is a folder", "moved.yaml", "is a link to nowhere"] {
+        assert!(answer.out.contains(word), "{word:?} isn't in: {}", answer.out);
+    }
 }

@@ -69,7 +69,9 @@ fn unreachable(status: &Status) -> String {
                     "there is no such socket: is the runtime running, and is this its socket?"
                 }
                 ErrorKind::PermissionDenied => "permission denied: the agent needs root for this socket",
-                ErrorKind::ConnectionRefused => "nobody listens on the socket: the runtime has stopped",
+                ErrorKind::ConnectionRefused => {
+                    "nobody listens on the socket: has the runtime stopped, or is it no socket?"
+                }
                 _ => return io.to_string(),
             };
             return way_out.to_owned();

@@ -86,7 +86,8 @@ impl LocalClient {
             .body(Empty::<Bytes>::new())
             .map_err(|cause| self.bad_answer(request, &cause))?;
         let exchange = async {
-            let response = sender.send_request(message).await.map_err(|cause| self.bad_answer(request, &cause))?;
+            let response =
+                sender.send_request(message).await.map_err(|cause| self.bad_answer(request, &cause))?;
             let status = response.status();
             let body = Limited::new(response.into_body(), RESPONSE_BYTES_MAX)
                 .collect()

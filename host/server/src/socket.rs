@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use tokio::net::{UnixListener, UnixStream};
 
+/// Bytes of a socket's path, by unix(7): `sun_path` has 108 with the zero at its end.
+const SOCKET_PATH_BYTES_MAX: usize = 107;
+
 /// Why the socket couldn't be made.
 #[derive(Debug, Error)]
 pub enum BindError {
@@ -19,6 +22,15 @@ pub enum BindError {
     /// Something that isn't a socket has that name.
     #[error("{} exists and is no socket; move it away or choose another path with --api-socket", path.display())]
     NotASocket {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The kernel takes no path as long as this.
+    #[error(
+        "{} has {} bytes, and a socket's path has at most {SOCKET_PATH_BYTES_MAX}; choose a shorter one with --api-socket",
+        path.display(), path.as_os_str().len()
+    )]
+    TooLong {
         /// The path.
         path: PathBuf,
     },
@@ -45,6 +57,9 @@ pub struct RootOnlySocket {
 impl RootOnlySocket {
     /// Binds the path. A socket that a dead process left behind is replaced; one that answers is not.
     pub async fn bind(path: &Path) -> Result<Self, BindError> {
+        if path.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
+            return Err(BindError::TooLong { path: path.to_owned() });
+        }
         let io = |action| move |cause| BindError::Io { action, path: path.to_owned(), cause };
         if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty() && !f.exists()) {
             std::fs::create_dir_all(folder).map_err(io("create the folder of"))?;

@@ -93,20 +93,30 @@ async fn events(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
 fn event_row(event: &Value, now: Timestamp) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let object = &event["involvedObject"];
-    let name = object["name"].as_str().or(object["place"].as_str()).unwrap_or_default();
+    let kind = text(&object["kind"]).to_lowercase();
+    let named = match (object["place"].as_str(), object["name"].as_str()) {
+        // Where to look: a file.
+        (Some(place), _) => place.to_owned(),
+        (None, Some(name)) => format!("{kind}/{name}"),
+        // There is one node.
+        (None, None) => kind,
+    };
     let last = event["lastTimestamp"].as_str().and_then(|at| at.parse().ok());
     vec![
         last.map_or_else(|| "<unknown>".into(), |at| table::age(now, at)),
         event["count"].to_string(),
         text(&event["type"]),
         text(&event["reason"]),
-        format!("{}/{name}", text(&object["kind"]).to_lowercase()),
+        named,
         text(&event["message"]),
     ]
 }
 
 async fn node(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
     let node: Node = LocalClient::new(&args.api_socket).get("/node").await?;
+    if let Some(name) = args.name.as_ref().filter(|name| Some(*name) != node.metadata.name.as_ref()) {
+        return Err(GetError::NotFound { kind: "node", name: name.clone(), place: String::new() });
+    }
     let text = match args.output {
         OutputFormat::Json | OutputFormat::Yaml => structured(&node, args.output)?,
         OutputFormat::Table | OutputFormat::Wide => {
@@ -120,15 +130,15 @@ async fn node(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
             let since = ready.and_then(|c| c.last_transition_time.as_ref()).map(|at| table::age(now, at.0));
             let why =
                 ready.filter(|c| c.status != "True").and_then(|c| c.message.clone()).unwrap_or_default();
-            let runtime = status.node_info.map(|info| info.container_runtime_version).unwrap_or_default();
+            let version = status.node_info.map(|info| info.kubelet_version).unwrap_or_default();
             let row = vec![
                 node.metadata.name.unwrap_or_default(),
                 word.into(),
                 since.unwrap_or_default(),
-                runtime,
+                version,
                 why,
             ];
-            table::render(&["NAME", "STATUS", "SINCE", "RUNTIME", "MESSAGE"], &[row])
+            table::render(&["NAME", "STATUS", "SINCE", "VERSION", "MESSAGE"], &[row])
         }
     };
     Ok(print(&text)?)
@@ -147,7 +157,7 @@ async fn plugins(args: &GetArgs) -> Result<(), GetError> {
         OutputFormat::Table | OutputFormat::Wide => {
             let rows: Vec<Vec<String>> =
                 answer["items"].as_array().into_iter().flatten().map(plugin_row).collect();
-            table::render(&["NAME", "ROLE", "STATE", "DIGEST", "CALLS", "ERRORS", "MESSAGE"], &rows)
+            table::render(&["NAME", "ROLE", "STATE", "DIGEST", "CALLS", "FAILURES", "MESSAGE"], &rows)
         }
     };
     Ok(print(&text)?)
@@ -160,5 +170,18 @@ fn plugin_row(plugin: &Value) -> Vec<String> {
         other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
     };
     let digest: String = text("digest").chars().take("sha256:".len() + 12).collect();
-    vec![text("name"), text("role"), text("state"), digest, text("calls"), text("errors"), text("message")]
+    // Why it isn't ready comes first, then a change that waits, then what went wrong last.
+    let message = ["detail", "pending", "lastError"].map(text).into_iter().find(|text| !text.is_empty());
+    vec![
+        text("name"),
+        text("role"),
+        text("state"),
+        digest,
+        text("calls"),
+        text("failures"),
+        message.unwrap_or_default(),
+    ]
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,6 +50,10 @@ pub(crate) fn run(path: &Path, output: OutputFormat) -> Result<(), Error> {
 
 /// One byte more than any component may have is enough to know that it is too large.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    // Nobody may ever write to a pipe.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no file"));
+    }
     let mut wasm = Vec::new();
     std::fs::File::open(path)?.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut wasm)?;
     Ok(wasm)

@@ -18,12 +18,21 @@ pub(crate) fn start(format: LogFormat) {
             Err(cause) => (EnvFilter::new(DEFAULT_FILTER), Some(cause.to_string())),
         },
     };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A log that can't be written (a full disk, a reader that is gone) is lost: to complain about it on standard error
+    // as well would end the process.
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false);
     match format {
         LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).init(),
         LogFormat::Json => builder.json().flatten_event(true).init(),
     }
     if let Some(cause) = bad {
-        tracing::warn!(%cause, "RUST_LOG can't be understood and is ignored");
+        tracing::warn!(
+            %cause,
+            value = std::env::var("RUST_LOG").unwrap_or_default(),
+            "RUST_LOG can't be understood and is ignored; write RUST_LOG=info or RUST_LOG=witlet_agent=debug"
+        );
     }
 }

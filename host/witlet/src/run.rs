@@ -1,6 +1,7 @@
 //! `witlet run`: puts the parts together, and takes them apart again. No other file knows all of them.
 
 mod embedded;
+mod lock;
 pub(crate) mod signals;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use witlet_wasm::host::{Builtin, PluginHost, PluginHostConfig, StartError};
 
 use crate::cli::RunArgs;
 use crate::run::embedded::{Embedded, EmbeddedError};
+use crate::run::lock::{LockError, RootLock};
 
 /// Why the agent doesn't start.
 #[derive(Debug, Error)]
@@ -36,6 +38,9 @@ pub(crate) enum RunError {
         #[source]
         cause: std::io::Error,
     },
+    /// The agent's folder isn't this process's.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// `--container-runtime-endpoint` or `--image-service-endpoint` is no endpoint.
     #[error("--{flag}")]
     Endpoint {
@@ -90,6 +95,7 @@ impl PluginView for ShownPlugins {
 /// Runs the agent until the process is asked to stop.
 pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
     create_folder(&args.root_dir)?;
+    let _lock = RootLock::take(&args.root_dir)?;
     let clock = Arc::new(SystemClock);
     let events = Arc::new(EventLog::new(clock.clone()));
     let node = Arc::new(NodeInfo::new(node_options(&args)?, &*clock)?);

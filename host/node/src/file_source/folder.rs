@@ -32,6 +32,8 @@ pub(super) enum FileState {
     Content(Vec<u8>),
     /// It is there and can't be read.
     Unreadable(String),
+    /// It is something else than a file, in these words.
+    NoFile(&'static str),
 }
 
 /// Why a file or folder is reported.
@@ -175,6 +177,12 @@ impl KnownFile {
             FileState::Unreadable(message) => {
                 self.digest = None;
                 self.report = report(ReportReason::FailedRead, message);
+                return;
+            }
+            // Nothing to wait for: no file, no pods.
+            FileState::NoFile(message) => {
+                let report = report(ReportReason::FailedRead, message.to_owned());
+                *self = Self { understood: true, report, ..Self::default() };
                 return;
             }
             FileState::Content(bytes) => bytes,

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,6 +50,39 @@ impl Stamp {
     }
 }
 
+/// What a look at one entry saw, before it is read.
+enum Seen {
+    File(Stamp),
+    NoFile(&'static str),
+    Unreadable(io::Error),
+}
+
+/// What it is if it is no file, and what that means.
+fn no_file(metadata: &Metadata) -> Option<&'static str> {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        None
+    } else if kind.is_dir() {
+        Some("is a folder, and manifests in folders below aren't read")
+    } else if kind.is_fifo() {
+        Some("is a pipe and no file, there are no pods from it")
+    } else if kind.is_socket() {
+        Some("is a socket and no file, there are no pods from it")
+    } else {
+        Some("is a device and no file, there are no pods from it")
+    }
+}
+
+/// The path as text. Bytes that are no UTF-8 are written out, so that no two files share a name.
+fn name_of(path: &Path) -> String {
+    let mut name = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        name.push_str(chunk.valid());
+        name.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    name
+}
+
 /// Remembers what files looked like.
 #[derive(Clone, Debug)]
 pub(super) struct Scanner {
@@ -87,34 +121,39 @@ impl Scanner {
         let mut found = BTreeMap::new();
         for path in paths {
             match fs::metadata(&path) {
-                Ok(metadata) if !metadata.is_file() => {}
                 Ok(metadata) => {
-                    found.insert(path, Ok(Stamp::of(&metadata)));
+                    let seen = no_file(&metadata).map_or(Seen::File(Stamp::of(&metadata)), Seen::NoFile);
+                    found.insert(path, seen);
                 }
-                // Gone since it was listed, or a link to nowhere: no file.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    // Otherwise it has gone since it was listed.
+                    if fs::symlink_metadata(&path).is_ok() {
+                        found.insert(path, Seen::NoFile("is a link to nowhere, there are no pods from it"));
+                    }
+                }
                 Err(error) => {
-                    found.insert(path, Err(error));
+                    found.insert(path, Seen::Unreadable(error));
                 }
             }
         }
-        if patient && found.values().flatten().any(|stamp| stamp.is_fresh(now)) {
+        let is_fresh = |seen: &Seen| matches!(seen, Seen::File(stamp) if stamp.is_fresh(now));
+        if patient && found.values().any(is_fresh) {
             return Look { listing: Listing::Files(BTreeMap::new()), settled: false };
         }
         settled(Listing::Files(self.read(found)))
     }
 
-    fn read(&mut self, found: BTreeMap<PathBuf, io::Result<Stamp>>) -> BTreeMap<String, FileState> {
+    fn read(&mut self, found: BTreeMap<PathBuf, Seen>) -> BTreeMap<String, FileState> {
         let known = std::mem::take(&mut self.stamps);
         let mut states = BTreeMap::new();
-        for (path, stamp) in found {
-            let name = path.to_string_lossy().into_owned();
-            let state = match stamp {
-                Ok(stamp) if known.get(&name) == Some(&stamp) => {
+        for (path, seen) in found {
+            let name = name_of(&path);
+            let state = match seen {
+                Seen::File(stamp) if known.get(&name) == Some(&stamp) => {
                     self.stamps.insert(name.clone(), stamp);
                     FileState::Unchanged
                 }
-                Ok(stamp) => match read(&path) {
+                Seen::File(stamp) => match read(&path) {
                     Ok(bytes) => {
                         self.stamps.insert(name.clone(), stamp);
                         FileState::Content(bytes)
@@ -122,7 +161,8 @@ impl Scanner {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     Err(error) => FileState::Unreadable(format!("can't be read: {error}")),
                 },
-                Err(error) => FileState::Unreadable(format!("can't be read: {error}")),
+                Seen::Unreadable(error) => FileState::Unreadable(format!("can't be read: {error}")),
+                Seen::NoFile(words) => FileState::NoFile(words),
             };
             states.insert(name, state);
         }

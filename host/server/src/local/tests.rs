@@ -130,3 +130,12 @@ async fn without_a_daemon_the_error_names_the_socket_and_the_way_out() {
     let message = failed.unwrap_err().to_string();
     assert!(message.contains("none.sock") && message.contains("witlet run"), "{message}");
 }
+
+#[tokio::test]
+async fn a_path_longer_than_the_kernel_takes_is_refused_with_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x".repeat(108));
+    let error = RootOnlySocket::bind(&path).await.expect_err("too long");
+    assert!(matches!(error, BindError::TooLong { .. }), "{error}");
+    assert!(error.to_string().contains("at most 107") && error.to_string().contains("--api-socket"), "{error}");
+}

@@ -12,6 +12,9 @@ use witlet_runtime::{Detached, SpawnError, Spawned, spawn_detached};
 /// What `--container-runtime-endpoint` says for it.
 pub(crate) const ENDPOINT: &str = "embedded";
 
+/// Bytes of a socket's path, by unix(7).
+const SOCKET_PATH_BYTES_MAX: usize = 107;
+
 /// How long its first start may take; it has little to do.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
@@ -27,6 +30,15 @@ pub(crate) enum EmbeddedError {
     /// This program doesn't know its own file.
     #[error("find this program's file, which the embedded runtime is started from")]
     Program(#[source] std::io::Error),
+    /// Its socket's path would be longer than the kernel takes.
+    #[error(
+        "the embedded runtime's socket would be {}, with {} bytes of at most {SOCKET_PATH_BYTES_MAX}; choose a shorter --root-dir",
+        socket.display(), socket.as_os_str().len()
+    )]
+    TooLong {
+        /// The socket.
+        socket: PathBuf,
+    },
     /// It doesn't start.
     #[error("start the embedded runtime")]
     Spawn(#[from] SpawnError),
@@ -57,6 +69,9 @@ impl Embedded {
     pub(crate) async fn start(agent_root: &Path, image_root: &Path) -> Result<Self, EmbeddedError> {
         let root_dir = agent_root.join("runtime");
         let socket = root_dir.join("runtime.sock");
+        if socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
+            return Err(EmbeddedError::TooLong { socket });
+        }
         let flag = |name: &str, value: &Path| [OsString::from(name), value.as_os_str().to_owned()];
         let arguments = [OsString::from("runtime"), OsString::from("--new-session")]
             .into_iter()

@@ -1,19 +1,32 @@
-//! Being asked to stop: SIGTERM and SIGINT.
+//! Being asked to stop: SIGTERM, SIGINT, and SIGHUP from a terminal that is closed.
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Does the work to its end. The first SIGTERM or SIGINT cancels `stop`, which the work is expected to heed; later
-/// ones change nothing.
+/// Where the kernel says which signals a process ignores.
+const STATUS_FILE: &str = "/proc/self/status";
+
+/// Does the work to its end. The first SIGTERM, SIGINT or SIGHUP cancels `stop`, which the work is expected to heed;
+/// later ones change nothing. A SIGHUP that is ignored from the start (`nohup`) stays so.
 pub(crate) async fn stopping<T>(work: impl Future<Output = T>, stop: CancellationToken) -> T {
     let asked = async {
-        match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
-            (Ok(mut terminate), Ok(mut interrupt)) => tokio::select! {
-                _ = terminate.recv() => "SIGTERM",
-                _ = interrupt.recv() => "SIGINT",
-            },
+        let hangup = signal_unless_ignored(SignalKind::hangup());
+        match (signal(SignalKind::terminate()), signal(SignalKind::interrupt()), hangup) {
+            (Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)) => {
+                let hung_up = async {
+                    match &mut hangup {
+                        Some(hangup) => hangup.recv().await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    _ = terminate.recv() => "SIGTERM",
+                    _ = interrupt.recv() => "SIGINT",
+                    _ = hung_up => "SIGHUP",
+                }
+            }
             // Without handlers the signals end the process at once, as by default.
-            (Err(cause), _) | (_, Err(cause)) => {
+            (Err(cause), _, _) | (_, Err(cause), _) | (_, _, Err(cause)) => {
                 tracing::warn!(%cause, "no graceful stop: signals can't be handled");
                 std::future::pending().await
             }
@@ -27,3 +40,21 @@ pub(crate) async fn stopping<T>(work: impl Future<Output = T>, stop: Cancellatio
     stop.cancel();
     work.await
 }
+
+fn signal_unless_ignored(kind: SignalKind) -> std::io::Result<Option<tokio::signal::unix::Signal>> {
+    // Without /proc nobody can tell, and the signal is handled.
+    let status = std::fs::read_to_string(STATUS_FILE).unwrap_or_default();
+    if is_ignored(&status, kind.as_raw_value()) { Ok(None) } else { signal(kind).map(Some) }
+}
+
+/// Whether a process with this `/proc/PID/status` ignores the signal (proc_pid_status(5): `SigIgn`, a hexadecimal mask
+/// whose lowest bit is signal 1).
+fn is_ignored(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let bit = u32::try_from(signal).ok().and_then(|number| number.checked_sub(1));
+    bit.and_then(|bit| 1_u64.checked_shl(bit)).is_some_and(|bit| mask & bit != 0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,9 @@ fn show(scanner: &mut Scanner) -> Vec<String> {
                     FileState::Unchanged => format!("{name} unchanged"),
                     FileState::Content(bytes) => format!("{name}={}", String::from_utf8_lossy(&bytes)),
                     FileState::Unreadable(_) => format!("{name} unreadable"),
+                    FileState::NoFile(words) => {
+                        format!("{name} {}", words.split([',', ' ']).take(3).collect::<Vec<_>>().join(" "))
+                    }
                 }
             })
             .collect(),
@@ -27,7 +30,7 @@ fn show(scanner: &mut Scanner) -> Vec<String> {
 }
 
 #[test]
-fn hidden_files_folders_pipes_and_dangling_links_are_no_manifests() {
+fn folders_pipes_and_dangling_links_are_named_and_hidden_files_are_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     fs::write(at("b.yaml"), "b").expect("written");
@@ -40,8 +43,21 @@ fn hidden_files_folders_pipes_and_dangling_links_are_no_manifests() {
     rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
         .expect("made");
     let mut scanner = Scanner::new(folder.path().to_owned());
-    assert_eq!(show(&mut scanner), ["a.json=a", "b.yaml=b", "linked=c"]);
-    assert_eq!(show(&mut scanner), ["a.json unchanged", "b.yaml unchanged", "linked unchanged"]);
+    let odd = ["dangling is a link", "pipe is a pipe", "sub is a folder"];
+    assert_eq!(show(&mut scanner), ["a.json=a", "b.yaml=b", odd[0], "linked=c", odd[1], odd[2]]);
+    let again = ["a.json unchanged", "b.yaml unchanged", odd[0], "linked unchanged", odd[1], odd[2]];
+    assert_eq!(show(&mut scanner), again);
+}
+
+#[test]
+fn names_that_are_no_text_stay_apart() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in [b"a\xff.yaml", b"a\xfe.yaml"] {
+        fs::write(folder.path().join(std::ffi::OsStr::from_bytes(name)), "x").expect("written");
+    }
+    let mut scanner = Scanner::new(folder.path().to_owned());
+    assert_eq!(show(&mut scanner), [r"a\xfe.yaml=x", r"a\xff.yaml=x"]);
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! One agent for one folder: two would stop each other's pods.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// The lock in the agent's folder.
+const FILE_NAME: &str = "lock";
+
+/// Access to it.
+const FILE_MODE: u32 = 0o600;
+
+/// A process identifier has fewer digits than this.
+const HOLDER_BYTES_MAX: u64 = 20;
+
+/// Why the folder can't be had.
+#[derive(Debug, Error)]
+pub(crate) enum LockError {
+    /// Another agent has it.
+    #[error(
+        "{} belongs to another witlet that runs{}; stop that one, or choose another folder with --root-dir",
+        root_dir.display(), holder.map(|id| format!(", process {id}")).unwrap_or_default()
+    )]
+    Held {
+        /// The folder.
+        root_dir: PathBuf,
+        /// The process that has it, if it has said so.
+        holder: Option<u32>,
+    },
+    /// The file system said no.
+    #[error("lock {}", path.display())]
+    Io {
+        /// The lock.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+}
+
+/// The agent's folder is this process's while this value lives.
+#[derive(Debug)]
+pub(crate) struct RootLock {
+    _file: File,
+}
+
+impl RootLock {
+    /// Takes the folder, which must be there. The kernel gives it up when the process ends, however that happens.
+    pub(crate) fn take(root_dir: &Path) -> Result<Self, LockError> {
+        let path = root_dir.join(FILE_NAME);
+        let failed = |cause| LockError::Io { path: path.clone(), cause };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(FILE_MODE)
+            .open(&path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(LockError::Held { root_dir: root_dir.to_owned(), holder: holder(&file) });
+            }
+            Err(TryLockError::Error(cause)) => return Err(failed(cause)),
+        }
+        // For people only: on a full disk the lock holds all the same.
+        if let Err(error) = note_holder(&mut file) {
+            tracing::debug!(%error, path = %path.display(), "the lock doesn't say whose it is");
+        }
+        Ok(Self { _file: file })
+    }
+}
+
+fn note_holder(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}", std::process::id())
+}
+
+fn holder(file: &File) -> Option<u32> {
+    let mut text = String::new();
+    file.take(HOLDER_BYTES_MAX).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests;
