@@ -9,6 +9,13 @@ target="${CARGO_TARGET_DIR:-target}"
 witlet="$target/debug/witlet"
 components="$target/wasm32-wasip2/guest"
 
+for built in "$witlet" "$components/no_latest_tag.wasm"; do
+  if [ ! -e "$built" ]; then
+    echo "$built isn't built yet: \`make demo\` builds everything and calls this." >&2
+    exit 1
+  fi
+done
+
 home="$(mktemp -d "${TMPDIR:-/tmp}/witlet-demo.XXXXXX")"
 log="$home/witlet.log"
 socket="$home/api.sock"

@@ -352,8 +352,20 @@ impl From<Cancelled> for (&'static str, std::io::Error) {
 /// Reads a component, never more than [`COMPONENT_BYTES_MAX`] and one byte, so that a larger one is noticed.
 pub fn read_component(path: &std::path::Path) -> std::io::Result<Arc<[u8]>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    open_file(path)?.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes.into())
+}
+
+/// Opens what is a file and nothing else: a pipe that nobody writes to would be waited for without end.
+pub(crate) fn open_file(path: &std::path::Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = File::options().read(true).custom_flags(nonblocking).open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no file"))
+    }
 }
 
 /// Arguments as the program sees them after its own name, for those who wire the child into a `main`.

@@ -274,7 +274,7 @@ fn read_text(path: &Path) -> Result<String, FileError> {
     let read = || {
         let mut text = String::new();
         let limit = config::FILE_BYTES_MAX as u64 + 1;
-        std::fs::File::open(path)?.take(limit).read_to_string(&mut text)?;
+        crate::compile::open_file(path)?.take(limit).read_to_string(&mut text)?;
         Ok(text)
     };
     read().map_err(|cause| FileError::Read { path: path.to_path_buf(), cause })

@@ -1,11 +1,10 @@
 //! `witlet plugin inspect`: what is in a component, told without running it.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use thiserror::Error;
-use witlet_wasm::compile::COMPONENT_BYTES_MAX;
+use witlet_wasm::compile::read_component;
 use witlet_wasm::inspect::{InspectError, Inspection, inspect};
 
 use crate::cli::OutputFormat;
@@ -39,24 +38,13 @@ pub(crate) enum Error {
 
 /// Prints what is in the component.
 pub(crate) fn run(path: &Path, output: OutputFormat) -> Result<(), Error> {
-    let wasm = read(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
+    let wasm = read_component(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
     let inspection = inspect(&wasm).map_err(|cause| Error::Inspect { path: path.to_owned(), cause })?;
     let text = match output {
         OutputFormat::Table | OutputFormat::Wide => for_people(path, &inspection),
         OutputFormat::Json | OutputFormat::Yaml => structured(&for_programs(&inspection), output)?,
     };
     Ok(print(&text)?)
-}
-
-/// One byte more than any component may have is enough to know that it is too large.
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    // Nobody may ever write to a pipe.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no file"));
-    }
-    let mut wasm = Vec::new();
-    std::fs::File::open(path)?.take(COMPONENT_BYTES_MAX as u64 + 1).read_to_end(&mut wasm)?;
-    Ok(wasm)
 }
 
 fn for_programs(inspection: &Inspection) -> serde_json::Value {

@@ -61,3 +61,14 @@ fn keys_differ_by_component_and_engine() {
     let pooled = crate::engine::synchronous().expect("an engine");
     assert_eq!(key, Key::new(&pooled, EngineKind::Synchronous, b"one"), "the pool doesn't shape the code");
 }
+
+#[test]
+fn what_is_no_file_is_refused_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe.wasm");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("made");
+    for path in [pipe.as_path(), folder.path(), std::path::Path::new("/dev/zero")] {
+        let error = read_component(path).expect_err("no file").to_string();
+        assert_eq!(error, "it is no file", "{}", path.display());
+    }
+}

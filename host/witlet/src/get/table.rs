@@ -13,12 +13,13 @@ pub(super) fn render(header: &[&str], rows: &[Vec<String>]) -> String {
             cells.chain([title.len()]).max().unwrap_or_default()
         })
         .collect();
+    let one_line = |cell: &str| cell.replace(['\n', '\r', '\t'], " ");
     let header: Vec<String> = header.iter().map(|title| (*title).to_owned()).collect();
     let mut text = String::new();
     for row in std::iter::once(&header).chain(rows) {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(&format!("{cell:<width$}   "));
+            line.push_str(&format!("{:<width$}   ", one_line(cell)));
         }
         text.push_str(line.trim_end());
         text.push('\n');

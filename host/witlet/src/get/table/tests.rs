@@ -109,3 +109,9 @@ fn ages_are_as_short_as_kubectls() {
         assert_eq!(age(at(seconds.max(0)), at((-seconds).max(0))), expected, "{seconds}");
     }
 }
+
+#[test]
+fn a_row_is_one_line_whatever_is_in_its_cells() {
+    let text = render(&["A", "B"], &[vec!["one\ntwo".into(), "x\r\ty".into()]]);
+    assert_eq!(text, "A         B\none two   x  y\n");
+}
