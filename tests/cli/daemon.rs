@@ -129,3 +129,40 @@ fn a_second_agent_with_the_same_folder_is_refused_and_told_whose_it_is() {
     daemon.signal(rustix::process::Signal::TERM);
     assert!(daemon.end().0.success());
 }
+
+#[test]
+fn relative_folders_are_enough_for_the_embedded_runtime() {
+    let folder = scratch();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_witlet"));
+    command.current_dir(folder.path()).stderr(Stdio::null()).args(["run", "--stop-pods-on-exit"]);
+    command.args([
+        "--container-runtime-endpoint",
+        "embedded",
+        "--root-dir",
+        "root",
+        "--image-root",
+        "images",
+    ]);
+    command.args(["--pod-logs-dir", "logs", "--pod-manifest-path", "pods", "--api-socket", "api.sock"]);
+    let daemon = Daemon { process: Owned(command.spawn().expect("the binary runs")), folder };
+    daemon.answers();
+    daemon.signal(rustix::process::Signal::TERM);
+    let (status, folder) = daemon.end();
+    assert!(status.success());
+    assert!(!folder.path().join("root/runtime/runtime.sock").exists(), "the runtime ends, too");
+}
+
+#[test]
+fn an_agent_that_does_not_start_leaves_no_runtime_behind() {
+    for wrong in [["--plugins", "/nonexistent.yaml"], ["--image-service-endpoint", "tcp://10.0.0.1:1"]] {
+        let folder = scratch();
+        let mut arguments = arguments(folder.path(), "api.sock");
+        arguments.pop();
+        arguments.push("embedded".to_owned());
+        arguments.extend(wrong.map(str::to_owned));
+        let answer = witlet(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(answer.code, 1, "{}", answer.err);
+        assert!(answer.err.contains(wrong[1]), "{}", answer.err);
+        assert!(!folder.path().join("root/runtime").exists(), "{wrong:?}");
+    }
+}

@@ -30,7 +30,10 @@ use crate::run::lock::{LockError, RootLock};
 #[derive(Debug, Error)]
 pub(crate) enum RunError {
     /// A folder of the agent's can't be made.
-    #[error("create {}", path.display())]
+    #[error(
+        "create {}; run the agent as root, or give it folders of its own: --root-dir, --pod-logs-dir, --api-socket",
+        path.display()
+    )]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -93,7 +96,12 @@ impl PluginView for ShownPlugins {
 }
 
 /// Runs the agent until the process is asked to stop.
-pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
+pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
+    // Runtimes take absolute paths only, and an embedded one may have another working directory.
+    for path in [&mut args.root_dir, &mut args.pod_logs_dir, &mut args.image_root] {
+        let absolute = std::path::absolute(&*path);
+        *path = absolute.map_err(|cause| RunError::Folder { path: path.clone(), cause })?;
+    }
     create_folder(&args.root_dir)?;
     let _lock = RootLock::take(&args.root_dir)?;
     let clock = Arc::new(SystemClock);
@@ -101,7 +109,6 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
     let node = Arc::new(NodeInfo::new(node_options(&args)?, &*clock)?);
     let node_name = node.current().name.clone();
     let socket = RootOnlySocket::bind(&args.api_socket).await?;
-    let (runtime, embedded) = runtime(&args, clock.clone()).await?;
     let plugins = PluginHost::start(PluginHostConfig {
         compiler: CompilerConfig::new(args.root_dir.join("plugins")),
         plugins_file: args.plugins.clone(),
@@ -110,6 +117,8 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
         events: events.clone(),
     })
     .await?;
+    // Last of what can fail: an embedded runtime that was started goes on without the agent.
+    let (runtime, embedded) = runtime(&args, clock.clone()).await?;
     let source = FileSource::new(
         &args.pod_manifest_path,
         &node_name,
@@ -156,6 +165,10 @@ pub(crate) async fn run(args: RunArgs) -> Result<(), RunError> {
 /// The runtime's ports, and the embedded runtime if that is what was asked for.
 async fn runtime(args: &RunArgs, clock: Arc<SystemClock>) -> Result<(Runtime, Option<Embedded>), RunError> {
     let endpoint = |flag, text: &str| text.parse().map_err(|cause| RunError::Endpoint { flag, cause });
+    let image_endpoint = match &args.image_service_endpoint {
+        Some(text) => Some(endpoint("image-service-endpoint", text)?),
+        None => None,
+    };
     let embedded = if args.container_runtime_endpoint == embedded::ENDPOINT {
         Some(Embedded::start(&args.root_dir, &args.image_root).await?)
     } else {
@@ -167,10 +180,7 @@ async fn runtime(args: &RunArgs, clock: Arc<SystemClock>) -> Result<(Runtime, Op
     };
     let options = CriOptions {
         endpoint: endpoint("container-runtime-endpoint", &address)?,
-        image_endpoint: match &args.image_service_endpoint {
-            Some(text) => Some(endpoint("image-service-endpoint", text)?),
-            None => None,
-        },
+        image_endpoint,
         deadlines: Deadlines::default(),
     };
     Ok((CriClient::new(options, clock)?.into_runtime(), embedded))

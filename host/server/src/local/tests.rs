@@ -137,5 +137,8 @@ async fn a_path_longer_than_the_kernel_takes_is_refused_with_the_way_out() {
     let path = folder.path().join("x".repeat(108));
     let error = RootOnlySocket::bind(&path).await.expect_err("too long");
     assert!(matches!(error, BindError::TooLong { .. }), "{error}");
-    assert!(error.to_string().contains("at most 107") && error.to_string().contains("--api-socket"), "{error}");
+    assert!(
+        error.to_string().contains("at most 107") && error.to_string().contains("--api-socket"),
+        "{error}"
+    );
 }
