@@ -240,6 +240,10 @@ fn the_daemon_refuses_to_start_with_flags_that_cannot_work() {
     let label = run(&["--node-labels", "novalue"]);
     assert_eq!(label.code, 1);
     assert!(label.err.contains("novalue"), "{}", label.err);
+    let (root, socket) = (path("root"), path("api.sock"));
+    let name = witlet(&["run", "--root-dir", &root, "--api-socket", &socket, "--node-name", "Bad_Name"]);
+    assert_eq!(name.code, 1, "{}", name.err);
+    assert!(name.err.contains("bad_name") && name.err.contains("set --node-name"), "{}", name.err);
 }
 
 #[test]

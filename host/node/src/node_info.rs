@@ -34,7 +34,7 @@ pub const PODS_MAX_DEFAULT: u32 = 110;
 /// What the operator says about the node.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
-    /// Name in place of the host's (`--hostname-override`).
+    /// Name in place of the host's (`--node-name`).
     pub name: Option<String>,
     /// How many pods it takes (`--max-pods`).
     pub max_pods: u32,
@@ -71,9 +71,7 @@ pub enum NodeError {
         what: &'static str,
     },
     /// The name can't be a node's.
-    #[error(
-        "{name:?} can't be a node's name: lower-case letters, digits, `-` and `.` are (set --hostname-override)"
-    )]
+    #[error("{name:?} can't be a node's name: lower-case letters, digits, `-` and `.` are (set --node-name)")]
     Name {
         /// The host's name or the override.
         name: String,
