@@ -185,7 +185,21 @@ impl Containerd {
         Ok(())
     }
 
-    /// Starts containerd, after [`Containerd::terminate`], on the same socket and folders.
+    /// Kills containerd as `kill -9` does, and doesn't start it again; its containers run on.
+    pub fn kill(&mut self) -> Result<(), HarnessError> {
+        if let Some(mut process) = self.process.take() {
+            process.kill().map_err(io("kill containerd"))?;
+            process.wait().map_err(io("wait for containerd"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether it was started and not ended since.
+    pub fn is_running(&self) -> bool {
+        self.process.is_some()
+    }
+
+    /// Starts containerd, after [`Containerd::terminate`] or [`Containerd::kill`], on the same socket and folders.
     pub async fn launch(&mut self) -> Result<(), HarnessError> {
         let log = OpenOptions::new().create(true).append(true).open(self.log());
         let log: File = log.map_err(io("open containerd's log"))?;

@@ -1,0 +1,214 @@
+//! What is lost, of what has to be there: pure, from the manifests and one look at the node.
+
+pub(crate) mod cases;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use witlet_core::runtime::{ContainerRunState, ListedContainer, RuntimePod, SandboxState};
+
+use crate::model::{Ids, Touch, Wanted};
+
+/// Of a pod's sandboxes the newest stays, and the one that holds the last dead container.
+const SANDBOXES_MAX: usize = 2;
+
+/// Of a container its newest instance stays, and the last that died.
+const INSTANCES_MAX: usize = 2;
+
+/// One look at the node.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// As the agent shows them.
+    pub(crate) pods: Vec<Pod>,
+    /// As the runtime lists them.
+    pub(crate) runtime: Vec<RuntimePod>,
+    /// UIDs with a folder below the agent's root.
+    pub(crate) folders: BTreeSet<String>,
+    /// UIDs with a folder of logs, and for each container of theirs the number of its log files.
+    pub(crate) logs: BTreeMap<String, BTreeMap<String, usize>>,
+}
+
+/// Something that isn't as it has to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Loss {
+    /// Name of the pod as the node has it; UID where no more is known.
+    pub(crate) pod: String,
+    /// What is wrong with it.
+    pub(crate) what: String,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.pod, self.what)
+    }
+}
+
+/// The name of the pod on the node.
+pub(crate) fn full_name(name: &str) -> String {
+    format!("{name}-{}", crate::world::NODE_NAME)
+}
+
+/// Counts what is lost. Nothing is, if it is empty.
+pub(crate) fn count(wanted: &BTreeMap<String, Wanted>, seen: &Seen) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    for one in wanted.values() {
+        let name = full_name(&one.name);
+        let lost = of_wanted(one, &name, seen);
+        losses.extend(lost.into_iter().map(|what| Loss { pod: name.clone(), what }));
+    }
+    losses.extend(left_over(wanted, seen));
+    losses
+}
+
+/// What there is of a pod: the newest of each.
+pub(crate) fn ids(name: &str, seen: &Seen) -> Ids {
+    let name = full_name(name);
+    let mut ids = Ids::default();
+    if let Some(pod) = seen.runtime.iter().find(|pod| pod.name == name) {
+        ids.sandbox = pod.sandboxes.first().map(|sandbox| sandbox.id.to_string());
+        for container in pod.containers.iter().rev() {
+            ids.containers.insert(container.name.clone(), container.id.to_string());
+        }
+    }
+    ids
+}
+
+/// Full names under which more than one sandbox is up or a container runs twice.
+pub(crate) fn doubles(runtime: &[RuntimePod]) -> Vec<Loss> {
+    let mut sandboxes: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut containers: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for pod in runtime {
+        let ready = pod.sandboxes.iter().filter(|sandbox| sandbox.state == SandboxState::Ready);
+        *sandboxes.entry(&pod.name).or_default() += ready.count();
+        for container in pod.containers.iter().filter(|container| runs(container)) {
+            *containers.entry((&pod.name, &container.name)).or_default() += 1;
+        }
+    }
+    let sandboxes = sandboxes.into_iter().filter(|(_, count)| *count > 1);
+    let sandboxes = sandboxes
+        .map(|(name, count)| Loss { pod: name.to_owned(), what: format!("{count} sandboxes are up") });
+    let containers = containers.into_iter().filter(|(_, count)| *count > 1);
+    let containers = containers.map(|((pod, name), count)| Loss {
+        pod: pod.to_owned(),
+        what: format!("container {name} runs {count} times"),
+    });
+    sandboxes.chain(containers).collect()
+}
+
+fn runs(container: &ListedContainer) -> bool {
+    container.state == ContainerRunState::Running
+}
+
+fn of_wanted(wanted: &Wanted, name: &str, seen: &Seen) -> Vec<String> {
+    let shown: Vec<&Pod> =
+        seen.pods.iter().filter(|pod| pod.metadata.name.as_deref() == Some(name)).collect();
+    let [pod] = shown[..] else { return vec![format!("the agent shows it {} times", shown.len())] };
+    let mut lost = Vec::new();
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("none");
+    if phase != wanted.character.phase() {
+        lost.push(format!("its phase is {phase}, not {}", wanted.character.phase()));
+    }
+    let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+    let nothing = RuntimePod {
+        uid: uid.into(),
+        name: name.to_owned(),
+        namespace: String::new(),
+        sandboxes: Vec::new(),
+        containers: Vec::new(),
+    };
+    let own = seen.runtime.iter().find(|pod| pod.name == name && pod.uid.as_str() == uid);
+    let own = own.unwrap_or(&nothing);
+    let up = own.sandboxes.iter().filter(|sandbox| sandbox.state == SandboxState::Ready).count();
+    if up != usize::from(wanted.character.has_sandbox()) {
+        lost.push(format!("{up} of its sandboxes are up"));
+    }
+    for container in wanted.character.runs() {
+        let count = own.containers.iter().filter(|one| one.name == *container && runs(one)).count();
+        if count != 1 {
+            lost.push(format!("its container {container} runs {count} times"));
+        }
+        lost.extend(not_ready(wanted, pod, container));
+    }
+    lost.extend(replaced(wanted, seen));
+    lost.extend(too_many(own, seen));
+    lost
+}
+
+/// What the agent says of a container that has to run.
+fn not_ready(wanted: &Wanted, pod: &Pod, name: &str) -> Option<String> {
+    let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
+    let status: Option<&ContainerStatus> = statuses.into_iter().flatten().find(|status| status.name == name);
+    let ready = status.is_some_and(|status| status.ready);
+    let restarts = status.map_or(0, |status| status.restart_count);
+    if !ready {
+        return Some(format!("its container {name} isn't ready"));
+    }
+    // A container that was replaced counts its restarts from there on.
+    (wanted.touch == Touch::None && wanted.settled.is_some() && !wanted.was_replaced && restarts > 0)
+        .then(|| format!("its container {name} was restarted {restarts} times"))
+}
+
+/// Whether what nobody touched is another one than it was.
+fn replaced(wanted: &Wanted, seen: &Seen) -> Vec<String> {
+    let Some(settled) = &wanted.settled else { return Vec::new() };
+    let now = ids(&wanted.name, seen);
+    let mut lost = Vec::new();
+    if wanted.touch <= Touch::Containers && settled.sandbox != now.sandbox {
+        lost.push(format!("its sandbox was {:?} and is {:?}", settled.sandbox, now.sandbox));
+    }
+    let keeps = wanted.touch == Touch::None && wanted.character.keeps_containers();
+    if keeps && settled.containers != now.containers {
+        lost.push(format!("its containers were {:?} and are {:?}", settled.containers, now.containers));
+    }
+    lost
+}
+
+/// Dead things, and logs of them, that should have been cleaned up.
+fn too_many(pod: &RuntimePod, seen: &Seen) -> Vec<String> {
+    let mut lost = Vec::new();
+    if pod.sandboxes.len() > SANDBOXES_MAX {
+        lost.push(format!("it has {} sandboxes", pod.sandboxes.len()));
+    }
+    let mut instances: BTreeMap<&str, usize> = BTreeMap::new();
+    for container in &pod.containers {
+        *instances.entry(&container.name).or_default() += 1;
+    }
+    for (name, count) in instances.iter().filter(|(_, count)| **count > INSTANCES_MAX) {
+        lost.push(format!("its container {name} has {count} instances"));
+    }
+    for (name, count) in seen.logs.get(pod.uid.as_str()).into_iter().flatten() {
+        let instances = instances.get(name.as_str()).copied().unwrap_or_default();
+        // The last log of a pod that has ended stays with it, also when its container is gone.
+        if *count > instances.max(1) {
+            lost.push(format!("its container {name} has {count} logs of {instances} instances"));
+        }
+    }
+    lost
+}
+
+/// What is there and belongs to no manifest.
+fn left_over(wanted: &BTreeMap<String, Wanted>, seen: &Seen) -> Vec<Loss> {
+    let names: BTreeSet<String> = wanted.keys().map(|name| full_name(name)).collect();
+    let mut uids = BTreeSet::new();
+    let mut losses = doubles(&seen.runtime);
+    let mut lost = |pod: &str, what: &str| losses.push(Loss { pod: pod.to_owned(), what: what.to_owned() });
+    for pod in &seen.pods {
+        let name = pod.metadata.name.as_deref().unwrap_or_default();
+        if names.contains(name) {
+            uids.insert(pod.metadata.uid.as_deref().unwrap_or_default());
+        } else {
+            lost(name, "the agent shows it, and no manifest has it");
+        }
+    }
+    for pod in seen.runtime.iter().filter(|pod| !uids.contains(pod.uid.as_str())) {
+        lost(&pod.name, &format!("the runtime has it with UID {}, and no manifest does", pod.uid));
+    }
+    for uid in seen.folders.iter().filter(|uid| !uids.contains(uid.as_str())) {
+        lost(uid, "its folder is left");
+    }
+    for uid in seen.logs.keys().filter(|uid| !uids.contains(uid.as_str())) {
+        lost(uid, "its logs are left");
+    }
+    losses
+}

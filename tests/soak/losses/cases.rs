@@ -1,0 +1,133 @@
+//! Shows that the count finds what is lost: a node on which all is well, and the same node with one thing wrong.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use libtest_mimic::Failed;
+use serde_json::json;
+use witlet_core::runtime::{ContainerRunState, ListedContainer, ListedSandbox, RuntimePod, SandboxState};
+
+use super::{Seen, count, ids};
+use crate::model::{Character, Touch, Wanted};
+
+/// What goes wrong, and what has to be said of it.
+type Case = (&'static str, fn(&mut Seen), &'static str);
+
+const CASES: &[Case] = &[
+    ("nothing", |_| {}, ""),
+    ("the agent forgets", |seen| seen.pods.clear(), "p-node1: the agent shows it 0 times"),
+    (
+        "a manifest is gone",
+        |seen| seen.pods[0].metadata.name = Some("q-node1".to_owned()),
+        "p-node1: the agent shows it 0 times",
+    ),
+    ("a restart", |seen| seen.runtime[0].containers[0].id = "other".into(), "its containers were"),
+    ("a new sandbox", |seen| seen.runtime[0].sandboxes[0].id = "other".into(), "its sandbox was"),
+    (
+        "an end",
+        |seen| seen.runtime[0].containers[0].state = ContainerRunState::Exited,
+        "its container app runs 0 times",
+    ),
+    (
+        "two containers",
+        |seen| {
+            let mut twin = seen.runtime[0].containers[0].clone();
+            twin.id = "twin".into();
+            seen.runtime[0].containers.push(twin);
+        },
+        "its container app runs 2 times",
+    ),
+    (
+        "two pods of a name",
+        |seen| {
+            let mut twin = seen.runtime[0].clone();
+            twin.uid = "twin".into();
+            seen.runtime.push(twin);
+        },
+        "2 sandboxes are up",
+    ),
+    (
+        "dead sandboxes",
+        |seen| {
+            let mut dead = seen.runtime[0].sandboxes[0].clone();
+            dead.state = SandboxState::NotReady;
+            seen.runtime[0].sandboxes.extend([dead.clone(), dead]);
+        },
+        "it has 3 sandboxes",
+    ),
+    ("a folder", |seen| seen.folders.extend(["old".to_owned()]), "old: its folder is left"),
+    ("logs", |seen| drop(seen.logs.insert("old".to_owned(), BTreeMap::new())), "old: its logs are left"),
+    (
+        "logs of dead containers",
+        |seen| drop(seen.logs.insert("uid".to_owned(), BTreeMap::from([("app".to_owned(), 9)]))),
+        "has 9 logs of 1 instances",
+    ),
+    (
+        "a pod that nobody wants",
+        |seen| {
+            seen.runtime.push(RuntimePod {
+                uid: "old".into(),
+                name: "old-node1".to_owned(),
+                namespace: "default".to_owned(),
+                sandboxes: Vec::new(),
+                containers: Vec::new(),
+            });
+        },
+        "old-node1: the runtime has it with UID old",
+    ),
+];
+
+/// One pod that runs.
+fn well() -> Seen {
+    let made = Timestamp::UNIX_EPOCH;
+    let status = json!({
+        "phase": "Running",
+        "containerStatuses": [{
+            "name": "app", "ready": true, "restartCount": 0, "image": "app:1", "imageID": "app",
+        }],
+    });
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p-node1", "uid": "uid"}, "status": status,
+    });
+    Seen {
+        pods: serde_json::from_value(pod).into_iter().collect(),
+        runtime: vec![RuntimePod {
+            uid: "uid".into(),
+            name: "p-node1".to_owned(),
+            namespace: "default".to_owned(),
+            sandboxes: vec![ListedSandbox {
+                id: "sandbox".into(),
+                attempt: 0,
+                state: SandboxState::Ready,
+                created_at: made,
+            }],
+            containers: vec![ListedContainer {
+                id: "container".into(),
+                name: "app".to_owned(),
+                sandbox_id: "sandbox".into(),
+                state: ContainerRunState::Running,
+                created_at: made,
+            }],
+        }],
+        folders: ["uid".to_owned()].into(),
+        logs: BTreeMap::from([("uid".to_owned(), BTreeMap::from([("app".to_owned(), 1)]))]),
+    }
+}
+
+/// Plays all cases.
+pub(crate) fn every_loss_is_found() -> Result<(), Failed> {
+    let mut one = Wanted::new("p".to_owned(), Character::Sleeper, false);
+    one.touch = Touch::None;
+    one.settled = Some(ids("p", &well()));
+    let wanted = BTreeMap::from([("p".to_owned(), one)]);
+    for (name, spoil, said) in CASES {
+        let mut seen = well();
+        spoil(&mut seen);
+        let losses: Vec<String> = count(&wanted, &seen).iter().map(ToString::to_string).collect();
+        let found = losses.iter().any(|loss| loss.contains(said));
+        if said.is_empty() != losses.is_empty() || !said.is_empty() && !found {
+            return Err(Failed::from(format!("{name}: {losses:?} should say {said:?}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! The real daemon under churn, on the embedded runtime and on containerd: pods come, change, crash, go and come back
+//! while the daemon and containerd are killed, plugins are swapped and manifests are broken. Then everything is left to
+//! settle, and what was lost is counted. It has to be nothing.
+//!
+//! Without `WITLET_SOAK=1` it is short, with the same choices each time. With it, it goes on for
+//! `WITLET_SOAK_SECONDS` (default 600) on each runtime, with choices that `WITLET_SOAK_SEED` repeats. The choices
+//! repeat, the moments at which they meet the daemon don't. Where containerd can't run that half counts as ignored,
+//! with the reason on standard error; `WITLET_REQUIRE_CONTAINERD=1` makes that a failure.
+#![allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
+
+mod chaos;
+mod losses;
+mod model;
+mod process;
+mod random;
+mod world;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use tokio::time::Instant;
+use witlet_containerd::{REQUIRE_VARIABLE, TestClock, is_required, skip_reason};
+use witlet_ports::Clock;
+
+use crate::chaos::Chaos;
+use crate::model::Kind;
+use crate::process::Usage;
+use crate::world::World;
+
+/// Length of the long form on each runtime, unless the environment says otherwise.
+const SECONDS_DEFAULT: u64 = 600;
+
+/// The seed of the short form.
+const SEED_SHORT: u64 = 7;
+
+/// Actions in a round.
+const ACTIONS: usize = 10;
+
+/// How much more the daemon, or the embedded runtime, may take without pods after a third of the time than before it.
+/// Threads come and go with the work, and an allocator keeps a little of what it once had.
+const GROWTH_MAX: Usage = Usage { files: 4, threads: 16, memory_kib: 32 * 1024 };
+
+/// How long it goes on, with which seed.
+#[derive(Clone, Copy, Debug)]
+struct Length {
+    /// None is the short form.
+    time: Option<Duration>,
+    seed: u64,
+}
+
+impl Length {
+    fn of_environment() -> Result<Self, String> {
+        let number = |name: &str| match std::env::var(name) {
+            Ok(text) => text.parse::<u64>().map(Some).map_err(|_| format!("{name}={text} is no number")),
+            Err(_) => Ok(None),
+        };
+        let long = std::env::var_os("WITLET_SOAK").is_some_and(|value| value == "1");
+        let seconds = number("WITLET_SOAK_SECONDS")?.unwrap_or(SECONDS_DEFAULT);
+        let random = u64::try_from(TestClock.now().as_millisecond()).unwrap_or(SEED_SHORT);
+        let seed = number("WITLET_SOAK_SEED")?.unwrap_or(if long { random } else { SEED_SHORT });
+        Ok(Self { time: long.then(|| Duration::from_secs(seconds)), seed })
+    }
+}
+
+/// Hits a world for so long.
+async fn soak(kind: Kind, length: Length) -> Result<(), Failed> {
+    eprintln!("{}: seed {} ({:?})", kind.name(), length.seed, length.time);
+    let mut chaos = Chaos::new(World::start(kind).await?, length.seed);
+    let outcome = match length.time {
+        None => short(&mut chaos).await,
+        Some(time) => long(&mut chaos, time).await,
+    };
+    let Chaos { world, figures, .. } = chaos;
+    let ended = world.end().await;
+    outcome.map_err(|lost| {
+        Failed::from(format!("seed {}: {}", length.seed, lost.message().unwrap_or_default()))
+    })?;
+    ended?;
+    eprintln!("{}: {figures}", kind.name());
+    Ok(())
+}
+
+async fn short(chaos: &mut Chaos) -> Result<(), Failed> {
+    chaos.populate()?;
+    chaos.settle().await?;
+    chaos.round(ACTIONS).await?;
+    chaos.drain().await
+}
+
+/// For two thirds of the time everything is killed; after that the daemon lives on, and mustn't grow.
+async fn long(chaos: &mut Chaos, time: Duration) -> Result<(), Failed> {
+    let begun = Instant::now();
+    chaos.populate()?;
+    chaos.settle().await?;
+    while begun.elapsed() < time * 2 / 3 {
+        chaos.round(ACTIONS).await?;
+    }
+    chaos.kills = false;
+    // What a new daemon takes at first says little: it has done some work before it is looked at.
+    chaos.round(ACTIONS).await?;
+    chaos.drain().await?;
+    let (daemon, runtime) = (chaos.world.daemon_usage()?, chaos.world.runtime_usage().await);
+    while begun.elapsed() < time {
+        chaos.round(ACTIONS).await?;
+    }
+    chaos.drain().await?;
+    let after = [Some(chaos.world.daemon_usage()?), chaos.world.runtime_usage().await];
+    for (what, before, after) in [("daemon", Some(daemon), after[0]), ("runtime", runtime, after[1])] {
+        let (Some(before), Some(after)) = (before, after) else { continue };
+        eprintln!("the {what} without pods: {before}; after a third of the time {after}");
+        if !after.growth_since(before).is_within(GROWTH_MAX) {
+            return Err(Failed::from(format!("the {what} grew from {before} to {after} without pods")));
+        }
+    }
+    Ok(())
+}
+
+fn trial(kind: Kind, length: Length) -> Trial {
+    Trial::test(format!("{}::nothing_is_lost_under_churn", kind.name()), move || {
+        tokio::runtime::Runtime::new()?.block_on(soak(kind, length))
+    })
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // One after the other: each fills the machine.
+    arguments.test_threads = Some(1);
+    let length = match Length::of_environment() {
+        Ok(length) => length,
+        Err(problem) => {
+            eprintln!("FAILED: {problem}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let skip = skip_reason();
+    if let Some(skip) = &skip {
+        if is_required() {
+            eprintln!("FAILED: {REQUIRE_VARIABLE} is set, and {skip}");
+            return ExitCode::FAILURE;
+        }
+        eprintln!("SKIPPED: the soak on containerd: {skip}");
+    }
+    let trials = vec![
+        Trial::test("every_loss_is_found", losses::cases::every_loss_is_found),
+        trial(Kind::Embedded, length),
+        trial(Kind::Containerd, length).with_ignored_flag(skip.is_some()),
+    ];
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

@@ -1,0 +1,209 @@
+//! What the manifests say, and so what has to be on the node once everything is left to settle.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Pod;
+use witlet_testkit::{ContainerBuilder, NOT_BEFORE_SECONDS, container, pod};
+
+/// Which runtime is under the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Embedded,
+    Containerd,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Containerd => "containerd",
+        }
+    }
+}
+
+/// What a pod is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Character {
+    /// Runs until it is asked to stop.
+    Sleeper,
+    /// Two containers of that sort.
+    Pair,
+    /// Runs, and has to be killed.
+    Stubborn,
+    /// Fails again and again.
+    Crasher,
+    /// Runs once, and never again.
+    Job,
+    /// Is admitted after a while only.
+    Deferred,
+    /// Is refused.
+    Refused,
+}
+
+impl Character {
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Sleeper, Self::Pair, Self::Stubborn, Self::Crasher, Self::Job, Self::Deferred, Self::Refused];
+
+    /// The phase that it comes to and stays in.
+    pub(crate) fn phase(self) -> &'static str {
+        match self {
+            Self::Sleeper | Self::Pair | Self::Stubborn | Self::Crasher | Self::Deferred => "Running",
+            Self::Job => "Succeeded",
+            Self::Refused => "Failed",
+        }
+    }
+
+    /// The names of its containers that are to run all the time.
+    pub(crate) fn runs(self) -> &'static [&'static str] {
+        match self {
+            Self::Sleeper | Self::Stubborn | Self::Deferred => &["app"],
+            Self::Pair => &["app", "side"],
+            Self::Crasher | Self::Job | Self::Refused => &[],
+        }
+    }
+
+    /// Whether its sandbox is to be up.
+    pub(crate) fn has_sandbox(self) -> bool {
+        match self {
+            Self::Sleeper | Self::Pair | Self::Stubborn | Self::Crasher | Self::Deferred => true,
+            Self::Job | Self::Refused => false,
+        }
+    }
+
+    /// Whether its containers, once there, stay the same ones as long as nobody touches it.
+    pub(crate) fn keeps_containers(self) -> bool {
+        match self {
+            Self::Sleeper | Self::Pair | Self::Stubborn | Self::Deferred | Self::Job => true,
+            Self::Crasher | Self::Refused => false,
+        }
+    }
+}
+
+/// What was done to a pod since everything settled the last time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Touch {
+    /// Nothing that it may notice.
+    None,
+    /// Its containers may have been replaced.
+    Containers,
+    /// All of it may have been replaced.
+    All,
+}
+
+/// What was there of a pod when everything had settled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ids {
+    /// The newest sandbox.
+    pub(crate) sandbox: Option<String>,
+    /// The newest container of each name.
+    pub(crate) containers: BTreeMap<String, String>,
+}
+
+/// A pod that a manifest has.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) name: String,
+    pub(crate) character: Character,
+    /// With one of its own a change is an update, else it is another pod.
+    pub(crate) fixed_uid: bool,
+    /// Value of a variable in its containers.
+    pub(crate) variable: usize,
+    /// Value of a label.
+    pub(crate) label: usize,
+    pub(crate) touch: Touch,
+    /// Its containers were replaced at some time, and count their restarts since.
+    pub(crate) was_replaced: bool,
+    pub(crate) settled: Option<Ids>,
+}
+
+impl Wanted {
+    pub(crate) fn new(name: String, character: Character, fixed_uid: bool) -> Self {
+        Self {
+            name,
+            character,
+            fixed_uid,
+            variable: 0,
+            label: 0,
+            touch: Touch::All,
+            was_replaced: false,
+            settled: None,
+        }
+    }
+
+    /// It may be another pod now.
+    pub(crate) fn touch(&mut self) {
+        self.touch = Touch::All;
+    }
+
+    /// Its containers may be others now.
+    pub(crate) fn replace_containers(&mut self) {
+        self.touch = self.touch.max(Touch::Containers);
+        self.was_replaced = true;
+    }
+
+    /// The text of its manifest.
+    pub(crate) fn manifest(&self, kind: Kind) -> String {
+        serde_json::to_string(&self.pod(kind)).unwrap_or_default()
+    }
+
+    fn pod(&self, kind: Kind) -> Pod {
+        let containers: &[&str] = match self.character {
+            Character::Pair => &["app", "side"],
+            Character::Sleeper
+            | Character::Stubborn
+            | Character::Crasher
+            | Character::Job
+            | Character::Deferred
+            | Character::Refused => &["app"],
+        };
+        let mut manifest = pod(&self.name).grace_seconds(1).label(("label", &format!("v{}", self.label)));
+        for name in containers {
+            let plays = plays(kind, self.character, name);
+            manifest = manifest.container(plays.env("VARIABLE", &self.variable.to_string()));
+        }
+        if self.fixed_uid {
+            manifest = manifest.uid(&format!("{}-fixed-uid", self.name));
+        }
+        match self.character {
+            Character::Job => manifest.restart_policy("Never").build(),
+            Character::Deferred => manifest.annotation(NOT_BEFORE_SECONDS, "2").build(),
+            Character::Refused => {
+                let mut manifest = manifest.build();
+                let nowhere = BTreeMap::from([("example.com/place".to_owned(), "nowhere".to_owned())]);
+                manifest.spec.get_or_insert_default().node_selector = Some(nowhere);
+                manifest
+            }
+            Character::Sleeper | Character::Pair | Character::Stubborn | Character::Crasher => {
+                manifest.build()
+            }
+        }
+    }
+}
+
+fn plays(kind: Kind, character: Character, name: &str) -> ContainerBuilder {
+    match kind {
+        Kind::Embedded => match character {
+            Character::Sleeper | Character::Pair | Character::Deferred | Character::Refused => {
+                container(name, "file:http-server.wasm").args(&["0".to_owned()])
+            }
+            Character::Stubborn => container(name, "file:stubborn.wasm"),
+            Character::Crasher => container(name, "file:crasher.wasm"),
+            Character::Job => container(name, "file:worker.wasm").args(&["0".into(), "1".into(), "1".into()]),
+        },
+        Kind::Containerd => {
+            let script = match character {
+                Character::Sleeper | Character::Pair | Character::Deferred | Character::Refused => {
+                    "trap 'exit 0' TERM; while :; do sleep 0.3; done"
+                }
+                Character::Stubborn => "trap '' TERM; sleep 3600",
+                Character::Crasher => "echo all is well so far; sleep 0.5; exit 1",
+                Character::Job => "echo done",
+            };
+            container(name, witlet_containerd::BUSYBOX_IMAGE).command(&[
+                "/bin/sh".to_owned(),
+                "-c".to_owned(),
+                script.to_owned(),
+            ])
+        }
+    }
+}
