@@ -229,6 +229,11 @@ async fn dead_containers_are_collected_but_for_the_newest_of_each() {
     // Started five times, and the last instance waits to be started again.
     let logs: Vec<_> = node.files.removed_logs().iter().map(|log| log.display().to_string()).collect();
     assert_eq!(logs, [0, 1, 2, 3].map(|number| format!("/var/log/pods/app/{number}.log")));
+    // The last one goes with the sandbox: a pod with this UID may come back and keep the folders.
+    node.source.remove("c");
+    pass(10.0).await;
+    let last = node.files.removed_logs().last().map(|log| log.display().to_string());
+    assert_eq!(last.as_deref(), Some("/var/log/pods/app/4.log"));
 }
 
 #[tokio::test(start_paused = true)]

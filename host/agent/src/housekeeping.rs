@@ -2,7 +2,7 @@
 //! the loop. One failure doesn't stop the rest; the next round tries again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::stream::{self, StreamExt};
@@ -91,12 +91,12 @@ fn collect_dead(pod: &RuntimePod, clean_up: &mut CleanUp) {
     clean_up.sandboxes.extend(dead.map(|sandbox| sandbox.id.clone()));
 }
 
-/// Removes what is to go, containers with their `logs`, and the folders of pods that neither the agent nor the runtime
-/// knows.
+/// Removes what is to go, containers with their `logs`, and the folders of pods that nobody knows. `is_known` is asked
+/// once the folders are listed, for pods may have come since the clean-up was decided.
 pub(crate) async fn carry_out(
     clean_up: CleanUp,
     mut logs: BTreeMap<ContainerId, PathBuf>,
-    known: BTreeSet<PodUid>,
+    is_known: impl Fn(&PodUid) -> bool,
     runtime: Runtime,
     files: Arc<dyn PodFiles>,
 ) {
@@ -105,8 +105,15 @@ pub(crate) async fn carry_out(
         remove_container(runtime.clone(), files.clone(), id, log)
     });
     stream::iter(containers).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
+    for (container, log) in logs {
+        remove_log(&*files, &container, &log).await;
+    }
     let sandboxes = clean_up.sandboxes.into_iter().map(|id| remove_sandbox(runtime.clone(), id));
     stream::iter(sandboxes).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
+    remove_folders(is_known, &*files).await;
+}
+
+async fn remove_folders(is_known: impl Fn(&PodUid) -> bool, files: &dyn PodFiles) {
     let on_disk = match files.list().await {
         Ok(on_disk) => on_disk,
         Err(error) => {
@@ -114,7 +121,7 @@ pub(crate) async fn carry_out(
             return;
         }
     };
-    for uid in on_disk.into_iter().filter(|uid| !known.contains(uid)) {
+    for uid in on_disk.into_iter().filter(|uid| !is_known(uid)) {
         if let Err(error) = files.remove(&uid).await {
             tracing::warn!(%uid, %error, "removing a pod's folders failed");
         }
@@ -123,13 +130,17 @@ pub(crate) async fn carry_out(
 
 /// The log goes first, as upstream's does: should the agent end in between, the container is still there to be found.
 async fn remove_container(runtime: Runtime, files: Arc<dyn PodFiles>, id: ContainerId, log: Option<PathBuf>) {
-    if let Some(log) = log
-        && let Err(error) = files.remove_log(&log).await
-    {
-        tracing::warn!(container = %id, %error, "removing a dead container's log failed");
+    if let Some(log) = log {
+        remove_log(&*files, &id, &log).await;
     }
     if let Err(error) = runtime.containers.remove(&id).await {
         tracing::warn!(container = %id, %error, "removing a dead container failed");
+    }
+}
+
+async fn remove_log(files: &dyn PodFiles, container: &ContainerId, log: &Path) {
+    if let Err(error) = files.remove_log(log).await {
+        tracing::warn!(%container, %error, "removing a dead container's log failed");
     }
 }
 

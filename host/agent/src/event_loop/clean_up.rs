@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use witlet_core::pod::PodUid;
 use witlet_core::pod::worker::{GRACE_SECONDS_MIN, UpdateKind};
-use witlet_core::runtime::ContainerId;
+use witlet_core::runtime::{ContainerId, ObservedContainer};
 
 use super::{EventLoop, Stage};
-use crate::housekeeping::{self, Standing};
+use crate::housekeeping::{self, CleanUp, Standing};
 use crate::inputs::Event;
 
 impl EventLoop {
@@ -52,10 +52,12 @@ impl EventLoop {
             .chain(in_runtime.iter().copied())
             .cloned()
             .collect();
-        let logs = self.logs_of(&plan.containers, &in_runtime);
+        let logs = self.logs_of(&plan, &in_runtime);
         let (runtime, files) = (self.outside.executor.runtime.clone(), self.outside.executor.files.clone());
+        let board = self.outside.board.clone();
+        let is_known = move |uid: &PodUid| kept.contains(uid) || board.shows(uid);
         let cleaning = async move {
-            housekeeping::carry_out(plan, logs, kept, runtime, files).await;
+            housekeeping::carry_out(plan, logs, is_known, runtime, files).await;
             Event::CleanedUp
         };
         self.spawn(cleaning, Event::CleanedUp);
@@ -80,15 +82,17 @@ impl EventLoop {
         }
     }
 
-    /// Where the runtime said that the logs of these containers are.
-    fn logs_of(
-        &self,
-        containers: &[ContainerId],
-        in_runtime: &BTreeSet<&PodUid>,
-    ) -> BTreeMap<ContainerId, PathBuf> {
+    /// Where the runtime said that the logs of the containers are that go, be it with their sandbox: a pod may come back
+    /// with its UID, and keeps its folders then.
+    fn logs_of(&self, plan: &CleanUp, in_runtime: &BTreeSet<&PodUid>) -> BTreeMap<ContainerId, PathBuf> {
         let seen = in_runtime.iter().filter_map(|uid| self.outside.cache.peek(uid));
         let logs = seen.flat_map(|seen| {
-            let dead = seen.containers.iter().filter(|container| containers.contains(&container.id));
+            let goes = |container: &&ObservedContainer| {
+                let sandbox = container.sandbox_id.as_ref();
+                plan.containers.contains(&container.id)
+                    || sandbox.is_some_and(|id| plan.sandboxes.contains(id))
+            };
+            let dead = seen.containers.iter().filter(goes);
             let dead = dead.filter(|container| !container.log_path.is_empty());
             dead.map(|container| (container.id.clone(), container.log_path.clone().into()))
                 .collect::<Vec<_>>()
@@ -124,7 +128,9 @@ impl EventLoop {
             .records
             .iter()
             .filter(|(uid, record)| record.stage == Stage::Returning && !self.workers.contains_key(*uid))
+            // A pod that came and went between two lists is only in the cache.
             .filter(|(uid, _)| !in_runtime.contains(uid))
+            .filter(|(uid, _)| self.outside.cache.peek(uid).is_none_or(|seen| seen.is_absent()))
             .map(|(uid, record)| (uid.clone(), record.pod.clone()))
             .collect();
         for (uid, pod) in back {
