@@ -5,6 +5,7 @@
 #![allow(clippy::panic, reason = "a panic is how a test fails")]
 
 mod answers;
+mod forging;
 mod loading;
 mod node;
 mod reloading;
@@ -27,7 +28,7 @@ fn main() -> ExitCode {
     if compile::is_compile_command(&words) {
         return compile::child_main(words.into_iter().skip(1));
     }
-    let claims = [loading::CLAIMS, answers::CLAIMS, surviving::CLAIMS, reloading::CLAIMS]
+    let claims = [loading::CLAIMS, answers::CLAIMS, surviving::CLAIMS, forging::CLAIMS, reloading::CLAIMS]
         .into_iter()
         .flatten()
         .copied();

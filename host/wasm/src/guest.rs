@@ -56,6 +56,7 @@ impl GuestState {
         self.now = request.now;
         self.request = Some(request);
         self.wasi = None;
+        self.limits.begin();
         self.log.begin();
     }
 

@@ -6,11 +6,14 @@ use thiserror::Error;
 use wasmparser::{KnownCustom, Parser, Payload, ProducersSectionReader};
 
 use crate::compile::{self, CompileError};
+use crate::guest::printable;
 use crate::limits::StaticNeeds;
 use crate::worlds::detect;
 
 /// How many names, modules and tools are listed at most.
 const ITEMS_MAX: usize = 1000;
+/// How much of a name is kept, which whoever made the component chose.
+const NAME_BYTES_MAX: usize = 256;
 /// Bytes of a WebAssembly page.
 const PAGE_BYTES: u64 = 64 << 10;
 
@@ -119,13 +122,13 @@ impl Found {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => self.depth += 1,
             Payload::End(_) => self.depth = self.depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if self.depth == 0 => {
-                for import in section.into_iter().take(ITEMS_MAX) {
-                    self.imports.push(import?.name.name.to_owned());
+                for import in section.into_iter().take(ITEMS_MAX.saturating_sub(self.imports.len())) {
+                    self.imports.push(printable(import?.name.name, NAME_BYTES_MAX));
                 }
             }
             Payload::ComponentExportSection(section) if self.depth == 0 => {
-                for export in section.into_iter().take(ITEMS_MAX) {
-                    self.exports.push(export?.name.name.to_owned());
+                for export in section.into_iter().take(ITEMS_MAX.saturating_sub(self.exports.len())) {
+                    self.exports.push(printable(export?.name.name, NAME_BYTES_MAX));
                 }
             }
             Payload::MemorySection(section) => {
@@ -159,9 +162,9 @@ impl Found {
                 let value = value?;
                 if self.producers.len() < ITEMS_MAX {
                     self.producers.push(Producer {
-                        field: field.name.to_owned(),
-                        name: value.name.to_owned(),
-                        version: value.version.to_owned(),
+                        field: printable(field.name, NAME_BYTES_MAX),
+                        name: printable(value.name, NAME_BYTES_MAX),
+                        version: printable(value.version, NAME_BYTES_MAX),
                     });
                 }
             }

@@ -188,6 +188,11 @@ impl StoreLimits {
     pub fn hit(&self) -> Option<LimitHit> {
         self.hit
     }
+
+    /// Before a call: what a call before it ran into says nothing about this one.
+    pub fn begin(&mut self) {
+        self.hit = None;
+    }
 }
 
 impl ResourceLimiter for StoreLimits {

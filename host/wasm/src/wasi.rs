@@ -11,7 +11,7 @@ mod stdio;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use denied::define_denied;
+pub(crate) use denied::{Given, define_denied};
 
 use std::time::Duration;
 

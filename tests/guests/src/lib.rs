@@ -11,6 +11,11 @@ mod components {
     include!(concat!(env!("OUT_DIR"), "/components.rs"));
 }
 
+mod handlers {
+    //! What the build script has encoded.
+    include!(concat!(env!("OUT_DIR"), "/handlers.rs"));
+}
+
 mod made;
 
 pub use made::{
@@ -30,6 +35,9 @@ pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
 
 /// The example handler that puts pods off.
 pub const NOT_BEFORE: &[u8] = components::NOT_BEFORE;
+
+/// Handlers written by hand that attack their host, by name. `tests/guests/made` has their text.
+pub const HANDLERS: &[(&str, &[u8])] = handlers::HANDLERS;
 
 /// The example workloads by the names of their files.
 pub const WORKLOADS: &[(&str, &[u8])] = &[

@@ -106,3 +106,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_an_earlier_call_ran_into_is_forgotten() {
+    let mut limits = StoreLimits::new(Limits::with_memory(1 << 20));
+    assert!(matches!(limits.memory_growing(0, 2 << 20, None), Ok(false)));
+    assert_eq!(limits.hit(), Some(LimitHit::Memory));
+    limits.begin();
+    assert_eq!(limits.hit(), None);
+}

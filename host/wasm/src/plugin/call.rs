@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use thiserror::Error;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap};
 use witlet_core::admission::Verdict;
@@ -16,17 +16,19 @@ use super::config::Warm;
 use super::health::Outcome;
 use super::{LoadError, Spec, sentence};
 use crate::guest::{GuestState, printable};
-use crate::limits::{EpochTicker, HANDLES_MAX, Limits, StoreLimits};
+use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits};
 use crate::wasi::WouldBlock;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::admission::{Handler, HandlerPre, MESSAGE_BYTES_MAX, Reply};
 
-/// Calls that may run at once, each on a thread of its own.
+/// Questions about pods that may run at once, each on a thread of its own.
 pub(crate) const WORKERS_MAX: usize = 4;
+/// Plugins that may validate their configuration at once, on other threads than those: plugins that hang while they
+/// are loaded keep nobody else from answering.
+pub(crate) const VALIDATORS_MAX: usize = 2;
 /// Time between two ticks of the epoch: how exactly a guest's deadline is kept.
 pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(2);
-/// How long after its deadline a call is given up that the epoch didn't end, because it isn't in the guest or no
-/// thread was free.
+/// How long after its deadline a call is given up that the epoch didn't end, because it isn't in the guest.
 pub(crate) const WALL_SLACK: Duration = Duration::from_millis(50);
 
 /// Why a plugin gave no verdict.
@@ -35,7 +37,7 @@ pub enum CallError {
     /// The guest did what WebAssembly forbids, or gave up.
     #[error("it trapped: {message}")]
     Trap {
-        /// What, and where.
+        /// What it did.
         message: String,
     },
     /// The guest called itself too deeply.
@@ -50,6 +52,12 @@ pub enum CallError {
     /// It wanted more memory than it may have.
     #[error("it wanted more than {limit} bytes of memory")]
     OutOfMemory {
+        /// What it was given.
+        limit: usize,
+    },
+    /// It wanted larger tables than it may have.
+    #[error("it wanted more than {limit} table elements")]
+    OutOfTable {
         /// What it was given.
         limit: usize,
     },
@@ -93,7 +101,7 @@ pub enum CallError {
         /// Until it is asked again.
         remaining: Duration,
     },
-    /// The host had no free instance.
+    /// The host had no free instance, or no thread.
     #[error("all instances are in use")]
     Busy,
     /// The host failed while it asked.
@@ -126,7 +134,7 @@ impl CallError {
             | Self::TooMuchData { .. }
             | Self::Exited { .. } => FailureKind::Trapped,
             Self::Timeout { .. } => FailureKind::TimedOut,
-            Self::OutOfMemory { .. } => FailureKind::OutOfMemory,
+            Self::OutOfMemory { .. } | Self::OutOfTable { .. } => FailureKind::OutOfMemory,
             Self::BadAnswer { .. } => FailureKind::BadAnswer,
             Self::Refused { .. } => FailureKind::Failed,
             Self::NotLoaded { .. } => FailureKind::NotLoaded,
@@ -141,6 +149,7 @@ impl CallError {
             Self::Trap { .. }
             | Self::StackOverflow
             | Self::OutOfMemory { .. }
+            | Self::OutOfTable { .. }
             | Self::WouldBlock(_)
             | Self::TooMuchData { .. }
             | Self::Exited { .. }
@@ -263,10 +272,15 @@ impl Guests {
             Some(_) | None => {}
         }
         // A guest that isn't given memory mostly traps by itself: the limit is the reason.
-        if state.limits.hit().is_some() {
-            return CallError::OutOfMemory { limit: self.limits.memory_bytes_max };
+        match state.limits.hit() {
+            Some(LimitHit::Memory) => {
+                return CallError::OutOfMemory { limit: self.limits.memory_bytes_max };
+            }
+            Some(LimitHit::Table) => return CallError::OutOfTable { limit: self.limits.table_elements_max },
+            None => {}
         }
-        let message = format!("{error:#}");
+        // The innermost cause says what; those around it are a backtrace of many lines.
+        let message = error.root_cause().to_string();
         // The engine has no type for it.
         if message.contains("fuel allocated for hostcalls has been exhausted") {
             return CallError::TooMuchData { limit: self.limits.hostcall_bytes_max };
@@ -281,22 +295,28 @@ pub(crate) struct Caller {
     engine: Engine,
     ticker: Arc<EpochTicker>,
     workers: Arc<Semaphore>,
+    validators: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
 }
 
 impl Caller {
     pub(crate) fn new(engine: Engine, ticker: Arc<EpochTicker>, clock: Arc<dyn Clock>) -> Self {
-        Self { engine, ticker, workers: Arc::new(Semaphore::new(WORKERS_MAX)), clock }
+        let workers = Arc::new(Semaphore::new(WORKERS_MAX));
+        let validators = Arc::new(Semaphore::new(VALIDATORS_MAX));
+        Self { engine, ticker, workers, validators, clock }
     }
 
     /// Asks the plugin whether it is content with its configuration.
     pub(crate) async fn validate(&self, guests: &Arc<Guests>) -> Result<(), CallError> {
         let caller = self.clone();
         let guests = guests.clone();
-        self.on_worker(guests.timeout, move || caller.validate_here(&guests)).await?.result
+        // However long the others take, nobody waits for this one.
+        let permit = self.validators.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
+        on_thread(permit, guests.timeout, move || caller.validate_here(&guests)).await?.result
     }
 
-    /// Asks the plugin about a pod. Returns within its deadline and [`WALL_SLACK`].
+    /// Asks the plugin about a pod. Returns within twice its deadline and [`WALL_SLACK`]: once for a thread, once for
+    /// the answer.
     pub(crate) async fn admit(
         &self,
         guests: &Arc<Guests>,
@@ -305,32 +325,12 @@ impl Caller {
         let caller = self.clone();
         let guests = guests.clone();
         let facts = facts.clone();
-        self.on_worker(guests.timeout, move || caller.admit_here(&guests, &facts)).await
-    }
-
-    /// Runs a call on a thread of the pool. The thread is held until the call ends, though its caller may have given
-    /// up before; so no more than [`WORKERS_MAX`] can hang, and those who find no thread time out too.
-    async fn on_worker<T: Send + 'static>(
-        &self,
-        limit: Duration,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, CallError> {
-        let run = async {
-            let permit = self.workers.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
-            let task = tokio::task::spawn_blocking(move || {
-                let result = work();
-                drop(permit);
-                result
-            });
-            task.await.map_err(|error| {
-                tracing::error!(%error, "a call into a plugin ended the host's thread");
-                CallError::Host
-            })
-        };
-        match tokio::time::timeout(limit + WALL_SLACK, run).await {
-            Ok(result) => result,
-            Err(_elapsed) => Err(CallError::Timeout { limit }),
-        }
+        // No thread for so long says nothing about this plugin: others hold them.
+        let permit = tokio::time::timeout(guests.timeout, self.workers.clone().acquire_owned())
+            .await
+            .map_err(|_elapsed| CallError::Busy)?
+            .map_err(|_closed| CallError::Host)?;
+        on_thread(permit, guests.timeout, move || caller.admit_here(&guests, &facts)).await
     }
 
     fn validate_here(&self, guests: &Guests) -> Called<()> {
@@ -354,7 +354,7 @@ impl Caller {
         if let Some(guest) = guests.take_warm() {
             let called = self.ask(guests, guest, facts);
             // What other questions left behind may be why it ran out: a fresh instance has the whole memory.
-            if !matches!(called.result, Err(CallError::OutOfMemory { .. })) {
+            if !matches!(called.result, Err(CallError::OutOfMemory { .. } | CallError::OutOfTable { .. })) {
                 return called;
             }
         }
@@ -389,6 +389,28 @@ impl Caller {
             // An instance that trapped can't be entered again.
             Err(error) => guests.failed(&error, guest.store.data()),
         }
+    }
+}
+
+/// Runs a call on a thread of the runtime's. The thread and its permit are held until the call ends, though its caller
+/// may have given up before; so no more threads can hang than there are permits.
+async fn on_thread<T: Send + 'static>(
+    permit: OwnedSemaphorePermit,
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CallError> {
+    let task = tokio::task::spawn_blocking(move || {
+        let result = work();
+        drop(permit);
+        result
+    });
+    match tokio::time::timeout(limit + WALL_SLACK, task).await {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(error)) => {
+            tracing::error!(%error, "a call into a plugin ended the host's thread");
+            Err(CallError::Host)
+        }
+        Err(_elapsed) => Err(CallError::Timeout { limit }),
     }
 }
 

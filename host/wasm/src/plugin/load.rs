@@ -141,13 +141,14 @@ impl Loader {
             LoadError::Refused { obstacles: found.iter().map(ToString::to_string).collect() }
         })?;
         let mismatch = |error: wasmtime::Error| LoadError::Mismatch { message: format!("{error:#}") };
+        let given = wasi::Given::of(&self.engine, &imports);
         let mut linker = self.linker.clone();
         for (name, item) in &imports {
             if let ComponentItem::ComponentInstance(wanted) = &item.ty
                 && detected.denied.iter().any(|denied| denied == name)
             {
                 let mut instance = linker.instance(name).map_err(mismatch)?;
-                wasi::define_denied(&self.engine, &mut instance, wanted).map_err(mismatch)?;
+                wasi::define_denied(&self.engine, &mut instance, wanted, &given).map_err(mismatch)?;
             }
         }
         HandlerPre::link(&linker, component, detected.version).map_err(mismatch)

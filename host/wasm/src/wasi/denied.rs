@@ -4,11 +4,19 @@
 //! that can fail answers with an error, the one that says "denied" where there is one; one that can't answers with
 //! an empty value.
 
-use wasmtime::component::types::{ComponentInstance, ComponentItem};
+use wasmtime::component::types::{ComponentExtern, ComponentInstance, ComponentItem};
 use wasmtime::component::{LinkerInstance, Resource, ResourceType, Type, Val};
 use wasmtime::{Engine, StoreContextMut};
+use wasmtime_wasi_io::poll::DynPollable;
+use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream, Error};
 
 use crate::guest::GuestState;
+
+/// How large the answer of a refused function may be: values and the bytes of their names. The host makes it by the
+/// guest's own type, so that nothing else bounds it. The largest of `wasi:http` has two thousand.
+const ANSWER_SIZE_MAX: usize = 16 << 10;
+/// How many functions and resources an interface may have. Those of `wasi:http` have a hundred.
+const ITEMS_MAX: usize = 1024;
 
 /// Error codes that say what is the matter, in the order of preference.
 const DENIED_CODES: [&str; 4] = ["HTTP-request-denied", "access-denied", "not-permitted", "not-supported"];
@@ -16,15 +24,56 @@ const DENIED_CODES: [&str; 4] = ["HTTP-request-denied", "access-denied", "not-pe
 /// A resource of a denied interface: it can be made and dropped, and nothing else comes of it.
 struct Denied;
 
+/// The resources that refused interfaces borrow from those that are given, as a component sees them and as they are
+/// here: `wasi:http` shares the streams of `wasi:io`.
+#[derive(Default)]
+pub(crate) struct Given(Vec<(ResourceType, ResourceType)>);
+
+impl Given {
+    /// Of a component's imports.
+    pub(crate) fn of(engine: &Engine, imports: &[(&str, ComponentExtern)]) -> Self {
+        let mut given = Vec::new();
+        for (interface, item) in imports {
+            let ComponentItem::ComponentInstance(instance) = &item.ty else { continue };
+            let interface = interface.split_once('@').map_or(*interface, |(name, _version)| name);
+            for (name, item) in instance.exports(engine) {
+                let ours = match (interface, name) {
+                    ("wasi:io/poll", "pollable") => ResourceType::host::<DynPollable>(),
+                    ("wasi:io/error", "error") => ResourceType::host::<Error>(),
+                    ("wasi:io/streams", "input-stream") => ResourceType::host::<DynInputStream>(),
+                    ("wasi:io/streams", "output-stream") => ResourceType::host::<DynOutputStream>(),
+                    (_, _) => continue,
+                };
+                if let ComponentItem::Resource(theirs) = item.ty {
+                    given.push((theirs, ours));
+                }
+            }
+        }
+        Self(given)
+    }
+
+    fn get(&self, theirs: ResourceType) -> Option<ResourceType> {
+        self.0.iter().find(|(known, _)| *known == theirs).map(|(_, ours)| *ours)
+    }
+}
+
 /// Fills the linker's instance with refusals for everything that `wanted` exports.
 pub(crate) fn define_denied(
     engine: &Engine,
     linker: &mut LinkerInstance<'_, GuestState>,
     wanted: &ComponentInstance,
+    given: &Given,
 ) -> wasmtime::Result<()> {
-    for (name, item) in wanted.exports(engine) {
+    for (number, (name, item)) in wanted.exports(engine).enumerate() {
+        if number >= ITEMS_MAX {
+            wasmtime::bail!("an interface has more than {ITEMS_MAX} items");
+        }
         match item.ty {
-            ComponentItem::ComponentFunc(_) => {
+            ComponentItem::ComponentFunc(function) => {
+                let mut left = ANSWER_SIZE_MAX;
+                if !function.results().all(|ty| fits(&ty, &mut left)) {
+                    wasmtime::bail!("a function's result has more than {ANSWER_SIZE_MAX} values");
+                }
                 linker.func_new(name, |mut store, ty, arguments, results| {
                     for argument in arguments {
                         drop_handles(&mut store, argument)?;
@@ -32,8 +81,10 @@ pub(crate) fn define_denied(
                     refuse(store, ty.results(), results)
                 })?;
             }
-            ComponentItem::Resource(_) => {
-                linker.resource(name, ResourceType::host::<Denied>(), |_, _| Ok(()))?;
+            ComponentItem::Resource(theirs) => {
+                // The engine drops a resource as the interface that it comes from says, so nothing is to be done.
+                let ours = given.get(theirs).unwrap_or(ResourceType::host::<Denied>());
+                linker.resource(name, ours, |_, _| Ok(()))?;
             }
             // Types need no definition; modules, components and core functions aren't exported by WASI, and if one
             // were, linking fails with its name.
@@ -45,6 +96,58 @@ pub(crate) fn define_denied(
         }
     }
     Ok(())
+}
+
+/// Whether the refusal that is made for this type stays within what is `left`. Counts all cases of a variant, though
+/// one is made.
+fn fits(ty: &Type, left: &mut usize) -> bool {
+    let mut take = |size: usize| match left.checked_sub(size) {
+        Some(less) => {
+            *left = less;
+            true
+        }
+        None => false,
+    };
+    if !take(1) {
+        return false;
+    }
+    match ty {
+        Type::Record(record) => {
+            record.fields().all(|field| take(field.name.len()))
+                && record.fields().all(|field| fits(&field.ty, left))
+        }
+        Type::Variant(variant) => {
+            variant.cases().all(|case| take(case.name.len()))
+                && variant.cases().all(|case| case.ty.is_none_or(|ty| fits(&ty, left)))
+        }
+        Type::Enum(codes) => codes.names().all(|name| take(name.len())),
+        Type::Tuple(tuple) => tuple.types().all(|ty| fits(&ty, left)),
+        Type::Result(result) => result.err().is_none_or(|ty| fits(&ty, left)),
+        // Made empty, or a single value, or not at all.
+        Type::Option(_)
+        | Type::List(_)
+        | Type::Map(_)
+        | Type::FixedLengthList(_)
+        | Type::Flags(_)
+        | Type::Own(_)
+        | Type::Borrow(_)
+        | Type::Future(_)
+        | Type::Stream(_)
+        | Type::ErrorContext
+        | Type::String
+        | Type::Bool
+        | Type::Char
+        | Type::U8
+        | Type::S8
+        | Type::U16
+        | Type::S16
+        | Type::U32
+        | Type::S32
+        | Type::U64
+        | Type::S64
+        | Type::Float32
+        | Type::Float64 => true,
+    }
 }
 
 /// Gives back the handles that a call lent or handed over.

@@ -3,9 +3,14 @@
 use std::fmt;
 
 use super::admission::{self, Version};
+use crate::guest::printable;
 
 /// Longest list of names in a message.
 const NAMES_MAX: usize = 16;
+/// How much of a foreign name is told.
+const NAME_BYTES_MAX: usize = 128;
+/// How many imports a component may have; the interpreters of Python and JavaScript have thirty.
+const IMPORTS_MAX: usize = 256;
 /// Interfaces of this project that every plugin may import, with their versions.
 const GIVEN: [&str; 3] =
     ["witlet:host/log@0.1.0", "witlet:host/config@0.1.0", "witlet:admission/types@0.1.0"];
@@ -36,6 +41,10 @@ pub(crate) enum Obstacle {
     Capability { import: String },
     /// An import that nobody here can give.
     UnknownImport { import: String },
+    /// More obstacles than anybody wants to read.
+    More { obstacles: usize },
+    /// Nothing that anybody builds has so many imports, and each one costs time.
+    TooManyImports,
 }
 
 impl fmt::Display for Obstacle {
@@ -60,6 +69,8 @@ impl fmt::Display for Obstacle {
             ),
             Self::Capability { import } => write!(f, "it imports {import}, which isn't granted"),
             Self::UnknownImport { import } => write!(f, "it imports {import}, which nobody here provides"),
+            Self::More { obstacles } => write!(f, "and {obstacles} more"),
+            Self::TooManyImports => write!(f, "it has more than {IMPORTS_MAX} imports"),
         }
     }
 }
@@ -79,20 +90,34 @@ pub(crate) fn detect<'a>(
         }
     };
     let mut denied = Vec::new();
-    for import in imports {
+    for (number, import) in imports.into_iter().enumerate() {
+        if number >= IMPORTS_MAX {
+            obstacles.push(Obstacle::TooManyImports);
+            break;
+        }
         if GIVEN.contains(&import) || WASI_BASIC.iter().any(|package| import.starts_with(package)) {
         } else if import.starts_with("wasi:") {
             denied.push(import.to_owned());
         } else if import.starts_with("witlet:") {
-            obstacles.push(Obstacle::Capability { import: import.to_owned() });
+            obstacles.push(Obstacle::Capability { import: told(import) });
         } else {
-            obstacles.push(Obstacle::UnknownImport { import: import.to_owned() });
+            obstacles.push(Obstacle::UnknownImport { import: told(import) });
         }
+    }
+    if obstacles.len() > NAMES_MAX {
+        let more = obstacles.len() - NAMES_MAX;
+        obstacles.truncate(NAMES_MAX);
+        obstacles.push(Obstacle::More { obstacles: more });
     }
     match version {
         Some(version) if obstacles.is_empty() => Ok(Detected { version, denied }),
         Some(_) | None => Err(obstacles),
     }
+}
+
+/// A name as it is told to people: whoever made the component chose it.
+fn told(name: &str) -> String {
+    printable(name, NAME_BYTES_MAX)
 }
 
 fn role(exports: &[&str]) -> Result<Version, Vec<Obstacle>> {
@@ -101,14 +126,14 @@ fn role(exports: &[&str]) -> Result<Version, Vec<Obstacle>> {
         if let Some((admission::HANDLER, version)) = export.split_once('@') {
             match Version::serving(version) {
                 Some(version) => return Ok(version),
-                None => obstacles.push(Obstacle::Version { export: (*export).to_owned() }),
+                None => obstacles.push(Obstacle::Version { export: told(export) }),
             }
         } else if LATER_ROLES.iter().any(|role| export.starts_with(role)) {
-            obstacles.push(Obstacle::LaterRole { export: (*export).to_owned() });
+            obstacles.push(Obstacle::LaterRole { export: told(export) });
         }
     }
     if obstacles.is_empty() {
-        let exports = exports.iter().take(NAMES_MAX).map(|name| (*name).to_owned()).collect();
+        let exports = exports.iter().take(NAMES_MAX).map(|name| told(name)).collect();
         obstacles.push(Obstacle::WrongWorld { exports });
     }
     Err(obstacles)

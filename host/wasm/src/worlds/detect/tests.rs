@@ -75,3 +75,25 @@ fn roles_and_versions_of_other_releases_are_told_apart() {
         "another role is no obstacle"
     );
 }
+
+#[test]
+fn what_is_told_of_foreign_names_is_bounded_and_printable() {
+    let long = format!("acme:{}/x", "a".repeat(100_000));
+    let escape = "acme:x/\u{1b}[2J\nforged";
+    let many: Vec<String> = (0..200).map(|number| format!("acme:x/i{number}")).collect();
+    let mut imports = vec![long.as_str(), escape];
+    imports.extend(many.iter().map(String::as_str));
+    let told = obstacles(&imports, &[HANDLER]);
+    assert_eq!(told.len(), NAMES_MAX + 1);
+    assert_eq!(told.last().map(String::as_str), Some("and 186 more"));
+    assert!(told[0].len() < 2 * NAME_BYTES_MAX, "{}", told[0]);
+    assert_eq!(told[1], "it imports acme:x/\\u{1b}[2J\\nforged, which nobody here provides");
+}
+
+#[test]
+fn a_component_with_very_many_imports_is_refused() {
+    let imports: Vec<String> = (0..=IMPORTS_MAX).map(|number| format!("wasi:x/i{number}@0.2.0")).collect();
+    let all = imports.iter().map(String::as_str);
+    assert!(detect(all.clone().take(IMPORTS_MAX), [HANDLER]).is_ok());
+    assert_eq!(detect(all, [HANDLER]), Err(vec![Obstacle::TooManyImports]));
+}
