@@ -213,7 +213,9 @@ impl World {
 
     /// Ends everything, and says what didn't end well.
     pub(crate) async fn end(mut self) -> Result<(), Failed> {
-        if self.daemon.pid().is_none() {
+        // Only a daemon that runs can end what it has started.
+        if self.ask("/stats").await.is_none() {
+            self.daemon.kill().map_err(|error| failed(&error))?;
             self.daemon.launch().map_err(|error| failed(&error))?;
         }
         if let Some(containerd) = self.containerd.as_mut().filter(|containerd| !containerd.is_running()) {
