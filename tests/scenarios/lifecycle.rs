@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use expect_test::expect;
+use k8s_openapi::api::core::v1::Probe;
 use witlet_agent::FailedProbe;
 use witlet_core::container::plan::ProbeFailure;
 use witlet_core::runtime::ContainerId;
@@ -175,6 +176,56 @@ async fn a_failed_liveness_probe_restarts_the_container() {
            3.000 ended with 143 web-node1/app#0
            3.000 create web-node1/app#1
            3.000 start web-node1/app#1
+    "#]]
+    .assert_eq(&orders(&node));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removed_pod_does_not_wait_for_a_longer_grace_that_a_probe_gave() {
+    let node = started();
+    node.runtime.add_image("stubborn:1", FakeImage::present(Behaviour::IgnoresStop));
+    let mut manifest = pod("web").image("stubborn:1").grace_seconds(5).build();
+    let probe = Probe { termination_grace_period_seconds: Some(600), ..Probe::default() };
+    manifest.spec.as_mut().expect("it has one").containers[0].liveness_probe = Some(probe);
+    node.source.put("web", vec![manifest]);
+    pass(3.0).await;
+    orders(&node);
+    let pods = node.runtime.list_pods().await.expect("the runtime is up");
+    let (uid, id): (_, ContainerId) = (pods[0].uid.clone(), pods[0].containers[0].id.clone());
+    let failed = FailedProbe { uid, container: id, failure: ProbeFailure::Liveness };
+    node.agent().failed_probes().send(failed).await.expect("the agent runs");
+    pass(2.0).await;
+    node.source.remove("web");
+    pass(20.0).await;
+    expect![[r#"
+        3.000 stop within 600s web-node1/app#0
+        5.000 stop within 5s web-node1/app#0
+        10.000 ended with 137 web-node1/app#0
+        10.000 stop sandbox web-node1#0
+        12.000 remove sandbox web-node1#0
+    "#]]
+    .assert_eq(&orders(&node));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_written_again_right_after_its_end_starts_at_once() {
+    let node = started();
+    node.source.put("web", vec![sleeper("web").build()]);
+    pass(3.0).await;
+    orders(&node);
+    pass(0.1).await;
+    node.source.remove("web");
+    pass(0.1).await;
+    node.source.put("web", vec![sleeper("web").label(("edit", "1")).build()]);
+    pass(5.0).await;
+    expect![[r#"
+        3.100 stop within 30s web-node1/app#0
+        3.100 ended with 143 web-node1/app#0
+        3.100 stop sandbox web-node1#0
+        3.200 run sandbox web-node1#0
+        3.200 create web-node1/app#0
+        3.200 start web-node1/app#0
+        6.000 remove sandbox web-node1#0
     "#]]
     .assert_eq(&orders(&node));
 }

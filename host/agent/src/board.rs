@@ -75,6 +75,11 @@ impl Board {
         card.status.clone().or_else(|| card.pod.status.clone().map(Arc::new))
     }
 
+    /// Whether the pod is shown.
+    pub(crate) fn shows(&self, uid: &PodUid) -> bool {
+        self.lock().pods.contains_key(uid)
+    }
+
     /// Doesn't show the pod any more.
     pub(crate) fn remove(&self, uid: &PodUid) {
         self.lock().pods.remove(uid);

@@ -4,6 +4,7 @@
 
 pub(crate) mod events;
 pub(crate) mod images;
+mod memory;
 mod start;
 mod sync;
 mod terminate;
@@ -13,57 +14,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use witlet_core::container::backoff::{BackoffTable, CRASH, IMAGE_PULL};
 use witlet_core::container::plan::{KillContainer, KillPod, ProbeFailure};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::worker::{Outcome, RequeueCause, Task, Work};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{ContainerId, ObservedPod};
-use witlet_core::status::{self, StatusInput, Waiting};
+use witlet_core::status::{self, StatusInput};
 use witlet_ports::{Clock, EventSink, PodFiles, Runtime, RuntimeError};
 
 use crate::board::Board;
-use crate::cache::{PodCache, Stamp};
+use crate::cache::PodCache;
 use crate::health::Health;
 use crate::pleg::RelistRequests;
 use events::PodEvents;
-use images::{Images, PullFailure};
+use images::Images;
 
-/// What is remembered of a pod from one piece of work to the next. It travels with the work, for at most one runs
-/// at a time.
-#[derive(Clone, Debug)]
-pub(crate) struct PodMemory {
-    /// Delays of crashed containers.
-    pub(crate) restarts: BackoffTable,
-    /// Delays of failed pulls.
-    pub(crate) pulls: BackoffTable,
-    /// Last failed pull of each image.
-    pub(crate) failed_pulls: BTreeMap<String, PullFailure>,
-    /// Why containers that should run don't, as far as no look at the runtime can tell.
-    pub(crate) waiting: BTreeMap<String, Waiting>,
-    /// Containers that could not be made or started: the hash of what was tried, and when it may be tried again.
-    /// The runtime's news of a failed start must not start the next one.
-    pub(crate) failed_starts: BTreeMap<String, (String, Timestamp)>,
-    /// When something was last done to the pod: only a look begun later shows it.
-    pub(crate) acted: Stamp,
-}
-
-impl PodMemory {
-    pub(crate) fn new() -> Self {
-        Self {
-            restarts: BackoffTable::new(CRASH),
-            pulls: BackoffTable::new(IMAGE_PULL),
-            failed_pulls: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            failed_starts: BTreeMap::new(),
-            acted: Stamp::default(),
-        }
-    }
-}
+pub(crate) use memory::PodMemory;
 
 /// A piece of work with all that it needs.
 #[derive(Debug)]

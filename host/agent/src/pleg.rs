@@ -217,7 +217,7 @@ impl Pleg {
 
 /// What a list would show of a pod that was looked at; none if the runtime has nothing of it.
 fn listed(pod: &ObservedPod) -> Option<RuntimePod> {
-    if pod.sandboxes.is_empty() && pod.containers.is_empty() {
+    if pod.is_absent() {
         return None;
     }
     Some(RuntimePod {

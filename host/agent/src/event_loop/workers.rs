@@ -143,7 +143,10 @@ impl EventLoop {
         let held = relisted.pods.iter().any(|pod| {
             let same_name = pod.name == *full_name.name && pod.namespace == *full_name.namespace;
             let over = self.workers.get(&pod.uid).is_some_and(|managed| managed.worker.is_finished());
-            same_name && pod.uid != *uid && !over && is_alive(pod)
+            // The list may be a second old; what the pod's end saw is newer.
+            let seen = self.outside.cache.peek(&pod.uid);
+            let gone = seen.is_some_and(|seen| !seen.is_alive());
+            same_name && pod.uid != *uid && !over && !gone && is_alive(pod)
         });
         drop(relisted);
         !held && self.statics.allow_start(full_name, uid)

@@ -65,6 +65,13 @@ pub(crate) struct PullFailure {
     message: String,
 }
 
+#[cfg(test)]
+impl PullFailure {
+    pub(crate) fn at(at: Timestamp) -> Self {
+        Self { at, message: String::new() }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PullPolicy {
     Always,

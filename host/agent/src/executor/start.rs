@@ -84,14 +84,12 @@ impl Executor {
             return StartEnd::Failed;
         };
         let hash = container_hash(container);
-        if let Some((tried, until)) = job.memory.failed_starts.get(&start.name)
-            && *tried == hash
-            && self.clock.now() < *until
-        {
-            return StartEnd::BackOff(*until);
+        let now = self.clock.now();
+        if let Some(until) = job.memory.left_alone_until(&start.name, &hash, now, self.start_retry) {
+            return StartEnd::BackOff(until);
         }
         if let Some(crash) = &start.crash {
-            job.memory.restarts.record(crash.key.clone(), crash.finished_at, self.clock.now());
+            job.memory.restarts.record(crash.key.clone(), crash.finished_at, now);
         }
         let events = self.events(job);
         let (uid, cancel) = (job.uid.clone(), job.cancel.clone());
@@ -102,14 +100,12 @@ impl Executor {
         };
         match self.create_and_start(job, pod, container, start, place, &image).await {
             Ok(()) => {
-                job.memory.waiting.remove(&start.name);
-                job.memory.failed_starts.remove(&start.name);
+                job.memory.started(&start.name);
                 StartEnd::Started
             }
             Err(Refusal { reason, message }) => {
                 self.events(job).warning("Failed", &format!("Error: {message}"));
-                let until = self.clock.now().saturating_add(self.start_retry).unwrap_or(Timestamp::MAX);
-                job.memory.failed_starts.insert(start.name.clone(), (hash, until));
+                job.memory.start_failed(&start.name, hash, self.clock.now(), self.start_retry);
                 job.memory.waiting.insert(start.name.clone(), Waiting { reason, message });
                 StartEnd::Failed
             }

@@ -38,6 +38,7 @@ impl Executor {
             }
         };
         let now = self.clock.now();
+        job.memory.prune(pod, now);
         let plan = plan(PlanInput {
             pod,
             observed: &observed,
@@ -122,14 +123,21 @@ impl Executor {
                 return progress;
             }
             let done = match step {
-                Step::KillPod(kill) => self.kill_pod(job, &kill).await.map_err(|error| {
-                    let message = format!("error killing pod: {}", chain(&error));
-                    self.events(job).warning("FailedKillPod", &message);
-                }),
-                Step::KillContainer(kill) => self.kill_container(job, &kill).await.map_err(|error| {
-                    let message = format!("error killing container {}: {}", kill.name, chain(&error));
-                    self.events(job).warning("FailedKillPod", &message);
-                }),
+                // What ends here may have a longer grace than what the more urgent work gives it.
+                Step::KillPod(kill) => match until_cut(job, self.kill_pod(job, &kill)).await {
+                    None => return Progress { cut: true, ..progress },
+                    Some(killed) => killed.map_err(|error| {
+                        let message = format!("error killing pod: {}", chain(&error));
+                        self.events(job).warning("FailedKillPod", &message);
+                    }),
+                },
+                Step::KillContainer(kill) => match until_cut(job, self.kill_container(job, &kill)).await {
+                    None => return Progress { cut: true, ..progress },
+                    Some(killed) => killed.map_err(|error| {
+                        let message = format!("error killing container {}: {}", kill.name, chain(&error));
+                        self.events(job).warning("FailedKillPod", &message);
+                    }),
+                },
                 Step::CreateSandbox { attempt } => {
                     self.create_sandbox(job, pod, attempt).await.map(|made| place = Some(made))
                 }
@@ -151,5 +159,14 @@ impl Executor {
             }
         }
         progress
+    }
+}
+
+/// None if more urgent work came before this was done.
+pub(super) async fn until_cut<T>(job: &Job, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = job.cancel.cancelled() => None,
+        done = work => Some(done),
     }
 }

@@ -9,6 +9,7 @@ use witlet_core::status;
 use witlet_ports::RuntimeError;
 
 use super::events::chain;
+use super::sync::until_cut;
 use super::{End, Executor, Job};
 
 impl Executor {
@@ -29,12 +30,9 @@ impl Executor {
         }
         for step in plan_kill(&observed, grace_seconds).steps {
             let Step::KillPod(kill) = step else { continue };
-            let killed = tokio::select! {
-                biased;
-                () = job.cancel.cancelled() => return End::CUT,
-                killed = self.kill_pod(job, &kill) => killed,
-            };
+            let killed = until_cut(job, self.kill_pod(job, &kill)).await;
             self.acted(job);
+            let Some(killed) = killed else { return End::CUT };
             if let Err(error) = killed {
                 return self.kill_failed(job, &error);
             }

@@ -1,7 +1,13 @@
 //! Tables of what is cleaned up.
 
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
 use jiff::Timestamp;
 use witlet_core::runtime::{ListedContainer, ListedSandbox};
+use witlet_ports::FilesError;
 
 use super::*;
 
@@ -82,4 +88,44 @@ fn what_nobody_wants_is_killed_first_and_removed_when_it_is_dead() {
         assert_eq!(shown(pod, Standing::Unwanted), unwanted, "{name}");
         assert_eq!(shown(pod, Standing::Returning), returning, "{name}");
     }
+}
+
+/// Folders of `old` and `new`; the pod `new` comes while they are listed.
+#[derive(Default)]
+struct Folders {
+    came: AtomicBool,
+    removed: Mutex<Vec<PodUid>>,
+}
+
+#[async_trait]
+impl PodFiles for Folders {
+    fn log_directory(&self, _: &PodFullName, _: &PodUid) -> PathBuf {
+        PathBuf::new()
+    }
+
+    async fn ensure(&self, _: &PodFullName, _: &PodUid, _: &[String]) -> Result<(), FilesError> {
+        Ok(())
+    }
+
+    async fn list(&self) -> Result<Vec<PodUid>, FilesError> {
+        self.came.store(true, Ordering::Relaxed);
+        Ok(vec![PodUid::from("new"), PodUid::from("old")])
+    }
+
+    async fn remove(&self, uid: &PodUid) -> Result<(), FilesError> {
+        self.removed.lock().unwrap().push(uid.clone());
+        Ok(())
+    }
+
+    async fn remove_log(&self, _: &Path) -> Result<(), FilesError> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn folders_of_a_pod_that_came_during_the_clean_up_stay() {
+    let folders = Folders::default();
+    let is_known = |uid: &PodUid| folders.came.load(Ordering::Relaxed) && uid.as_str() == "new";
+    remove_folders(is_known, &folders).await;
+    assert_eq!(*folders.removed.lock().unwrap(), [PodUid::from("old")]);
 }

@@ -96,11 +96,6 @@ impl BackoffKey {
     pub fn pull(uid: &PodUid, image: &str) -> Self {
         Self { uid: uid.clone(), subject: image.to_owned(), definition: String::new() }
     }
-
-    /// The pod that it belongs to.
-    pub fn uid(&self) -> &PodUid {
-        &self.uid
-    }
 }
 
 /// One thing's delay.
@@ -130,6 +125,10 @@ impl BackoffTable {
         if self.is_old(entry, now) {
             return None;
         }
+        // A failure that lies ahead by more than that is of before the clock was set back: nobody waits for it.
+        if failed_at > after(now, entry.delay) {
+            return None;
+        }
         let until = after(failed_at, entry.delay);
         (now < until).then_some(Wait { until, delay: entry.delay })
     }
@@ -148,11 +147,6 @@ impl BackoffTable {
     pub fn collect_garbage(&mut self, now: Timestamp) {
         let reset_after = self.policy.reset_after();
         self.entries.retain(|_, entry| elapsed(entry.updated_at, now) <= reset_after);
-    }
-
-    /// Forgets all delays of a pod.
-    pub fn forget(&mut self, uid: &PodUid) {
-        self.entries.retain(|key, _| key.uid != *uid);
     }
 
     /// Forgets one delay: it succeeded.

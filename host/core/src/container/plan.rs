@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use crate::container::backoff::{BackoffKey, BackoffTable, Wait};
-use crate::runtime::{ContainerId, ContainerRunState, ObservedContainer, ObservedPod, SandboxId};
+use crate::runtime::{ContainerId, ObservedContainer, ObservedPod, SandboxId};
 
 pub use containers::{ProbeFailure, RestartPolicy, should_start};
 use sandbox::SandboxNeed;
@@ -235,24 +235,13 @@ fn plan_in_sandbox(input: PlanInput<'_>, sandbox: SandboxId) -> Plan {
 }
 
 fn plan_kill_with(observed: &ObservedPod, grace_seconds: i64, reason: KillReason) -> Plan {
-    let step = is_alive(observed).then(|| kill_pod(observed, grace_seconds, reason));
+    let step = observed.is_alive().then(|| kill_pod(observed, grace_seconds, reason));
     Plan { sandbox: None, steps: step.into_iter().collect() }
-}
-
-fn is_alive(observed: &ObservedPod) -> bool {
-    sandbox::any_ready(observed) || !alive_containers(observed).is_empty()
 }
 
 /// Containers that run, or of which nobody knows that they don't.
 fn alive_containers(observed: &ObservedPod) -> Vec<&ObservedContainer> {
-    observed.containers.iter().filter(|container| may_run(container)).collect()
-}
-
-fn may_run(container: &ObservedContainer) -> bool {
-    match container.state {
-        ContainerRunState::Running | ContainerRunState::Unknown => true,
-        ContainerRunState::Created | ContainerRunState::Exited => false,
-    }
+    observed.containers.iter().filter(|container| container.state.may_run()).collect()
 }
 
 fn kill_pod(observed: &ObservedPod, grace_seconds: i64, reason: KillReason) -> Step {

@@ -38,6 +38,16 @@ pub enum ContainerRunState {
     Unknown,
 }
 
+impl ContainerRunState {
+    /// Its process runs, or nobody knows that it doesn't.
+    pub fn may_run(self) -> bool {
+        match self {
+            Self::Running | Self::Unknown => true,
+            Self::Created | Self::Exited => false,
+        }
+    }
+}
+
 /// A sandbox in a list: little, but of all pods in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedSandbox {
@@ -171,6 +181,17 @@ impl ObservedPod {
     /// The newest instance of the container with this name.
     pub fn container(&self, name: &str) -> Option<&ObservedContainer> {
         self.containers.iter().find(|c| c.name == name)
+    }
+
+    /// Whether the runtime has nothing of the pod.
+    pub fn is_absent(&self) -> bool {
+        self.sandboxes.is_empty() && self.containers.is_empty()
+    }
+
+    /// Whether a sandbox is ready, or a container runs or may run.
+    pub fn is_alive(&self) -> bool {
+        self.sandboxes.iter().any(|sandbox| sandbox.state == SandboxState::Ready)
+            || self.containers.iter().any(|container| container.state.may_run())
     }
 
     /// Whether any container's process runs.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use super::{Crash, KillContainer, KillReason, PlanInput, StartContainer, Step, app_containers, may_run};
+use super::{Crash, KillContainer, KillReason, PlanInput, StartContainer, Step, app_containers};
 use crate::container::backoff::BackoffKey;
 use crate::container::hash::container_hash;
 use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod};
@@ -175,7 +175,7 @@ fn stray(pod: &Pod, observed: &ObservedPod) -> Vec<KillContainer> {
         } else {
             continue;
         };
-        if may_run(container) {
+        if container.state.may_run() {
             kills.push(KillContainer {
                 id: container.id.clone(),
                 name: container.name.clone(),

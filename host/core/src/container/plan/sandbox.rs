@@ -37,7 +37,3 @@ pub fn network_of(pod: &Pod) -> NamespaceMode {
     let host = pod.spec.as_ref().and_then(|spec| spec.host_network).unwrap_or_default();
     if host { NamespaceMode::Node } else { NamespaceMode::Pod }
 }
-
-pub(super) fn any_ready(observed: &ObservedPod) -> bool {
-    observed.sandboxes.iter().any(|sandbox| sandbox.state == SandboxState::Ready)
-}

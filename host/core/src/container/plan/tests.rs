@@ -9,7 +9,7 @@ use crate::container::backoff::CRASH;
 use crate::fixtures::{
     at, exited, first, in_dead_sandbox, in_sandbox, instance, observed, pod, running, sandbox, spec,
 };
-use crate::runtime::{NamespaceMode, SandboxState};
+use crate::runtime::{ContainerRunState, NamespaceMode, SandboxState};
 
 mod convergence;
 

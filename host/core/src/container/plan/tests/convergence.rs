@@ -158,7 +158,7 @@ proptest! {
         let ids: BTreeSet<&ContainerId> = killed(&plan).into_iter().map(|kill| &kill.id).collect();
         for name in started(&plan) {
             for container in seen.containers.iter().filter(|container| container.name == name) {
-                prop_assert!(!may_run(container) || ids.contains(&container.id), "{} would run twice", name);
+                prop_assert!(!container.state.may_run() || ids.contains(&container.id), "{} would run twice", name);
             }
         }
     }

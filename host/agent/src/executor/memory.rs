@@ -1,0 +1,92 @@
+//! What is remembered of a pod from one piece of work to the next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::container::backoff::{BackoffTable, CRASH, IMAGE_PULL};
+use witlet_core::status::Waiting;
+
+use super::images::{PullFailure, reference};
+use crate::cache::Stamp;
+
+#[cfg(test)]
+mod tests;
+
+/// It travels with the work, for at most one runs at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct PodMemory {
+    /// Delays of crashed containers.
+    pub(crate) restarts: BackoffTable,
+    /// Delays of failed pulls.
+    pub(crate) pulls: BackoffTable,
+    /// Last failed pull of each image.
+    pub(crate) failed_pulls: BTreeMap<String, PullFailure>,
+    /// Why containers that should run don't, as far as no look at the runtime can tell.
+    pub(crate) waiting: BTreeMap<String, Waiting>,
+    /// Containers that could not be made or started. The runtime's news of a failed start must not start the next one.
+    failed_starts: BTreeMap<String, FailedStart>,
+    /// When something was last done to the pod: only a look begun later shows it.
+    pub(crate) acted: Stamp,
+}
+
+#[derive(Clone, Debug)]
+struct FailedStart {
+    /// Of the container as it was tried.
+    hash: String,
+    retry_at: Timestamp,
+}
+
+impl PodMemory {
+    pub(crate) fn new() -> Self {
+        Self {
+            restarts: BackoffTable::new(CRASH),
+            pulls: BackoffTable::new(IMAGE_PULL),
+            failed_pulls: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            failed_starts: BTreeMap::new(),
+            acted: Stamp::default(),
+        }
+    }
+
+    /// Forgets what the pod's spec no longer has and delays that are over, so that a pod that is edited again and again
+    /// isn't remembered in all its versions.
+    pub(crate) fn prune(&mut self, pod: &Pod, now: Timestamp) {
+        let containers = || pod.spec.iter().flat_map(|spec| &spec.containers);
+        let names: BTreeSet<&str> = containers().map(|container| container.name.as_str()).collect();
+        let images = containers().filter_map(|container| container.image.as_deref());
+        let images: BTreeSet<String> =
+            images.filter_map(|image| reference::with_default_tag(image).ok()).collect();
+        self.waiting.retain(|name, _| names.contains(name.as_str()));
+        self.failed_starts.retain(|name, _| names.contains(name.as_str()));
+        self.failed_pulls.retain(|image, _| images.contains(image));
+        self.restarts.collect_garbage(now);
+        self.pulls.collect_garbage(now);
+    }
+
+    /// The container of this hash could not be made or started, and is left alone for a while.
+    pub(crate) fn start_failed(&mut self, name: &str, hash: String, now: Timestamp, retry: SignedDuration) {
+        let retry_at = now.saturating_add(retry).unwrap_or(Timestamp::MAX);
+        self.failed_starts.insert(name.to_owned(), FailedStart { hash, retry_at });
+    }
+
+    /// Until when the container of this hash is left alone. A time further off than `retry` is of before the clock was
+    /// set back, and doesn't count.
+    pub(crate) fn left_alone_until(
+        &self,
+        name: &str,
+        hash: &str,
+        now: Timestamp,
+        retry: SignedDuration,
+    ) -> Option<Timestamp> {
+        let failed = self.failed_starts.get(name).filter(|failed| failed.hash == hash)?;
+        let wait = failed.retry_at.duration_since(now);
+        (wait.is_positive() && wait <= retry).then_some(failed.retry_at)
+    }
+
+    /// The container runs.
+    pub(crate) fn started(&mut self, name: &str) {
+        self.waiting.remove(name);
+        self.failed_starts.remove(name);
+    }
+}
