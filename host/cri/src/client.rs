@@ -183,7 +183,7 @@ impl PodView for CriClient {
     async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError> {
         let (sandboxes, containers) =
             tokio::try_join!(self.list_sandboxes(None), self.list_containers(None))?;
-        convert::group_by_pod(sandboxes, containers)
+        Ok(convert::group_by_pod(sandboxes, containers))
     }
 
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError> {

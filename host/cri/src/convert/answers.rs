@@ -71,13 +71,11 @@ fn pod_of(labels: &Labels) -> Option<(PodUid, &str, &str)> {
     (!uid.is_empty()).then(|| (PodUid::from(uid), name, namespace))
 }
 
-fn listed_sandbox(sandbox: &cri::PodSandbox) -> Result<ListedSandbox, RuntimeError> {
-    let call = "ListPodSandbox";
-    let Some(metadata) = &sandbox.metadata else {
-        return Err(malformed(call, format!("sandbox {} has no metadata", sandbox.id)));
-    };
-    Ok(ListedSandbox {
-        id: id(call, sandbox.id.clone())?,
+/// None of what has no id or no metadata: nothing can be done with it.
+fn listed_sandbox(sandbox: &cri::PodSandbox) -> Option<ListedSandbox> {
+    let metadata = sandbox.metadata.as_ref()?;
+    Some(ListedSandbox {
+        id: id("ListPodSandbox", sandbox.id.clone()).ok()?,
         attempt: metadata.attempt,
         state: sandbox_state(sandbox.state),
         created_at: time(sandbox.created_at),
@@ -91,31 +89,39 @@ fn container_name(labels: &Labels, metadata: Option<&cri::ContainerMetadata>) ->
     }
 }
 
-fn listed_container(container: &cri::Container) -> Result<ListedContainer, RuntimeError> {
-    let call = "ListContainers";
-    Ok(ListedContainer {
-        id: id(call, container.id.clone())?,
+/// None of what has no id: nothing can be done with it.
+fn listed_container(container: &cri::Container) -> Option<ListedContainer> {
+    Some(ListedContainer {
+        id: id("ListContainers", container.id.clone()).ok()?,
         name: container_name(&container.labels, container.metadata.as_ref()),
-        sandbox_id: id(call, container.pod_sandbox_id.clone())?,
+        // One that names no sandbox is in none that is listed.
+        sandbox_id: container.pod_sandbox_id.as_str().into(),
         state: container_state(container.state),
         created_at: time(container.created_at),
     })
 }
 
-/// Lists become pods, ordered by UID; what has no Kubernetes labels isn't ours.
+/// Lists become pods, ordered by UID; what has no Kubernetes labels isn't ours. An item that makes no sense is left
+/// out, as upstream does: it must not hide all other pods.
 pub(crate) fn group_by_pod(
     sandboxes: Vec<cri::PodSandbox>,
     containers: Vec<cri::Container>,
-) -> Result<Vec<RuntimePod>, RuntimeError> {
+) -> Vec<RuntimePod> {
     let mut pods = BTreeMap::new();
     for sandbox in &sandboxes {
         if let Some(pod) = pod_of(&sandbox.labels) {
-            entry(&mut pods, pod).sandboxes.push(listed_sandbox(sandbox)?);
+            match listed_sandbox(sandbox) {
+                Some(listed) => entry(&mut pods, pod).sandboxes.push(listed),
+                None => tracing::debug!(id = sandbox.id, "listed sandbox without an id or metadata left out"),
+            }
         }
     }
     for container in &containers {
         if let Some(pod) = pod_of(&container.labels) {
-            entry(&mut pods, pod).containers.push(listed_container(container)?);
+            match listed_container(container) {
+                Some(listed) => entry(&mut pods, pod).containers.push(listed),
+                None => tracing::debug!(pod = %pod.0, "listed container without an id left out"),
+            }
         }
     }
     let mut pods: Vec<RuntimePod> = pods.into_values().collect();
@@ -123,7 +129,7 @@ pub(crate) fn group_by_pod(
         pod.sandboxes.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
         pod.containers.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
     }
-    Ok(pods)
+    pods
 }
 
 fn entry<'a>(
