@@ -129,7 +129,7 @@ impl Case {
                 let listed = |n| (listed(n, ContainerRunState::Running), listed(n, state(n)));
                 Self::PlegDiff((0..pods).map(listed).collect())
             }
-            other => panic!("no case is called {other}"),
+            other => unreachable!("no case is called {other}"),
         }
     }
 
