@@ -7,7 +7,11 @@ use witlet_wasm::plugin::PluginState;
 use crate::claims;
 use crate::node::{Node, configuration, pod, pod_in, write};
 
-claims!(each_forgery_has_its_name, plugins_that_hang_while_they_load_keep_nobody_from_answering);
+claims!(
+    each_forgery_has_its_name,
+    plugins_that_hang_while_they_load_keep_nobody_from_answering,
+    instances_that_wait_leave_room_for_others,
+);
 
 /// What the pod's status says: a reason and a part of the message. No reason: admitted.
 const EXPECTED: &[(&str, &str, &str)] = &[
@@ -26,6 +30,7 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     ("forged-case", "HandlerTrapped", "unexpected discriminant"),
     ("forty-thousand-shortages", "HandlerBadAnswer", "40000 shortages are more than 64"),
     ("grow-tables", "HandlerOutOfMemory", "it wanted more than 40000 table elements"),
+    ("four-memories", "", ""),
     ("memory64", "HandlerNotLoaded", "memory64 must be enabled"),
     ("shared-memory", "HandlerNotLoaded", "threads must be enabled"),
     ("giant-answer", "HandlerNotLoaded", "a function's result has more than 16384 values"),
@@ -81,4 +86,26 @@ async fn plugins_that_hang_while_they_load_keep_nobody_from_answering() {
     let good = node.status("good");
     assert_eq!((good.state, good.failures), (PluginState::Ready, 0));
     assert!(good.calls > 0);
+}
+
+async fn instances_that_wait_leave_room_for_others() {
+    let node = Node::with("").await;
+    let (_, component) = HANDLERS.iter().find(|(name, _)| *name == "four-memories").expect("it is listed");
+    write(&node.folder.path().join("four-memories.wasm"), component);
+    // Together they have far more memories than the pool.
+    let entries: String = (0..40)
+        .map(|number| {
+            format!(
+                "- {{name: kept-{number}, component: four-memories.wasm, admission: {{}}, \
+                 limits: {{timeout: 5s}}, instances: {{warm: {{max: 1, idle: 10m}}}}}}\n"
+            )
+        })
+        .collect();
+    node.configure(&configuration(&entries));
+    node.until("all are there", |node| node.host.list().len() == 40).await;
+    for _ in 0..2 {
+        assert_eq!(node.admit(pod("web")).await, Decision::Admit);
+    }
+    let warm: usize = node.host.list().iter().map(|status| status.warm_instances).sum();
+    assert_eq!(warm, 8, "half of the pool's 64 memories");
 }

@@ -111,9 +111,9 @@ pub fn compiling(kind: EngineKind) -> Result<Engine, EngineError> {
 pub fn synchronous() -> Result<Engine, EngineError> {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(POOL_SLOTS)
-        .total_core_instances(POOL_SLOTS * 8)
+        .total_core_instances(POOL_SLOTS * COMPONENT_CORE_INSTANCES_MAX)
         .total_memories(POOL_SLOTS)
-        .total_tables(POOL_SLOTS * 4)
+        .total_tables(POOL_SLOTS * COMPONENT_TABLES_MAX)
         .max_core_instances_per_component(COMPONENT_CORE_INSTANCES_MAX)
         .max_memories_per_component(COMPONENT_MEMORIES_MAX)
         .max_tables_per_component(COMPONENT_TABLES_MAX)

@@ -111,6 +111,7 @@ pub(crate) const HANDLERS: &[Handler] = &[
         "(table 1 funcref)",
         "(loop $l (br_if $l (i32.ne (table.grow (ref.null func) (i32.const 1000)) (i32.const -1)))) unreachable",
     ),
+    handler("four-memories", "(memory $a 1) (memory $b 1) (memory $c 1)", ""),
     handler("memory64", "(memory $large i64 1)", ""),
     handler("shared-memory", "(memory $shared 1 1 shared)", ""),
     Handler {

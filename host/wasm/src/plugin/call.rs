@@ -15,6 +15,7 @@ use witlet_ports::Clock;
 use super::config::Warm;
 use super::health::Outcome;
 use super::{LoadError, Spec, sentence};
+use crate::engine::POOL_SLOTS;
 use crate::guest::{GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits};
 use crate::wasi::WouldBlock;
@@ -26,6 +27,9 @@ pub(crate) const WORKERS_MAX: usize = 4;
 /// Plugins that may validate their configuration at once, on other threads than those: plugins that hang while they
 /// are loaded keep nobody else from answering.
 pub(crate) const VALIDATORS_MAX: usize = 2;
+/// How many slots of the pool's memories instances may hold while they wait for their next call; the rest is for fresh
+/// ones.
+pub(crate) const WARM_MEMORIES_MAX: usize = POOL_SLOTS as usize / 2;
 /// Time between two ticks of the epoch: how exactly a guest's deadline is kept.
 pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(2);
 /// How long after its deadline a call is given up that the epoch didn't end, because it isn't in the guest.
@@ -169,6 +173,8 @@ pub(crate) struct Guests {
     limits: Limits,
     timeout: Duration,
     warm: Option<Warm>,
+    /// Of one instance.
+    memories: u32,
     idle: Mutex<Vec<Guest>>,
 }
 
@@ -184,6 +190,8 @@ struct Guest {
     handler: Handler,
     uses: u64,
     last_used: Instant,
+    /// Its share of [`WARM_MEMORIES_MAX`], once it was kept.
+    share: Option<OwnedSemaphorePermit>,
 }
 
 /// What a call came to, and what it took.
@@ -193,7 +201,7 @@ pub(crate) struct Called<T> {
 }
 
 impl Guests {
-    pub(crate) fn new(spec: &Spec, pre: HandlerPre, limits: Limits) -> Self {
+    pub(crate) fn new(spec: &Spec, pre: HandlerPre, limits: Limits, memories: u32) -> Self {
         Self {
             name: spec.name.clone(),
             config: spec.config.clone(),
@@ -201,6 +209,7 @@ impl Guests {
             limits,
             timeout: spec.timeout,
             warm: spec.warm,
+            memories,
             idle: Mutex::default(),
         }
     }
@@ -223,12 +232,19 @@ impl Guests {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    /// Keeps an instance for the next call, unless it has served its time or there are enough.
-    fn keep(&self, mut guest: Guest) {
+    /// Keeps an instance for the next call, unless it has served its time or there are enough, of this plugin's or of
+    /// all together.
+    fn keep(&self, mut guest: Guest, shares: &Arc<Semaphore>) {
         let Some(warm) = &self.warm else { return };
         guest.uses += 1;
         if guest.uses >= warm.uses {
             return;
+        }
+        if guest.share.is_none() {
+            match shares.clone().try_acquire_many_owned(self.memories.max(1)) {
+                Ok(share) => guest.share = Some(share),
+                Err(_none_left) => return,
+            }
         }
         guest.last_used = Instant::now();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -296,6 +312,7 @@ pub(crate) struct Caller {
     ticker: Arc<EpochTicker>,
     workers: Arc<Semaphore>,
     validators: Arc<Semaphore>,
+    shares: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
 }
 
@@ -303,7 +320,8 @@ impl Caller {
     pub(crate) fn new(engine: Engine, ticker: Arc<EpochTicker>, clock: Arc<dyn Clock>) -> Self {
         let workers = Arc::new(Semaphore::new(WORKERS_MAX));
         let validators = Arc::new(Semaphore::new(VALIDATORS_MAX));
-        Self { engine, ticker, workers, validators, clock }
+        let shares = Arc::new(Semaphore::new(WARM_MEMORIES_MAX));
+        Self { engine, ticker, workers, validators, shares, clock }
     }
 
     /// Asks the plugin whether it is content with its configuration.
@@ -364,7 +382,7 @@ impl Caller {
         store.set_epoch_deadline(self.ticker.deadline(guests.timeout));
         match guests.pre.instantiate(&mut store) {
             Ok(handler) => {
-                let guest = Guest { store, handler, uses: 0, last_used: Instant::now() };
+                let guest = Guest { store, handler, uses: 0, last_used: Instant::now(), share: None };
                 self.ask_begun(guests, guest)
             }
             Err(error) => guests.failed(&error, store.data()),
@@ -383,7 +401,7 @@ impl Caller {
         match replied {
             Ok(reply) => {
                 let called = finish(reply, &guest.store);
-                guests.keep(guest);
+                guests.keep(guest, &self.shares);
                 called
             }
             // An instance that trapped can't be entered again.

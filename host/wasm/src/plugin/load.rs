@@ -122,9 +122,10 @@ impl Loader {
             .load(&self.engine, EngineKind::Synchronous, wasm)
             .await
             .map_err(LoadError::Compile)?;
-        StaticNeeds::of(&component).check(&limits).map_err(LoadError::Needs)?;
+        let needs = StaticNeeds::of(&component);
+        needs.check(&limits).map_err(LoadError::Needs)?;
         let pre = self.link(&component)?;
-        let guests = Arc::new(Guests::new(spec, pre, limits));
+        let guests = Arc::new(Guests::new(spec, pre, limits, needs.memories));
         let loaded = Loaded { guests, digest, size_bytes };
         self.caller.validate(&loaded.guests).await.map_err(|error| match error {
             CallError::Refused { words } => LoadError::Configuration { words },
