@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use expect_test::expect;
 use tokio::time::Instant;
-use witlet_ports::AgentView;
-use witlet_testkit::{FakeAdmission, FakeNode};
+use witlet_ports::{AgentView, PodView};
+use witlet_testkit::{FakeAdmission, FakeNode, NODE_NAME};
 
 use crate::support::{orders, pass, sleeper, started, status};
 
@@ -95,4 +95,19 @@ async fn longest_pause() -> Duration {
     let stats = node.agent().stats();
     assert_eq!(stats.pleg_events_dropped, 0);
     stats.longest_pause
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removal_that_hangs_holds_up_the_others_for_one_round_only() {
+    let node = started();
+    node.source.put("stuck", vec![sleeper("stuck").build()]);
+    node.source.put("later", vec![sleeper("later").build()]);
+    pass(5.0).await;
+    node.runtime.hang_removals(&format!("stuck-{NODE_NAME}"), 1);
+    node.source.remove("stuck");
+    pass(10.0).await;
+    node.source.remove("later");
+    pass(50.0).await;
+    let left = node.runtime.list_pods().await.expect("the runtime is up");
+    assert!(left.is_empty(), "{left:?}");
 }

@@ -23,9 +23,8 @@ const PAUSE_MAX: Duration = Duration::from_millis(900);
 /// The most actions that the daemon or containerd stays away for.
 const AWAY_MAX: usize = 3;
 
-/// How long everything may take to settle: longer than the two minutes after which a call that a killed runtime never
-/// answers is given up. The slowest settling is among the figures.
-const SETTLE_PATIENCE: Duration = Duration::from_secs(180);
+/// How long everything may take to settle. The slowest settling is among the figures.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long nothing may be lost before it counts as settled: more than a round of the clean-up and a relist.
 const QUIET: Duration = Duration::from_millis(3500);

@@ -78,6 +78,8 @@ struct Inner {
     network_down: bool,
     looks_take: Duration,
     failures: BTreeMap<&'static str, u32>,
+    /// Sandboxes whose removal is never answered: by the name of their pod, how many more times.
+    hung_removals: BTreeMap<String, u32>,
 }
 
 #[derive(Debug)]
@@ -146,6 +148,11 @@ impl FakeRuntime {
     /// The next calls of this name fail.
     pub fn fail_next(&self, call: &'static str, times: u32) {
         self.lock().failures.insert(call, times);
+    }
+
+    /// The next removals of this pod's sandboxes hang until the caller gives up.
+    pub fn hang_removals(&self, pod: &str, times: u32) {
+        self.lock().hung_removals.insert(pod.to_owned(), times);
     }
 
     /// The machine restarts: every sandbox and container ends, none is gone.
@@ -221,6 +228,17 @@ impl Inner {
     fn sandbox_name(&self, id: &SandboxId) -> String {
         let found = self.sandboxes.values().find(|sandbox| sandbox.id == *id);
         found.map_or_else(|| id.to_string(), Sandbox::name)
+    }
+
+    /// Whether the removal of this sandbox is one of those that hang.
+    fn hangs(&mut self, id: &SandboxId) -> bool {
+        let pod = self.sandboxes.values().find(|sandbox| sandbox.id == *id).map(|s| s.config.name.clone());
+        let Some(left) = pod.and_then(|pod| self.hung_removals.get_mut(&pod)).filter(|left| **left > 0)
+        else {
+            return false;
+        };
+        *left -= 1;
+        true
     }
 
     fn free_ip(&self) -> IpAddr {

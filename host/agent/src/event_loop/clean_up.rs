@@ -9,6 +9,7 @@ use witlet_core::pod::worker::{GRACE_SECONDS_MIN, UpdateKind};
 use witlet_core::runtime::{ContainerId, ObservedContainer};
 
 use super::{EventLoop, Stage};
+use crate::config::CLEAN_UP_MAX;
 use crate::housekeeping::{self, CleanUp, Standing};
 use crate::inputs::Event;
 
@@ -57,7 +58,10 @@ impl EventLoop {
         let board = self.outside.board.clone();
         let is_known = move |uid: &PodUid| kept.contains(uid) || board.shows(uid);
         let cleaning = async move {
-            housekeeping::carry_out(plan, logs, is_known, runtime, files).await;
+            let round = housekeeping::carry_out(plan, logs, is_known, runtime, files);
+            if tokio::time::timeout(CLEAN_UP_MAX, round).await.is_err() {
+                tracing::warn!("the clean-up took longer than {}s and begins anew", CLEAN_UP_MAX.as_secs());
+            }
             Event::CleanedUp
         };
         self.spawn(cleaning, Event::CleanedUp);

@@ -43,6 +43,8 @@ pub enum ReportReason {
     InvalidManifest,
     /// It can't be read.
     FailedRead,
+    /// It is no file: a folder, a pipe, a link that leads nowhere. It is passed over.
+    NotAFile,
     /// One of its pods has the name of another file's pod; upstream's word.
     FailedValidation,
 }
@@ -53,6 +55,7 @@ impl ReportReason {
         match self {
             Self::InvalidManifest => "InvalidManifest",
             Self::FailedRead => "FailedRead",
+            Self::NotAFile => "NotAFile",
             Self::FailedValidation => "FailedValidation",
         }
     }
@@ -181,7 +184,7 @@ impl KnownFile {
             }
             // Nothing to wait for: no file, no pods.
             FileState::NoFile(message) => {
-                let report = report(ReportReason::FailedRead, message.to_owned());
+                let report = report(ReportReason::NotAFile, message.to_owned());
                 *self = Self { understood: true, report, ..Self::default() };
                 return;
             }

@@ -137,7 +137,10 @@ impl Sandboxes for FakeRuntime {
     }
 
     async fn remove(&self, id: &SandboxId) -> Result<(), RuntimeError> {
-        let mut inner = self.answer("RemovePodSandbox")?;
+        if self.answer("RemovePodSandbox")?.hangs(id) {
+            return std::future::pending().await;
+        }
+        let mut inner = self.lock();
         let name = inner.sandbox_name(id);
         let before = inner.sandboxes.len();
         inner.sandboxes.retain(|_, sandbox| sandbox.id != *id);

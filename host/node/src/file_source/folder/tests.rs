@@ -165,7 +165,7 @@ fn what_is_no_file_is_told_once_and_takes_the_pods_of_the_file_it_was() {
     let mut script = Script::new();
     script.expect(files(&[("/a", manifest("a", "1"))]), "a-n 1", &[]);
     let odd = files(&[("/a", FileState::NoFile("is a pipe"))]);
-    script.expect(odd.clone(), "", &["/a FailedRead"]);
+    script.expect(odd.clone(), "", &["/a NotAFile"]);
     script.expect(odd.clone(), "-", &[]);
     assert!(script.0.observe(odd).complete, "there is nothing more to know of it");
     script.expect(files(&[("/a", manifest("a", "1"))]), "a-n 1", &[]);
