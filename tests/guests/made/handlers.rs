@@ -70,7 +70,15 @@ pub(crate) const HANDLERS: &[Handler] = &[
         "(local.set $pod (call $pod (local.get $request)))
          (loop $l (call $json (local.get $pod) (i32.const 2048)) (br $l))",
     ),
-    handler("hoard-handles", JSON, "(loop $l (drop (call $pod (local.get $request))) (br $l))"),
+    // A few more than anybody may have.
+    handler(
+        "hoard-handles",
+        JSON,
+        "(loop $l
+            (drop (call $pod (local.get $request)))
+            (local.set $pod (i32.add (local.get $pod) (i32.const 1)))
+            (br_if $l (i32.lt_u (local.get $pod) (i32.const 20000))))",
+    ),
     handler("forge-a-handle", JSON, "(call $json (i32.const 77) (i32.const 2048))"),
     handler(
         "drop-twice",
