@@ -19,7 +19,7 @@ test: setup ## Build and run every test; suites that need root or Debian package
 bench: setup ## Run the benchmarks; one JSON object a line
 	benches/run.sh
 
-soak: setup ## Run what takes long: churn, kills, swaps, the whole hostile corpus
+soak: setup ## Kill the daemon and its runtimes under churn and count what is lost (WITLET_SOAK_SECONDS=600 on each runtime)
 	WITLET_SOAK=1 $(CARGO) test --locked -p witlet --test soak -- --nocapture
 
 lint: setup ## Formatting, clippy without warnings, and the dependency rules

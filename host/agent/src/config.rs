@@ -19,7 +19,7 @@ pub const ADMISSIONS_MAX: usize = 16;
 pub const EVENTS_MAX: usize = 2000;
 /// One round of removals may take this long; what isn't done by then is decided anew. A runtime that hangs on one call
 /// must not keep the leftovers of all other pods.
-pub const CLEAN_UP_MAX: Duration = Duration::from_secs(30);
+pub(crate) const CLEAN_UP_MAX: Duration = Duration::from_secs(30);
 /// How many removals of dead pods' leftovers run at the same time.
 pub const REMOVALS_MAX: usize = 8;
 

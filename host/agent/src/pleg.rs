@@ -58,6 +58,8 @@ pub(crate) struct Pleg {
     /// Events for which the loop's queue had no room.
     pub(crate) dropped: Arc<AtomicU64>,
     pub(crate) relisted: watch::Sender<Relisted>,
+    /// Whether the last list failed.
+    failing: bool,
     known: HashMap<PodUid, RuntimePod>,
     /// Pods that could not be looked at: tried again at the next list.
     reinspect: BTreeSet<PodUid>,
@@ -78,6 +80,7 @@ impl Pleg {
             events,
             dropped: Arc::default(),
             relisted,
+            failing: false,
             known: HashMap::new(),
             reinspect: BTreeSet::new(),
         }
@@ -122,10 +125,18 @@ impl Pleg {
         let pods = match self.view.list_pods().await {
             Ok(pods) => pods,
             Err(error) => {
-                tracing::warn!(%error, "listing the runtime's pods failed");
+                // Once, not each second: the node's condition says for how long.
+                if std::mem::replace(&mut self.failing, true) {
+                    tracing::debug!(%error, "listing the runtime's pods failed again");
+                } else {
+                    tracing::warn!(%error, "listing the runtime's pods failed, and is tried again until it works");
+                }
                 return;
             }
         };
+        if std::mem::replace(&mut self.failing, false) {
+            tracing::info!("the runtime's pods can be listed again");
+        }
         let listed: HashSet<&PodUid> = pods.iter().map(|pod| &pod.uid).collect();
         let gone: Vec<PodUid> = self.known.keys().filter(|uid| !listed.contains(uid)).cloned().collect();
         for uid in gone {
