@@ -40,7 +40,7 @@ pub const COMPILE_COMMAND: &str = "compile-component";
 pub const COMPILES_MAX: usize = 2;
 /// How many components can be compiled or waited for without sharing a lock by chance.
 const KEY_LOCKS: usize = 16;
-/// How large a component may be. Python's are 35 MB.
+/// How large a component may be. Python's are 18 MB.
 pub const COMPONENT_BYTES_MAX: usize = 64 << 20;
 /// How much of what a child says on its standard error is kept.
 const CHILD_MESSAGE_BYTES_MAX: u64 = 8 << 10;

@@ -149,6 +149,8 @@ impl PluginHost {
             events,
         });
         let (specs, watcher) = reload::Watcher::start(&shared).await?;
+        // First alone, so that no other component's compilation is in their way.
+        shared.install(shared.builtin_specs()).await;
         shared.install(specs).await;
         let mut tasks = JoinSet::new();
         tasks.spawn(watcher.run(Arc::downgrade(&shared)));
@@ -212,16 +214,16 @@ impl Shared {
         let old = self.plugins();
         let mut loads = JoinSet::new();
         let mut next: Vec<Option<Arc<Plugin>>> = Vec::with_capacity(specs.len());
-        for (index, spec) in specs.into_iter().enumerate() {
+        for (index, spec) in specs.iter().enumerate() {
             let same_name = old.iter().find(|plugin| plugin.spec.name == spec.name).cloned();
             match same_name {
-                Some(plugin) if plugin.spec == spec => {
+                Some(plugin) if plugin.spec == *spec => {
                     plugin.set_pending(None);
                     next.push(Some(plugin));
                 }
                 Some(_) | None => {
                     next.push(None);
-                    let shared = self.clone();
+                    let (shared, spec) = (self.clone(), spec.clone());
                     loads.spawn(async move { (index, shared.load(spec, same_name).await) });
                 }
             }
@@ -232,7 +234,11 @@ impl Shared {
                 Err(error) => tracing::error!(%error, "loading a plugin ended the task"),
             }
         }
-        self.replace(next.into_iter().flatten().collect());
+        // A plugin never goes missing: one that nobody answers for would let every pod pass.
+        let all = next.into_iter().zip(specs).map(|(plugin, spec)| {
+            plugin.unwrap_or_else(|| Arc::new(Plugin::new(spec, Err(LoadError::Interrupted))))
+        });
+        self.replace(all.collect());
     }
 
     /// The plugin of this specification; or the old one, if the new one doesn't load and the old one works.

@@ -40,6 +40,9 @@ pub enum LoadError {
         #[source]
         cause: std::io::Error,
     },
+    /// Loading it ended before it was done, by a fault of the host's.
+    #[error("loading it ended early, which is a fault of the host's")]
+    Interrupted,
     /// The component doesn't compile, or its code doesn't load.
     #[error("the component can't be compiled")]
     Compile(#[source] CompileError),
