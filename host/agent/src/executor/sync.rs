@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::container::plan::sandbox::network_of;
+use witlet_core::container::plan::sandbox::{fault, network_of};
 use witlet_core::container::plan::{Plan, PlanInput, Step, plan};
 use witlet_core::pod::worker::{Outcome, RequeueCause};
 use witlet_core::runtime::{NamespaceMode, ObservedPod};
@@ -113,6 +113,9 @@ impl Executor {
     async fn carry_out(&self, job: &mut Job, pod: &Pod, observed: &ObservedPod, plan: Plan) -> Progress {
         let mut progress = Progress { retry_at: plan.retry_at(), ..Progress::default() };
         if plan.replaces_sandbox() {
+            if let Some(fault) = fault(pod, observed) {
+                tracing::info!(pod = %job.full_name, ?fault, "the pod's sandbox can't stay");
+            }
             let message = "Pod sandbox changed, it will be killed and re-created.";
             self.events(job).normal("SandboxChanged", message);
         }

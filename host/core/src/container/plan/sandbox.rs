@@ -16,19 +16,44 @@ pub enum SandboxNeed {
     },
 }
 
-/// Whether the newest sandbox can stay. It can't if there is none, if it isn't ready, if another is ready as well, if
-/// its network isn't the one that the spec asks for, or if it has no address although it should.
+/// Why a pod's newest sandbox can't stay. The first that holds, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SandboxFault {
+    /// It has ended.
+    NotReady,
+    /// Another one is ready as well.
+    SeveralReady,
+    /// Its network isn't the one that the spec asks for.
+    OtherNetwork,
+    /// It should have an address, and has none.
+    NoAddress,
+}
+
+/// Whether the newest sandbox can stay. It can't if there is none, or if there is a fault.
 pub fn need(pod: &Pod, observed: &ObservedPod) -> SandboxNeed {
-    let Some(newest) = observed.sandboxes.first() else {
-        return SandboxNeed::Create { attempt: 0 };
-    };
-    let ready = observed.sandboxes.iter().filter(|sandbox| sandbox.state == SandboxState::Ready).count();
+    match observed.sandboxes.first() {
+        None => SandboxNeed::Create { attempt: 0 },
+        Some(newest) => match fault(pod, observed) {
+            None => SandboxNeed::Keep(newest.id.clone()),
+            Some(_) => SandboxNeed::Create { attempt: newest.attempt.saturating_add(1) },
+        },
+    }
+}
+
+/// What is wrong with the newest sandbox; none if nothing is, or the pod has no sandbox.
+pub fn fault(pod: &Pod, observed: &ObservedPod) -> Option<SandboxFault> {
+    let newest = observed.sandboxes.first()?;
     let network = network_of(pod);
-    let addressed = network == NamespaceMode::Node || !newest.ips.is_empty();
-    if newest.state == SandboxState::Ready && ready == 1 && newest.network == network && addressed {
-        SandboxNeed::Keep(newest.id.clone())
+    if newest.state != SandboxState::Ready {
+        Some(SandboxFault::NotReady)
+    } else if observed.sandboxes.iter().filter(|sandbox| sandbox.state == SandboxState::Ready).count() > 1 {
+        Some(SandboxFault::SeveralReady)
+    } else if newest.network != network {
+        Some(SandboxFault::OtherNetwork)
+    } else if network != NamespaceMode::Node && newest.ips.is_empty() {
+        Some(SandboxFault::NoAddress)
     } else {
-        SandboxNeed::Create { attempt: newest.attempt.saturating_add(1) }
+        None
     }
 }
 

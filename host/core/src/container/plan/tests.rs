@@ -170,6 +170,27 @@ fn two_ready_sandboxes_are_replaced_by_one() {
 }
 
 #[test]
+fn a_sandbox_that_cannot_stay_has_a_fault_and_any_other_has_none() {
+    use sandbox::{SandboxFault, fault};
+    type Spoil = fn(&mut ObservedPod);
+    let cases: &[(Spoil, Option<SandboxFault>)] = &[
+        (|_| {}, None),
+        (|seen| seen.sandboxes.clear(), None),
+        (|seen| seen.sandboxes.push(sandbox(0, SandboxState::NotReady)), None),
+        (|seen| seen.sandboxes[0].state = SandboxState::NotReady, Some(SandboxFault::NotReady)),
+        (|seen| seen.sandboxes.push(sandbox(0, SandboxState::Ready)), Some(SandboxFault::SeveralReady)),
+        (|seen| seen.sandboxes[0].network = NamespaceMode::Node, Some(SandboxFault::OtherNetwork)),
+        (|seen| seen.sandboxes[0].ips.clear(), Some(SandboxFault::NoAddress)),
+    ];
+    let pod = pod("Always", &["a"]);
+    for (index, (spoil, expected)) in cases.iter().enumerate() {
+        let mut seen = in_sandbox(vec![running(&pod, "a")]);
+        spoil(&mut seen);
+        assert_eq!(fault(&pod, &seen), *expected, "case {index}");
+    }
+}
+
+#[test]
 fn an_older_dead_sandbox_beside_the_ready_one_does_not_matter() {
     let pod = pod("Always", &["a"]);
     let sandboxes = vec![sandbox(4, SandboxState::Ready), sandbox(3, SandboxState::NotReady)];
