@@ -120,6 +120,8 @@ pub(crate) struct Chaos {
     pub(crate) figures: Figures,
     /// What was done since all had settled.
     story: Vec<String>,
+    /// What was done in the round before.
+    story_before: Vec<String>,
 }
 
 impl Chaos {
@@ -136,6 +138,7 @@ impl Chaos {
             kills: true,
             figures: Figures::default(),
             story: Vec::new(),
+            story_before: Vec::new(),
         }
     }
 
@@ -204,7 +207,7 @@ impl Chaos {
             wanted.touch = Touch::None;
             wanted.settled = Some(ids(&wanted.name, &seen));
         }
-        self.story.clear();
+        self.story_before = std::mem::take(&mut self.story);
         self.note_pause().await;
         self.figures.daemon = self.figures.daemon.max(self.world.daemon_usage()?);
         if let Some(usage) = self.world.runtime_usage().await {
@@ -237,10 +240,12 @@ impl Chaos {
             .map(|loss| format!("{}:\n{}", loss.pod, self.world.log_of(&loss.pod)))
             .collect();
         Failed::from(format!(
-            "lost {} in round {}:\n{}\nwhat was done:\n{}\nthe daemon's log of them:\n{}\n{}",
+            "lost {} in round {}:\n{}\nwhat was done in the round before:\n{}\nwhat was done:\n{}\nthe daemon's \
+             log of them:\n{}\n{}",
             losses.len(),
             self.figures.rounds,
             lines.join("\n"),
+            self.story_before.join("\n"),
             self.story.join("\n"),
             logs.join("\n"),
             self.figures,
@@ -414,7 +419,6 @@ impl Chaos {
                     // What has ended stays as it is.
                     if wanted.character.has_sandbox() {
                         wanted.touch();
-                        wanted.replace_containers();
                     }
                 }
             }

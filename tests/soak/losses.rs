@@ -61,7 +61,7 @@ pub(crate) fn count(wanted: &BTreeMap<String, Wanted>, seen: &Seen) -> Vec<Loss>
     losses
 }
 
-/// What there is of a pod: the newest of each.
+/// What there is of a pod: the newest of each, and how often it was restarted.
 pub(crate) fn ids(name: &str, seen: &Seen) -> Ids {
     let name = full_name(name);
     let mut ids = Ids::default();
@@ -70,6 +70,9 @@ pub(crate) fn ids(name: &str, seen: &Seen) -> Ids {
         for container in pod.containers.iter().rev() {
             ids.containers.insert(container.name.clone(), container.id.to_string());
         }
+    }
+    if let Some(pod) = seen.pods.iter().find(|pod| pod.metadata.name.as_deref() == Some(&name)) {
+        ids.restarts = statuses(pod).map(|status| (status.name.clone(), status.restart_count)).collect();
     }
     ids
 }
@@ -137,16 +140,17 @@ fn of_wanted(wanted: &Wanted, name: &str, seen: &Seen) -> Vec<String> {
 
 /// What the agent says of a container that has to run.
 fn not_ready(wanted: &Wanted, pod: &Pod, name: &str) -> Option<String> {
-    let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref());
-    let status: Option<&ContainerStatus> = statuses.into_iter().flatten().find(|status| status.name == name);
-    let ready = status.is_some_and(|status| status.ready);
-    let restarts = status.map_or(0, |status| status.restart_count);
-    if !ready {
+    let status = statuses(pod).find(|status| status.name == name);
+    let Some(status) = status.filter(|status| status.ready) else {
         return Some(format!("its container {name} isn't ready"));
-    }
-    // A container that was replaced counts its restarts from there on.
-    (wanted.touch == Touch::None && wanted.settled.is_some() && !wanted.was_replaced && restarts > 0)
-        .then(|| format!("its container {name} was restarted {restarts} times"))
+    };
+    let settled = wanted.settled.as_ref().filter(|_| wanted.touch == Touch::None)?;
+    let (before, now) = (settled.restarts.get(name).copied().unwrap_or_default(), status.restart_count);
+    (now != before).then(|| format!("its container {name} had {before} restarts and has {now}"))
+}
+
+fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
+    pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten())
 }
 
 /// Whether what nobody touched is another one than it was.

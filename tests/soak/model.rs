@@ -97,6 +97,9 @@ pub(crate) struct Ids {
     pub(crate) sandbox: Option<String>,
     /// The newest container of each name.
     pub(crate) containers: BTreeMap<String, String>,
+    /// How often the agent says that each was restarted. Not always 0: a pod that was edited, or was removed and came
+    /// back with its UID, counts on, and so does one whose container's start was cut short with the runtime.
+    pub(crate) restarts: BTreeMap<String, i32>,
 }
 
 /// A pod that a manifest has.
@@ -111,23 +114,12 @@ pub(crate) struct Wanted {
     /// Value of a label.
     pub(crate) label: usize,
     pub(crate) touch: Touch,
-    /// Its containers were replaced at some time, and count their restarts since.
-    pub(crate) was_replaced: bool,
     pub(crate) settled: Option<Ids>,
 }
 
 impl Wanted {
     pub(crate) fn new(name: String, character: Character, fixed_uid: bool) -> Self {
-        Self {
-            name,
-            character,
-            fixed_uid,
-            variable: 0,
-            label: 0,
-            touch: Touch::All,
-            was_replaced: false,
-            settled: None,
-        }
+        Self { name, character, fixed_uid, variable: 0, label: 0, touch: Touch::All, settled: None }
     }
 
     /// It may be another pod now.
@@ -138,7 +130,6 @@ impl Wanted {
     /// Its containers may be others now.
     pub(crate) fn replace_containers(&mut self) {
         self.touch = self.touch.max(Touch::Containers);
-        self.was_replaced = true;
     }
 
     /// The text of its manifest.

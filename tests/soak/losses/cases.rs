@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use libtest_mimic::Failed;
 use serde_json::json;
 use witlet_core::runtime::{ContainerRunState, ListedContainer, ListedSandbox, RuntimePod, SandboxState};
@@ -22,6 +23,16 @@ const CASES: &[Case] = &[
         "p-node1: the agent shows it 0 times",
     ),
     ("a restart", |seen| seen.runtime[0].containers[0].id = "other".into(), "its containers were"),
+    (
+        "a restart that is only counted",
+        |seen| status_of(&mut seen.pods[0]).restart_count = 2,
+        "its container app had 1 restarts and has 2",
+    ),
+    (
+        "restarts that are forgotten",
+        |seen| status_of(&mut seen.pods[0]).restart_count = 0,
+        "its container app had 1 restarts and has 0",
+    ),
     ("a new sandbox", |seen| seen.runtime[0].sandboxes[0].id = "other".into(), "its sandbox was"),
     (
         "an end",
@@ -77,13 +88,19 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// One pod that runs.
+/// Of the pod's only container.
+fn status_of(pod: &mut Pod) -> &mut ContainerStatus {
+    let status = pod.status.get_or_insert_default();
+    &mut status.container_statuses.get_or_insert_default()[0]
+}
+
+/// One pod that runs, and was restarted before it had settled.
 fn well() -> Seen {
     let made = Timestamp::UNIX_EPOCH;
     let status = json!({
         "phase": "Running",
         "containerStatuses": [{
-            "name": "app", "ready": true, "restartCount": 0, "image": "app:1", "imageID": "app",
+            "name": "app", "ready": true, "restartCount": 1, "image": "app:1", "imageID": "app",
         }],
     });
     let pod = json!({
