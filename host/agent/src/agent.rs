@@ -23,11 +23,11 @@ use crate::config::{AgentConfig, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
 use crate::event_log::EventLog;
 use crate::event_loop::{ADMITTED_PODS, EventLoop, Outside};
 use crate::executor::Executor;
-use crate::executor::events::chain;
 use crate::executor::images::Images;
 use crate::health::{Health, HealthCheck};
 use crate::inputs::{FailedProbe, Inputs, ticker};
 use crate::pleg::{Pleg, RelistRequests, Relisted};
+use witlet_core::error::one_line;
 
 /// What the agent reaches the world through.
 pub struct Ports {
@@ -215,8 +215,8 @@ async fn load_memory(state: &dyn StateStore, events: &dyn EventSink, forget: boo
     }
     let loaded = match state.load(ADMITTED_PODS).await {
         Ok(None) => return AdmissionMemory::default(),
-        Ok(Some(bytes)) => AdmissionMemory::decode(&bytes).map_err(|error| chain(&error)),
-        Err(error) => Err(chain(&error)),
+        Ok(Some(bytes)) => AdmissionMemory::decode(&bytes).map_err(|error| one_line(&error)),
+        Err(error) => Err(one_line(&error)),
     };
     loaded.unwrap_or_else(|error| {
         let message = format!("All pods are judged again, for the admitted ones can't be read: {error}");

@@ -13,8 +13,8 @@ use witlet_core::container::backoff::{ExponentialBackoff, LOOP};
 use witlet_core::runtime::RuntimeStatus;
 use witlet_ports::RuntimeInfo;
 
-use crate::executor::events::chain;
 use crate::pleg::Relisted;
+use witlet_core::error::one_line;
 
 #[cfg(test)]
 mod tests;
@@ -121,7 +121,7 @@ impl HealthCheck {
         {
             name = version.runtime_name.into();
         }
-        let status = self.runtime.status().await.map_err(|error| chain(&error));
+        let status = self.runtime.status().await.map_err(|error| one_line(&error));
         let age = self.relisted.borrow_and_update().at.map(|at| Instant::now() - at);
         assess(&name, status, age, self.relist_age_max)
     }

@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod config;
 pub mod container;
+pub mod error;
 pub mod event;
 #[cfg(test)]
 mod fixtures;

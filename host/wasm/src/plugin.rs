@@ -211,15 +211,3 @@ impl Plugin {
         }
     }
 }
-
-/// An error and its causes in one sentence.
-pub(crate) fn sentence(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
-}

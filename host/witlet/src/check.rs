@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use witlet_agent::EventLog;
+use witlet_core::error::one_line;
 use witlet_node::{ReportReason, SystemClock, check_path};
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
+use witlet_wasm::host::{PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::PluginState;
 
 use crate::cli::CheckArgs;
@@ -71,7 +72,7 @@ async fn plugins(path: &Path) -> Result<usize, CheckError> {
     let host = match started {
         Ok(host) => host,
         Err(error) => {
-            print(&format!("{}\n", chain(&error)))?;
+            print(&format!("{}\n", one_line(&error)))?;
             return Ok(1);
         }
     };
@@ -93,15 +94,4 @@ async fn plugins(path: &Path) -> Result<usize, CheckError> {
         ))?;
     }
     Ok(findings)
-}
-
-/// An error and its causes in one line.
-fn chain(error: &StartError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(next) = cause {
-        text.push_str(&format!(": {next}"));
-        cause = next.source();
-    }
-    text
 }

@@ -12,8 +12,9 @@ use witlet_ports::FilesError;
 
 use super::{EventLoop, Stage};
 use crate::admission_queue::{AskId, Judged, Next};
-use crate::executor::events::{PodEvents, chain};
+use crate::executor::events::PodEvents;
 use crate::inputs::Event;
+use witlet_core::error::one_line;
 
 /// The name that the admitted pods are saved under.
 pub(crate) const ADMITTED_PODS: &str = "admitted-pods.json";
@@ -155,7 +156,8 @@ impl EventLoop {
     pub(super) fn saved(&mut self, version: u64, result: Result<(), FilesError>) {
         self.saving.running = false;
         if let Err(error) = result {
-            let message = format!("admitted pods can't be saved, so that none can start: {}", chain(&error));
+            let message =
+                format!("admitted pods can't be saved, so that none can start: {}", one_line(&error));
             tracing::warn!("{message}");
             self.saving.failure = Some(message);
             self.show_health();

@@ -35,15 +35,3 @@ impl<'a> PodEvents<'a> {
         });
     }
 }
-
-/// An error with all its causes in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
-}

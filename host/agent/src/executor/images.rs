@@ -13,7 +13,8 @@ use witlet_core::status::WaitingReason;
 use witlet_ports::{Clock, Images as ImagePort, RuntimeError};
 
 use super::PodMemory;
-use super::events::{PodEvents, chain};
+use super::events::PodEvents;
+use witlet_core::error::one_line;
 
 pub(crate) mod reference;
 #[cfg(test)]
@@ -113,7 +114,7 @@ impl Images {
     ) -> Result<String, ImageError> {
         let result = self.try_ensure(uid, container, memory, events, cancel).await;
         if let Err(error) = &result {
-            let message = chain(error);
+            let message = one_line(error);
             match error {
                 ImageError::InvalidName { .. } | ImageError::Inspect { .. } => {
                     events.warning("InspectFailed", &message);
@@ -205,7 +206,7 @@ impl Images {
             }
             Err(cause) => {
                 memory.pulls.record(key, now, now);
-                let failure = PullFailure { at: now, message: chain(&cause) };
+                let failure = PullFailure { at: now, message: one_line(&cause) };
                 memory.failed_pulls.insert(image, failure);
                 Err(ImageError::Pull { image: asked.to_owned(), cause })
             }

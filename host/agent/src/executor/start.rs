@@ -11,9 +11,9 @@ use witlet_core::container::plan::sandbox::network_of;
 use witlet_core::runtime::{NamespaceMode, ObservedPod, SandboxId};
 use witlet_core::status::{Waiting, WaitingReason};
 
-use super::events::chain;
 use super::images::ImageError;
 use super::{Executor, Job};
+use witlet_core::error::one_line;
 
 /// The sandbox that containers are started in.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Executor {
     /// container can be told them.
     pub(super) async fn create_sandbox(&self, job: &Job, pod: &Pod, attempt: u32) -> Result<Place, ()> {
         let failed = |error: &dyn std::error::Error| {
-            let message = format!("Failed to create pod sandbox: {}", chain(error));
+            let message = format!("Failed to create pod sandbox: {}", one_line(error));
             self.events(job).warning("FailedCreatePodSandBox", &message);
         };
         let log_directory = self.files.log_directory(&job.full_name, &job.uid);
@@ -62,7 +62,7 @@ impl Executor {
             return Ok(Place { id, attempt, ips: Vec::new() });
         }
         let seen = self.runtime.view.pod_status(&job.uid).await.map_err(|error| {
-            let message = format!("Unable to get pod sandbox status: {}", chain(&error));
+            let message = format!("Unable to get pod sandbox status: {}", one_line(&error));
             self.events(job).warning("FailedPodSandBoxStatus", &message);
         })?;
         let sandbox = seen.sandboxes.into_iter().find(|sandbox| sandbox.id == id);
@@ -114,7 +114,7 @@ impl Executor {
 
     fn image_missing(&self, job: &mut Job, container: &str, error: &ImageError) -> StartEnd {
         let Some(reason) = error.waiting_reason() else { return StartEnd::Cut };
-        let waiting = Waiting { reason, message: chain(error) };
+        let waiting = Waiting { reason, message: one_line(error) };
         job.memory.waiting.insert(container.to_owned(), waiting);
         match error {
             ImageError::BackOff { wait, .. } => StartEnd::BackOff(wait.until),
@@ -135,7 +135,8 @@ impl Executor {
         place: &Place,
         image: &str,
     ) -> Result<(), Refusal> {
-        let refuse = |reason| move |error: &dyn std::error::Error| Refusal { reason, message: chain(error) };
+        let refuse =
+            |reason| move |error: &dyn std::error::Error| Refusal { reason, message: one_line(error) };
         let no_config = refuse(WaitingReason::CreateContainerConfigError);
         let log_directory = self.files.log_directory(&job.full_name, &job.uid);
         let sandbox = sandbox_config(pod, place.attempt, &log_directory).map_err(|e| no_config(&e))?;

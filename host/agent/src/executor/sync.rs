@@ -11,9 +11,9 @@ use witlet_core::pod::worker::{Outcome, RequeueCause};
 use witlet_core::runtime::{NamespaceMode, ObservedPod};
 use witlet_core::status::{Phase, Waiting};
 
-use super::events::chain;
 use super::start::{Place, StartEnd};
 use super::{End, Executor, Job};
+use witlet_core::error::one_line;
 
 /// What became of a plan's steps.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl Executor {
             None => return End::CUT,
             Some(Ok(observed)) => observed,
             Some(Err(error)) => {
-                let message = format!("error determining status: {}", chain(&error));
+                let message = format!("error determining status: {}", one_line(&error));
                 self.events(job).warning("FailedSync", &message);
                 return End::FAILED;
             }
@@ -87,7 +87,7 @@ impl Executor {
         let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
         let names: Vec<String> = containers.map(|container| container.name.clone()).collect();
         if let Err(error) = self.files.ensure(&job.full_name, &job.uid, &names).await {
-            let message = format!("error making pod data directories: {}", chain(&error));
+            let message = format!("error making pod data directories: {}", one_line(&error));
             self.events(job).warning("FailedToMakePodDataDirectories", &message);
             return Some(End::FAILED);
         }
@@ -130,14 +130,14 @@ impl Executor {
                 Step::KillPod(kill) => match until_cut(job, self.kill_pod(job, &kill)).await {
                     None => return Progress { cut: true, ..progress },
                     Some(killed) => killed.map_err(|error| {
-                        let message = format!("error killing pod: {}", chain(&error));
+                        let message = format!("error killing pod: {}", one_line(&error));
                         self.events(job).warning("FailedKillPod", &message);
                     }),
                 },
                 Step::KillContainer(kill) => match until_cut(job, self.kill_container(job, &kill)).await {
                     None => return Progress { cut: true, ..progress },
                     Some(killed) => killed.map_err(|error| {
-                        let message = format!("error killing container {}: {}", kill.name, chain(&error));
+                        let message = format!("error killing container {}: {}", kill.name, one_line(&error));
                         self.events(job).warning("FailedKillPod", &message);
                     }),
                 },

@@ -8,9 +8,9 @@ use witlet_core::runtime::ObservedPod;
 use witlet_core::status;
 use witlet_ports::RuntimeError;
 
-use super::events::chain;
 use super::sync::until_cut;
 use super::{End, Executor, Job};
+use witlet_core::error::one_line;
 
 impl Executor {
     /// Stops all containers, then the sandboxes, and looks whether any container is left running. `pod` is none for one
@@ -80,7 +80,7 @@ impl Executor {
     }
 
     fn kill_failed(&self, job: &Job, error: &RuntimeError) -> End {
-        let message = format!("error killing pod: {}", chain(error));
+        let message = format!("error killing pod: {}", one_line(error));
         self.events(job).warning("FailedKillPod", &message);
         End::FAILED
     }

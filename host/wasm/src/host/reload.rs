@@ -13,7 +13,8 @@ use tokio::time::{Instant, MissedTickBehavior};
 use witlet_core::event::{Event, EventObject, EventType};
 
 use super::{FileError, MAINTENANCE_PERIOD, Shared};
-use crate::plugin::{Plugin, Spec, sentence};
+use crate::plugin::{Plugin, Spec};
+use witlet_core::error::one_line;
 
 /// A plugin that didn't load is tried again after this long; each further time takes twice as long.
 const RETRY_MIN: Duration = Duration::from_secs(10);
@@ -192,7 +193,7 @@ impl Shared {
     }
 
     fn report_file_error(&self, error: &FileError) {
-        let message = sentence(error);
+        let message = one_line(error);
         tracing::error!(error = message, "plugin configuration not taken; the old one stays");
         self.events.record(Event {
             object: EventObject::Source {

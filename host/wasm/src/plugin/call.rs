@@ -14,13 +14,14 @@ use witlet_ports::Clock;
 
 use super::config::Warm;
 use super::health::Outcome;
-use super::{LoadError, Spec, sentence};
+use super::{LoadError, Spec};
 use crate::engine::POOL_SLOTS;
 use crate::guest::{GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits};
 use crate::wasi::WouldBlock;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::admission::{Handler, HandlerPre, MESSAGE_BYTES_MAX, Reply};
+use witlet_core::error::one_line;
 
 /// Questions about pods that may run at once, each on a thread of its own.
 pub(crate) const WORKERS_MAX: usize = 4;
@@ -126,7 +127,7 @@ impl fmt::Display for WaitedIn {
 impl CallError {
     /// With its causes.
     pub fn sentence(&self) -> String {
-        sentence(self)
+        one_line(self)
     }
 
     /// The kind that the failure policy and the pod's status know it by.

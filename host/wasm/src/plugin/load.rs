@@ -8,8 +8,8 @@ use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 
+use super::Spec;
 use super::call::{CallError, Caller, Guests};
-use super::{Spec, sentence};
 use crate::compile::{self, CompileError, Compiler};
 use crate::engine::EngineKind;
 use crate::guest::GuestState;
@@ -18,6 +18,7 @@ use crate::limits::{Limits, NeedsError, StaticNeeds};
 use crate::wasi;
 use crate::worlds::admission::{self, HandlerPre};
 use crate::worlds::detect;
+use witlet_core::error::one_line;
 
 /// Where a component comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +76,7 @@ pub enum LoadError {
 impl LoadError {
     /// With its causes.
     pub fn sentence(&self) -> String {
-        sentence(self)
+        one_line(self)
     }
 }
 
