@@ -194,22 +194,18 @@ fn observed(number: usize) -> ObservedPod {
     let sandbox_id = SandboxId::from(format!("sandbox-{number}"));
     let spec = pod.spec.as_ref().expect("a spec");
     let containers = spec.containers.iter().map(|container| ObservedContainer {
-        id: ContainerId::from(format!("{number}-{}", container.name)),
-        name: container.name.clone(),
         sandbox_id: Some(sandbox_id.clone()),
-        state: ContainerRunState::Running,
-        created_at: now(),
         started_at: Some(now()),
-        finished_at: None,
-        exit_code: 0,
         image: container.image.clone().unwrap_or_default(),
         image_id: "sha256:0".into(),
         spec_hash: Some(container_hash(container)),
-        restart_count: 0,
         termination_grace_seconds: Some(30),
-        reason: String::new(),
-        message: String::new(),
-        log_path: String::new(),
+        ..ObservedContainer::new(
+            ContainerId::from(format!("{number}-{}", container.name)),
+            &container.name,
+            ContainerRunState::Running,
+            now(),
+        )
     });
     ObservedPod {
         name: format!("pod-{number}"),

@@ -85,22 +85,18 @@ pub(crate) fn instance(
     let spec = containers.iter().find(|container| container.name == name);
     let started = state != ContainerRunState::Created;
     ObservedContainer {
-        id: format!("{name}-{restart_count}").into(),
-        name: name.to_owned(),
-        sandbox_id: None,
-        state,
-        created_at: at(i64::from(restart_count)),
         started_at: started.then(|| at(i64::from(restart_count))),
         finished_at: (state == ContainerRunState::Exited).then(|| at(100)),
-        exit_code: 0,
         image: format!("{name}-image"),
         image_id: format!("sha256:{name}"),
         spec_hash: spec.map(container_hash),
         restart_count,
-        termination_grace_seconds: None,
-        reason: String::new(),
-        message: String::new(),
-        log_path: String::new(),
+        ..ObservedContainer::new(
+            format!("{name}-{restart_count}").into(),
+            name,
+            state,
+            at(i64::from(restart_count)),
+        )
     }
 }
 

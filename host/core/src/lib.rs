@@ -11,11 +11,14 @@ pub mod error;
 pub mod event;
 #[cfg(test)]
 mod fixtures;
+pub mod hook;
 pub mod node;
 pub mod pleg;
 pub mod pod;
+pub mod probe;
 pub mod runtime;
 pub mod status;
+pub mod volume;
 
 pub use jiff::Timestamp;
 pub use k8s_openapi::api::core::v1::Pod;

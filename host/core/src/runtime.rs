@@ -7,11 +7,12 @@ pub mod labels;
 mod observed;
 
 pub use config::{
-    ContainerConfig, ContainerSecurity, DnsConfig, LinuxResources, Mount, NamespaceMode, PortMapping,
-    Protocol, SandboxConfig, SeccompProfile,
+    AppArmorProfile, ContainerConfig, ContainerSecurity, Device, DnsConfig, IdMapping, LinuxResources, Mount,
+    MountPropagation, NamespaceMode, PortMapping, Protocol, SandboxConfig, SeccompProfile, SelinuxLabel,
+    SupplementalGroupsPolicy, UserNamespace,
 };
 pub use observed::{
-    ContainerId, ContainerRunState, ImageInfo, ListedContainer, ListedSandbox, ObservedContainer,
-    ObservedPod, ObservedSandbox, RuntimeCondition, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxId,
-    SandboxState,
+    CgroupDriver, ContainerId, ContainerRunState, ContainerUser, ExecOutput, ImageAuth, ImageInfo,
+    ListedContainer, ListedSandbox, ObservedContainer, ObservedPod, ObservedSandbox, RuntimeCondition,
+    RuntimeEvent, RuntimeHandler, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxId, SandboxState,
 };

@@ -7,10 +7,12 @@ use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use thiserror::Error;
 use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ImageInfo, ObservedContainer, ObservedPod, ObservedSandbox, RuntimePod,
-    RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId,
+    CgroupDriver, ContainerConfig, ContainerId, ExecOutput, ImageAuth, ImageInfo, LinuxResources,
+    ObservedContainer, ObservedPod, ObservedSandbox, RuntimeEvent, RuntimePod, RuntimeStatus, RuntimeVersion,
+    SandboxConfig, SandboxId,
 };
 use witlet_ports::{Clock, Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
 use witlet_proto::cri;
@@ -19,6 +21,9 @@ use crate::connection::{Connection, request};
 use crate::convert;
 use crate::deadlines::Deadlines;
 use crate::endpoint::{Endpoint, EndpointError};
+
+/// How much longer than a command's own time the runtime may take to tell how it ended.
+const EXEC_SLACK: Duration = Duration::from_secs(10);
 
 /// How many status calls one look at a pod has under way.
 const STATUS_CALLS_AT_ONCE: usize = 8;
@@ -176,6 +181,17 @@ impl RuntimeInfo for CriClient {
         let answer = self.runtime.answer("Status", limit, client.status(ask)).await?;
         convert::runtime_status(answer)
     }
+
+    async fn cgroup_driver(&self) -> Result<Option<CgroupDriver>, RuntimeError> {
+        let limit = self.deadlines.health;
+        let mut client = self.runtime.runtime_service();
+        let ask = client.runtime_config(request(cri::RuntimeConfigRequest {}, limit));
+        match self.runtime.answer("RuntimeConfig", limit, ask).await {
+            Ok(answer) => Ok(convert::cgroup_driver(answer)),
+            Err(RuntimeError::Unimplemented { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 #[async_trait]
@@ -205,6 +221,26 @@ impl PodView for CriClient {
             containers,
             ..ObservedPod::absent(uid.clone(), observed_at)
         }))
+    }
+
+    async fn events(&self, events: mpsc::Sender<RuntimeEvent>) -> Result<(), RuntimeError> {
+        const CALL: &str = "GetContainerEvents";
+        let mut client = self.runtime.runtime_service();
+        // The stream has no deadline of its own: it lasts as long as the runtime.
+        let begun = client.get_container_events(cri::GetEventsRequest {});
+        let mut stream = self.runtime.answer(CALL, self.deadlines.request, begun).await?;
+        loop {
+            let told = tokio::select! {
+                () = events.closed() => return Ok(()),
+                told = stream.message() => {
+                    told.map_err(|status| self.runtime.refused(CALL, self.deadlines.request, &status))?
+                }
+            };
+            let Some(told) = told else { return Ok(()) };
+            if events.send(convert::runtime_event(told)).await.is_err() {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -279,6 +315,44 @@ impl Containers for CriClient {
         let mut client = self.runtime.runtime_service();
         gone(self.runtime.answer("RemoveContainer", limit, client.remove_container(remove)).await)
     }
+
+    async fn update_resources(
+        &self,
+        id: &ContainerId,
+        resources: &LinuxResources,
+    ) -> Result<(), RuntimeError> {
+        let limit = self.deadlines.request;
+        let update = request(convert::update_resources(id, resources), limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = client.update_container_resources(update);
+        self.runtime.answer("UpdateContainerResources", limit, answer).await.map(|_| ())
+    }
+
+    async fn exec_sync(
+        &self,
+        id: &ContainerId,
+        command: &[String],
+        timeout: Option<Duration>,
+    ) -> Result<ExecOutput, RuntimeError> {
+        // The runtime kills the command when its time is over, and needs some time to say so.
+        let limit = timeout.map_or(self.deadlines.request, |timeout| timeout.saturating_add(EXEC_SLACK));
+        let exec = cri::ExecSyncRequest {
+            container_id: id.to_string(),
+            cmd: command.to_vec(),
+            timeout: timeout.map_or(0, convert::whole_seconds),
+        };
+        let mut client = self.runtime.runtime_service();
+        let answer = self.runtime.answer("ExecSync", limit, client.exec_sync(request(exec, limit))).await?;
+        Ok(ExecOutput { stdout: answer.stdout, stderr: answer.stderr, exit_code: answer.exit_code })
+    }
+
+    async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError> {
+        let limit = self.deadlines.request;
+        let reopen = request(cri::ReopenContainerLogRequest { container_id: id.to_string() }, limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = client.reopen_container_log(reopen);
+        self.runtime.answer("ReopenContainerLog", limit, answer).await.map(|_| ())
+    }
 }
 
 #[async_trait]
@@ -293,12 +367,17 @@ impl Images for CriClient {
         present(answer)?.and_then(|status| status.image).map(convert::image_info).transpose()
     }
 
-    async fn pull(&self, image: &str) -> Result<String, RuntimeError> {
+    async fn pull(
+        &self,
+        image: &str,
+        auth: Option<&ImageAuth>,
+        sandbox: &SandboxConfig,
+    ) -> Result<String, RuntimeError> {
         let limit = self.deadlines.pull;
         let pull = cri::PullImageRequest {
             image: Some(convert::image_spec(image)),
-            auth: None,
-            sandbox_config: None,
+            auth: auth.map(convert::image_auth),
+            sandbox_config: Some(convert::sandbox_config(sandbox)),
         };
         let mut client = self.images.image_service();
         let answer = self.images.answer("PullImage", limit, client.pull_image(request(pull, limit))).await?;

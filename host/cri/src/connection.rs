@@ -56,6 +56,11 @@ impl Connection {
             .max_encoding_message_size(MESSAGE_BYTES_MAX)
     }
 
+    /// A failure in our words.
+    pub(crate) fn refused(&self, call: &'static str, limit: Duration, status: &Status) -> RuntimeError {
+        runtime_error(call, &self.endpoint, limit, status)
+    }
+
     /// Waits for the answer no longer than `limit`; dropping the call then cancels it at the runtime too.
     pub(crate) async fn answer<T>(
         &self,

@@ -3,8 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
+use jiff::Timestamp;
 use thiserror::Error;
 use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::runtime::ContainerId;
+
+use crate::RuntimeError;
 
 /// The disk said no.
 #[derive(Debug, Error)]
@@ -37,12 +42,81 @@ pub trait PodFiles: Send + Sync {
     async fn list(&self) -> Result<Vec<PodUid>, FilesError>;
 
     /// Removes the pod's data folder; and its log folders, which upstream keeps until the sandbox is gone. A pod
-    /// without folders is no error.
+    /// without folders is no error. Stops at what is mounted there: that is unmounted first, or stays with an error.
     async fn remove(&self, uid: &PodUid) -> Result<(), FilesError>;
 
     /// Removes the log of one container, which the runtime says is at this path. Refuses what isn't a container's log
     /// in the log folder of a pod. A log that isn't there is no error.
     async fn remove_log(&self, path: &Path) -> Result<(), FilesError>;
+}
+
+/// What the agent writes for containers, and reads of them.
+#[async_trait]
+pub trait ContainerFiles: Send + Sync {
+    /// Writes the pod's hosts file, unless it says the same already, and gives its path on the host.
+    async fn write_hosts(&self, uid: &PodUid, content: &str) -> Result<PathBuf, FilesError>;
+
+    /// Makes an empty file that an instance of a container writes its termination message to:
+    /// `<pod>/containers/<container>/<instance>`, writable by all, for the container's user isn't known.
+    async fn make_termination_log(
+        &self,
+        uid: &PodUid,
+        container: &str,
+        restart_count: u32,
+    ) -> Result<PathBuf, FilesError>;
+
+    /// The beginning of a termination message, at most `bytes_max` of it. None if there is no such file; refuses what isn't
+    /// a regular file in the folders of a pod.
+    async fn read_termination_message(
+        &self,
+        path: &Path,
+        bytes_max: usize,
+    ) -> Result<Option<Vec<u8>>, FilesError>;
+
+    /// The end of a container's log without the runtime's prefixes: at most this many bytes and lines. Empty if there
+    /// is no log.
+    async fn log_tail(&self, log: &Path, bytes_max: usize, lines_max: usize) -> Result<Vec<u8>, FilesError>;
+
+    /// Links `<pod>_<namespace>_<container>-<id>.log` in the folder of all containers' logs to this log.
+    async fn link_log(
+        &self,
+        full_name: &PodFullName,
+        container: &str,
+        id: &ContainerId,
+        log: &Path,
+    ) -> Result<(), FilesError>;
+
+    /// Removes links in the folder of all containers' logs that lead nowhere.
+    async fn remove_dead_links(&self) -> Result<(), FilesError>;
+}
+
+/// The logs of containers, which the runtime writes and the agent keeps small.
+#[async_trait]
+pub trait ContainerLogs: Send + Sync {
+    /// Size of the log in bytes; none if there is none.
+    async fn size(&self, log: &Path) -> Result<Option<u64>, FilesError>;
+
+    /// Moves the log away under a name with this time, removes the oldest of those that were moved away before so that
+    /// `files_max` with the live one remain, and packs all but the newest. `reopen` is called in between, and if it
+    /// fails the log is moved back. Upstream's `container_log_manager`.
+    async fn rotate(
+        &self,
+        log: &Path,
+        files_max: usize,
+        now: Timestamp,
+        reopen: BoxFuture<'_, Result<(), RuntimeError>>,
+    ) -> Result<(), RotateError>;
+}
+
+/// A log could not be rotated.
+#[derive(Debug, Error)]
+pub enum RotateError {
+    /// The disk said no.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// The runtime didn't open the log anew.
+    #[error("reopen the log")]
+    Reopen(#[source] RuntimeError),
 }
 
 /// A few small files that survive a restart. Each is written whole: after a crash it holds the old value or the

@@ -6,18 +6,24 @@
 
 mod admission;
 mod clock;
+mod credentials;
 mod events;
 mod files;
 mod node;
+mod probes;
 mod runtime;
 mod sources;
 mod view;
+mod volumes;
 
 pub use admission::Admission;
 pub use clock::{Clock, Jitter};
+pub use credentials::{CredentialsError, ImageCredentials};
 pub use events::EventSink;
-pub use files::{FilesError, PodFiles, StateStore};
+pub use files::{ContainerFiles, ContainerLogs, FilesError, PodFiles, RotateError, StateStore};
 pub use node::NodeWatch;
+pub use probes::{HookError, HookRequests, ProbeError, ProbeTypes};
 pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
 pub use sources::{PodSource, SOURCE_SNAPSHOTS_MAX, SourceSnapshot};
 pub use view::{AgentStats, AgentView, RecordedEvent};
+pub use volumes::{VolumeError, Volumes};

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use thiserror::Error;
+use tokio::sync::mpsc;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ImageInfo, ObservedPod, RuntimePod, RuntimeStatus, RuntimeVersion,
-    SandboxConfig, SandboxId,
+    CgroupDriver, ContainerConfig, ContainerId, ExecOutput, ImageAuth, ImageInfo, LinuxResources,
+    ObservedPod, RuntimeEvent, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId,
 };
 
 /// Why a call to the runtime failed. `call` is the CRI's name of it, such as `RunPodSandbox`.
@@ -96,6 +97,8 @@ pub trait RuntimeInfo: Send + Sync {
     async fn version(&self) -> Result<RuntimeVersion, RuntimeError>;
     /// Whether it and its network are ready.
     async fn status(&self) -> Result<RuntimeStatus, RuntimeError>;
+    /// Who makes cgroups; none if the runtime doesn't say, as older ones don't.
+    async fn cgroup_driver(&self) -> Result<Option<CgroupDriver>, RuntimeError>;
 }
 
 /// What the runtime has.
@@ -107,6 +110,9 @@ pub trait PodView: Send + Sync {
     /// One pod looked at closely; one that the runtime doesn't have is `ObservedPod::absent`. `observed_at` is
     /// from before the first call.
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError>;
+    /// What happens from now on, as the runtime tells by itself, sent until the runtime ends the stream or nobody
+    /// listens. `Unimplemented` by runtimes that don't tell. What was missed is found by the next relist.
+    async fn events(&self, events: mpsc::Sender<RuntimeEvent>) -> Result<(), RuntimeError>;
 }
 
 /// Pod sandboxes.
@@ -136,6 +142,22 @@ pub trait Containers: Send + Sync {
     async fn stop(&self, id: &ContainerId, grace: Duration) -> Result<(), RuntimeError>;
     /// Removes it. A container that isn't there is removed.
     async fn remove(&self, id: &ContainerId) -> Result<(), RuntimeError>;
+    /// Changes the limits of a running container. What is zero or empty stays as it is.
+    async fn update_resources(
+        &self,
+        id: &ContainerId,
+        resources: &LinuxResources,
+    ) -> Result<(), RuntimeError>;
+    /// Runs a command in it and waits for its end. One that takes longer than `timeout` is killed, which is
+    /// `DeadlineExceeded`; no timeout waits as long as other calls may take. An exit code other than 0 is no error.
+    async fn exec_sync(
+        &self,
+        id: &ContainerId,
+        command: &[String],
+        timeout: Option<Duration>,
+    ) -> Result<ExecOutput, RuntimeError>;
+    /// Has the runtime open the container's log anew, after the file was moved away.
+    async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError>;
 }
 
 /// Images.
@@ -143,8 +165,14 @@ pub trait Containers: Send + Sync {
 pub trait Images: Send + Sync {
     /// The image, if the runtime has it.
     async fn status(&self, image: &str) -> Result<Option<ImageInfo>, RuntimeError>;
-    /// Fetches it, and returns what containers are to be created from.
-    async fn pull(&self, image: &str) -> Result<String, RuntimeError>;
+    /// Fetches it, with credentials if the registry wants some, and returns what containers are to be created from.
+    /// `sandbox` tells runtimes which pod it is for.
+    async fn pull(
+        &self,
+        image: &str,
+        auth: Option<&ImageAuth>,
+        sandbox: &SandboxConfig,
+    ) -> Result<String, RuntimeError>;
 }
 
 /// A runtime, part by part.

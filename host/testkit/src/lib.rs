@@ -15,6 +15,6 @@ pub use admission::{FakeAdmission, NOT_BEFORE_SECONDS};
 pub use builders::{ContainerBuilder, PodBuilder, container, pod};
 pub use files::{MemoryPodFiles, MemoryStateStore};
 pub use node::{FakeNode, NODE_NAME, fixed_node};
-pub use runtime::{Behaviour, FakeImage, FakeRuntime};
+pub use runtime::{Behaviour, ExecScript, FakeImage, FakeRuntime};
 pub use sources::{FakeSource, SourceHandle};
 pub use time::{FixedJitter, ManualClock};

@@ -45,18 +45,31 @@ pub struct FakeImage {
     pub pull_takes: Duration,
     /// How many pulls fail before one succeeds.
     pub pulls_fail: u32,
+    /// The user name without which the registry refuses the pull.
+    pub wants_user: Option<String>,
 }
 
 impl FakeImage {
     /// An image that is there.
     pub fn present(behaviour: Behaviour) -> Self {
-        Self { behaviour, present: true, pull_takes: Duration::ZERO, pulls_fail: 0 }
+        Self { behaviour, present: true, pull_takes: Duration::ZERO, pulls_fail: 0, wants_user: None }
     }
 
     /// An image that has to be pulled first.
     pub fn absent(behaviour: Behaviour) -> Self {
         Self { present: false, ..Self::present(behaviour) }
     }
+}
+
+/// How a command in a container goes.
+#[derive(Clone, Debug, Default)]
+pub struct ExecScript {
+    /// Its exit code.
+    pub exit_code: i32,
+    /// What it says.
+    pub stdout: String,
+    /// How long it takes.
+    pub takes: Duration,
 }
 
 /// The runtime. Survives restarts of the agent, as runtimes do.
@@ -78,6 +91,8 @@ struct Inner {
     network_down: bool,
     looks_take: Duration,
     failures: BTreeMap<&'static str, u32>,
+    /// By the command with its arguments; any other command ends well at once.
+    execs: BTreeMap<String, ExecScript>,
     /// Sandboxes whose removal is never answered: by the name of their pod, how many more times.
     hung_removals: BTreeMap<String, u32>,
 }
@@ -148,6 +163,41 @@ impl FakeRuntime {
     /// The next calls of this name fail.
     pub fn fail_next(&self, call: &'static str, times: u32) {
         self.lock().failures.insert(call, times);
+    }
+
+    /// How a command goes from now on, whichever container it runs in.
+    pub fn set_exec(&self, command: &str, script: ExecScript) {
+        self.lock().execs.insert(command.to_owned(), script);
+    }
+
+    /// The process of the newest instance of a container ends by itself.
+    ///
+    /// # Panics
+    /// If it doesn't run: the test is wrong.
+    pub fn end_container(&self, pod: &str, container: &str, code: i32) {
+        let now = self.clock.now();
+        let mut inner = self.lock();
+        let of_pod =
+            |c: &FakeContainer| c.config.labels.get(labels::POD_NAME).is_some_and(|name| name == pod);
+        let mut found = inner.containers.values_mut().rev();
+        let newest = found.find(|c| of_pod(c) && c.config.name == container);
+        let newest = newest.filter(|container| container.state() == ContainerRunState::Running);
+        newest.expect("the container runs").end(now, code);
+    }
+
+    /// The newest instance of a container as it was asked for.
+    pub fn container_config(&self, pod: &str, container: &str) -> Option<ContainerConfig> {
+        let of_pod =
+            |c: &&FakeContainer| c.config.labels.get(labels::POD_NAME).is_some_and(|name| name == pod);
+        let inner = self.lock();
+        let mut found = inner.containers.values().rev().filter(of_pod);
+        found.find(|c| c.config.name == container).map(|c| c.config.clone())
+    }
+
+    /// The newest sandbox of a pod as it was asked for.
+    pub fn sandbox_config(&self, pod: &str) -> Option<SandboxConfig> {
+        let inner = self.lock();
+        inner.sandboxes.values().rev().find(|sandbox| sandbox.config.name == pod).map(|s| s.config.clone())
     }
 
     /// The next removals of this pod's sandboxes hang until the caller gives up.
@@ -304,11 +354,7 @@ impl FakeContainer {
             Some(_) => "Error",
         };
         ObservedContainer {
-            id: self.id.clone(),
-            name: self.config.name.clone(),
             sandbox_id: Some(self.sandbox.clone()),
-            state: self.state(),
-            created_at: self.created_at,
             started_at: self.started_at,
             finished_at: self.ended.map(|(at, _)| at),
             exit_code,
@@ -321,8 +367,12 @@ impl FakeContainer {
             termination_grace_seconds: annotation(labels::POD_TERMINATION_GRACE_PERIOD)
                 .and_then(|n| n.parse().ok()),
             reason: reason.to_owned(),
-            message: String::new(),
             log_path: format!("/var/log/pods/{}", self.config.log_path.display()),
+            termination_message_path: annotation(labels::TERMINATION_MESSAGE_PATH),
+            termination_message_policy: annotation(labels::TERMINATION_MESSAGE_POLICY),
+            mounts: self.config.mounts.clone(),
+            resources: Some(self.config.resources.clone()),
+            ..ObservedContainer::new(self.id.clone(), &self.config.name, self.state(), self.created_at)
         }
     }
 }

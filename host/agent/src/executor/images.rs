@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use witlet_core::container::backoff::{BackoffKey, Wait};
 use witlet_core::pod::PodUid;
+use witlet_core::runtime::SandboxConfig;
 use witlet_core::status::WaitingReason;
 use witlet_ports::{Clock, Images as ImagePort, RuntimeError};
 
@@ -186,7 +187,7 @@ impl Images {
         let pulled = async {
             let _turn = self.at_a_time.acquire().await.expect("the semaphore is never closed");
             let begun = self.clock.now();
-            self.port.pull(&image).await.map(|image_ref| (image_ref, begun))
+            self.port.pull(&image, None, &SandboxConfig::default()).await.map(|image_ref| (image_ref, begun))
         };
         let pulled = tokio::select! {
             biased;

@@ -147,6 +147,8 @@ impl Executor {
             restart_count: start.restart_count,
             image,
             pod_ips: &place.ips,
+            mounts: &[],
+            pid_target: None,
             host: Host { node: &node, seccomp_root: &self.seccomp_root },
         })
         .map_err(|e| no_config(&e))?;

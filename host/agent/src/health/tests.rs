@@ -14,7 +14,7 @@ fn status(runtime: bool, network: bool) -> Result<RuntimeStatus, String> {
         message: "m".into(),
     };
     let conditions = vec![condition("RuntimeReady", runtime), condition("NetworkReady", network)];
-    Ok(RuntimeStatus { conditions })
+    Ok(RuntimeStatus { conditions, ..RuntimeStatus::default() })
 }
 
 #[test]

@@ -55,22 +55,8 @@ impl Script {
             ips: pod.ips.clone(),
         });
         pod.containers.push(ObservedContainer {
-            id: ContainerId::from("c"),
-            name: "app".into(),
             sandbox_id: Some(SandboxId::from("s")),
-            state: container,
-            created_at,
-            started_at: None,
-            finished_at: None,
-            exit_code: 0,
-            image: String::new(),
-            image_id: String::new(),
-            spec_hash: None,
-            restart_count: 0,
-            termination_grace_seconds: None,
-            reason: String::new(),
-            message: String::new(),
-            log_path: String::new(),
+            ..ObservedContainer::new(ContainerId::from("c"), "app", container, created_at)
         });
         pod
     }

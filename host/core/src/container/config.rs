@@ -19,7 +19,9 @@ use crate::container::plan::app_containers;
 use crate::container::plan::sandbox::network_of;
 use crate::node::NodeFacts;
 use crate::pod::resources::protocol;
-use crate::runtime::{ContainerConfig, DnsConfig, NamespaceMode, PortMapping, SandboxConfig, labels};
+use crate::runtime::{
+    ContainerConfig, ContainerId, DnsConfig, Mount, NamespaceMode, PortMapping, SandboxConfig, labels,
+};
 
 pub use linux::{cpu_quota, cpu_shares, oom_score_adj};
 
@@ -119,6 +121,10 @@ pub struct ContainerInput<'a> {
     pub image: &'a str,
     /// The sandbox's addresses, the primary one first; none on the host network.
     pub pod_ips: &'a [IpAddr],
+    /// What it mounts: volumes, hosts file, termination log.
+    pub mounts: &'a [Mount],
+    /// The container whose processes an ephemeral container sees.
+    pub pid_target: Option<&'a ContainerId>,
     /// The machine.
     pub host: Host<'a>,
 }
@@ -153,6 +159,7 @@ pub fn sandbox_config(pod: &Pod, attempt: u32, log_directory: &Path) -> Result<S
         runtime_handler: String::new(),
         privileged: security::any_privileged(pod),
         security: security::of_sandbox(pod),
+        ..SandboxConfig::default()
     })
 }
 
@@ -178,7 +185,10 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
         command: expand("command", &container.command)?,
         args: expand("args", &container.args)?,
         working_dir: container.working_dir.clone().unwrap_or_default(),
-        mounts: Vec::new(),
+        mounts: input.mounts.to_vec(),
+        devices: Vec::new(),
+        stop_signal: None,
+        pid_target: input.pid_target.cloned(),
         labels: container_labels,
         annotations: container_annotations(input),
         log_path: log_path(&container.name, restart_count),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use super::ContainerId;
+
 /// Transport protocol of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protocol {
@@ -63,6 +65,83 @@ pub enum SeccompProfile {
     Localhost(PathBuf),
 }
 
+/// One range of user or group ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdMapping {
+    /// First id on the host.
+    pub host_id: u32,
+    /// First id in the pod.
+    pub container_id: u32,
+    /// How many ids.
+    pub length: u32,
+}
+
+/// A user namespace of the pod's own (`hostUsers: false`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserNamespace {
+    /// User ids.
+    pub uids: Vec<IdMapping>,
+    /// Group ids.
+    pub gids: Vec<IdMapping>,
+}
+
+/// How the groups of a process come about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SupplementalGroupsPolicy {
+    /// What the image's `/etc/group` says for the user joins those of the spec.
+    #[default]
+    Merge,
+    /// Only those of the spec.
+    Strict,
+}
+
+/// AppArmor profile of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AppArmorProfile {
+    /// The runtime's own profile.
+    RuntimeDefault,
+    /// None.
+    Unconfined,
+    /// One that is loaded on the node, by name.
+    Localhost(String),
+}
+
+/// SELinux label of a container; empty parts are the runtime's choice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SelinuxLabel {
+    /// User.
+    pub user: String,
+    /// Role.
+    pub role: String,
+    /// Type.
+    pub kind: String,
+    /// Level.
+    pub level: String,
+}
+
+/// Which mounts of the host and of the container see each other's later mounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MountPropagation {
+    /// None.
+    #[default]
+    Private,
+    /// The host's appear in the container.
+    HostToContainer,
+    /// Both ways; for privileged containers only.
+    Bidirectional,
+}
+
+/// A device of the host in a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Absolute path in the container.
+    pub container_path: PathBuf,
+    /// Absolute path on the host.
+    pub host_path: PathBuf,
+    /// Of the letters `r`, `w` and `m` (make nodes).
+    pub permissions: String,
+}
+
 /// A pod's sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxConfig {
@@ -92,6 +171,14 @@ pub struct SandboxConfig {
     pub pid: NamespaceMode,
     /// IPC namespace.
     pub ipc: NamespaceMode,
+    /// A user namespace of the pod's own; none is the host's.
+    pub user_namespace: Option<UserNamespace>,
+    /// Kernel parameters, with dots between the parts of their names.
+    pub sysctls: BTreeMap<String, String>,
+    /// What the sandbox itself costs (`spec.overhead`).
+    pub overhead: LinuxResources,
+    /// The sum of the containers' resources, for runtimes that size a virtual machine by it.
+    pub resources: LinuxResources,
     /// Parent cgroup; none leaves it to the runtime.
     pub cgroup_parent: Option<String>,
     /// Handler of the pod's runtime class; empty is the default.
@@ -123,6 +210,8 @@ pub struct ContainerConfig {
     pub env: Vec<(String, String)>,
     /// Mounts.
     pub mounts: Vec<Mount>,
+    /// Devices.
+    pub devices: Vec<Device>,
     /// Labels, those of `labels` among them.
     pub labels: BTreeMap<String, String>,
     /// Annotations, those of `labels` among them.
@@ -135,6 +224,10 @@ pub struct ContainerConfig {
     pub stdin_once: bool,
     /// Give it a terminal.
     pub tty: bool,
+    /// Signal that asks the process to end (`SIGTERM`, …); none takes the image's.
+    pub stop_signal: Option<String>,
+    /// The container whose PID namespace an ephemeral container joins.
+    pub pid_target: Option<ContainerId>,
     /// CPU, memory, OOM score.
     pub resources: LinuxResources,
     /// User, groups, capabilities and the like.
@@ -150,6 +243,12 @@ pub struct Mount {
     pub host_path: PathBuf,
     /// Without write access.
     pub read_only: bool,
+    /// Nor has anything that is mounted below (KEP-3857); only with `read_only`.
+    pub recursive_read_only: bool,
+    /// Which later mounts appear on the other side.
+    pub propagation: MountPropagation,
+    /// Whether the runtime labels it for SELinux.
+    pub selinux_relabel: bool,
 }
 
 /// Limits in the kernel's units.
@@ -165,6 +264,12 @@ pub struct LinuxResources {
     pub memory_limit_bytes: i64,
     /// −1000 to 1000.
     pub oom_score_adj: i64,
+    /// Bytes of memory and swap together; 0 leaves it to the runtime.
+    pub memory_swap_limit_bytes: i64,
+    /// Bytes of huge pages, by their size as the kernel names it (`2MB`, `1GB`).
+    pub hugepage_limits: BTreeMap<String, u64>,
+    /// Files of cgroup v2 and their content.
+    pub unified: BTreeMap<String, String>,
 }
 
 /// What a process may do.
@@ -174,8 +279,12 @@ pub struct ContainerSecurity {
     pub run_as_user: Option<i64>,
     /// Group id; none takes the image's.
     pub run_as_group: Option<i64>,
+    /// Name of the user in the image; only where `run_as_user` is none.
+    pub run_as_username: Option<String>,
     /// Further groups.
     pub supplemental_groups: Vec<i64>,
+    /// Whether the image's groups join them.
+    pub supplemental_groups_policy: SupplementalGroupsPolicy,
     /// All powers.
     pub privileged: bool,
     /// The root file system can't be written.
@@ -188,4 +297,10 @@ pub struct ContainerSecurity {
     pub capabilities_drop: Vec<String>,
     /// System call filter.
     pub seccomp: SeccompProfile,
+    /// AppArmor profile; none leaves it to the runtime.
+    pub apparmor: Option<AppArmorProfile>,
+    /// SELinux label; none leaves it to the runtime.
+    pub selinux: Option<SelinuxLabel>,
+    /// `procMount: Unmasked`: nothing under /proc is hidden or write-protected.
+    pub proc_unmasked: bool,
 }

@@ -1,10 +1,12 @@
 //! What the runtime is seen to have.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::{LinuxResources, Mount};
 use crate::pod::{PodUid, identity::shared_string};
 
 shared_string! {
@@ -143,6 +145,67 @@ pub struct ObservedContainer {
     pub message: String,
     /// Absolute path of its log on the host.
     pub log_path: String,
+    /// Where its termination message is: annotation `io.kubernetes.container.terminationMessagePath`.
+    pub termination_message_path: Option<String>,
+    /// Annotation `io.kubernetes.container.terminationMessagePolicy`.
+    pub termination_message_policy: Option<String>,
+    /// Its termination message, once somebody has read it from the file or the log.
+    pub termination_message: Option<String>,
+    /// Mounts that the runtime tells of.
+    pub mounts: Vec<Mount>,
+    /// Limits that it has now; none if the runtime doesn't say.
+    pub resources: Option<LinuxResources>,
+    /// User and groups that its process began with; none if the runtime doesn't say.
+    pub user: Option<ContainerUser>,
+    /// Signal that asks it to end; none if the runtime doesn't say.
+    pub stop_signal: Option<String>,
+}
+
+impl ObservedContainer {
+    /// A container of which nothing more is known.
+    pub fn new(
+        id: ContainerId,
+        name: impl Into<String>,
+        state: ContainerRunState,
+        created_at: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            name: name.into(),
+            sandbox_id: None,
+            state,
+            created_at,
+            started_at: None,
+            finished_at: None,
+            exit_code: 0,
+            image: String::new(),
+            image_id: String::new(),
+            spec_hash: None,
+            restart_count: 0,
+            termination_grace_seconds: None,
+            reason: String::new(),
+            message: String::new(),
+            log_path: String::new(),
+            termination_message_path: None,
+            termination_message_policy: None,
+            termination_message: None,
+            mounts: Vec::new(),
+            resources: None,
+            user: None,
+            stop_signal: None,
+        }
+    }
+}
+
+/// User and groups of a container's first process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerUser {
+    /// User id.
+    pub uid: i64,
+    /// Group id.
+    pub gid: i64,
+    /// Further groups.
+    pub supplemental_groups: Vec<i64>,
 }
 
 /// All that the runtime has of one pod.
@@ -224,11 +287,78 @@ pub struct RuntimeCondition {
     pub message: String,
 }
 
-/// Whether the runtime can work.
+/// What a handler of a runtime class can do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuntimeHandler {
+    /// As runtime classes name it; empty is the default one.
+    pub name: String,
+    /// Recursive read-only mounts.
+    pub recursive_read_only_mounts: bool,
+    /// User namespaces.
+    pub user_namespaces: bool,
+}
+
+/// Whether the runtime can work, and what it can do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuntimeStatus {
     /// As the runtime gave them.
     pub conditions: Vec<RuntimeCondition>,
+    /// As the runtime gave them; older ones give none.
+    pub handlers: Vec<RuntimeHandler>,
+    /// Whether it honours `supplementalGroupsPolicy`.
+    pub supplemental_groups_policy: bool,
+}
+
+/// Who makes cgroups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CgroupDriver {
+    /// systemd, asked over D-Bus.
+    Systemd,
+    /// The runtime itself, in the file system.
+    Cgroupfs,
+}
+
+/// What a command in a container gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExecOutput {
+    /// Standard output, cut by the runtime.
+    pub stdout: Vec<u8>,
+    /// Standard error, cut by the runtime.
+    pub stderr: Vec<u8>,
+    /// Exit code.
+    pub exit_code: i32,
+}
+
+/// Credentials for a registry, as a docker configuration has them. Never shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct ImageAuth {
+    /// User name.
+    pub username: String,
+    /// Password.
+    pub password: String,
+    /// Base64 of `user:password`.
+    pub auth: String,
+    /// The registry.
+    pub server_address: String,
+    /// Identity token.
+    pub identity_token: String,
+    /// Bearer token.
+    pub registry_token: String,
+}
+
+impl fmt::Debug for ImageAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ImageAuth").field("server_address", &self.server_address).finish_non_exhaustive()
+    }
+}
+
+/// Something happened to a container or sandbox, as the runtime tells by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeEvent {
+    /// The pod it happened to, if the runtime says.
+    pub uid: Option<PodUid>,
+    /// The container or sandbox.
+    pub id: String,
 }
 
 impl RuntimeStatus {
@@ -253,4 +383,10 @@ pub struct ImageInfo {
     pub repo_digests: Vec<String>,
     /// Bytes on disk.
     pub size_bytes: u64,
+    /// The user that the image names by number.
+    pub uid: Option<i64>,
+    /// The user that the image names by name; empty if it doesn't.
+    pub username: String,
+    /// Never to be removed.
+    pub pinned: bool,
 }

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    ContainerRunState, ImageInfo, ListedContainer, ListedSandbox, NamespaceMode, ObservedContainer,
-    ObservedPod, ObservedSandbox, RuntimeCondition, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxState,
-    labels,
+    CgroupDriver, ContainerRunState, ImageInfo, ListedContainer, ListedSandbox, NamespaceMode,
+    ObservedContainer, ObservedPod, ObservedSandbox, RuntimeCondition, RuntimeEvent, RuntimePod,
+    RuntimeStatus, RuntimeVersion, SandboxState, labels,
 };
 use witlet_ports::RuntimeError;
 use witlet_proto::cri;
@@ -210,10 +210,7 @@ pub(crate) fn observed_container(
     let annotation = |key: &str| status.annotations.get(key);
     let image = status.image.unwrap_or_default();
     Ok(ObservedContainer {
-        name: container_name(&status.labels, status.metadata.as_ref()),
         sandbox_id: (!sandbox_id.is_empty()).then(|| sandbox_id.into()),
-        state: container_state(status.state),
-        created_at: time(status.created_at),
         started_at: time_of_event(status.started_at),
         finished_at: time_of_event(status.finished_at),
         exit_code: status.exit_code,
@@ -225,10 +222,17 @@ pub(crate) fn observed_container(
             .unwrap_or(attempt),
         termination_grace_seconds: annotation(labels::POD_TERMINATION_GRACE_PERIOD)
             .and_then(|seconds| seconds.parse().ok()),
-        id: id(call, status.id)?,
+        termination_message_path: annotation(labels::TERMINATION_MESSAGE_PATH).cloned(),
+        termination_message_policy: annotation(labels::TERMINATION_MESSAGE_POLICY).cloned(),
         reason: status.reason,
         message: status.message,
         log_path: status.log_path,
+        ..ObservedContainer::new(
+            id(call, status.id)?,
+            container_name(&status.labels, status.metadata.as_ref()),
+            container_state(status.state),
+            time(status.created_at),
+        )
     })
 }
 
@@ -254,7 +258,23 @@ pub(crate) fn runtime_status(answer: cri::StatusResponse) -> Result<RuntimeStatu
             message: condition.message,
         })
         .collect();
-    Ok(RuntimeStatus { conditions })
+    Ok(RuntimeStatus { conditions, ..RuntimeStatus::default() })
+}
+
+/// Who makes cgroups, if the runtime says so.
+pub(crate) fn cgroup_driver(answer: cri::RuntimeConfigResponse) -> Option<CgroupDriver> {
+    let driver = answer.linux?.cgroup_driver;
+    match cri::CgroupDriver::try_from(driver).ok()? {
+        cri::CgroupDriver::Systemd => Some(CgroupDriver::Systemd),
+        cri::CgroupDriver::Cgroupfs => Some(CgroupDriver::Cgroupfs),
+    }
+}
+
+/// Something that happened.
+pub(crate) fn runtime_event(event: cri::ContainerEventResponse) -> RuntimeEvent {
+    let metadata = event.pod_sandbox_status.and_then(|status| status.metadata);
+    let uid = metadata.map(|metadata| metadata.uid).filter(|uid| !uid.is_empty());
+    RuntimeEvent { uid: uid.map(PodUid::from), id: event.container_id }
 }
 
 /// An image that the runtime has.
@@ -264,5 +284,8 @@ pub(crate) fn image_info(image: cri::Image) -> Result<ImageInfo, RuntimeError> {
         repo_tags: image.repo_tags,
         repo_digests: image.repo_digests,
         size_bytes: image.size,
+        uid: image.uid.map(|uid| uid.value),
+        username: image.username,
+        pinned: image.pinned,
     })
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    ContainerConfig, ContainerSecurity, DnsConfig, LinuxResources, Mount, NamespaceMode, PortMapping,
-    Protocol, SandboxConfig, SeccompProfile, labels,
+    ContainerConfig, ContainerId, ContainerSecurity, DnsConfig, ImageAuth, LinuxResources, Mount,
+    NamespaceMode, PortMapping, Protocol, SandboxConfig, SeccompProfile, labels,
 };
 use witlet_proto::cri;
 
@@ -161,6 +161,30 @@ fn linux_resources(resources: &LinuxResources) -> cri::LinuxContainerResources {
         memory_limit_in_bytes: resources.memory_limit_bytes,
         oom_score_adj: resources.oom_score_adj,
         ..cri::LinuxContainerResources::default()
+    }
+}
+
+/// New limits of a container.
+pub(crate) fn update_resources(
+    id: &ContainerId,
+    resources: &LinuxResources,
+) -> cri::UpdateContainerResourcesRequest {
+    cri::UpdateContainerResourcesRequest {
+        container_id: id.to_string(),
+        linux: Some(linux_resources(resources)),
+        ..cri::UpdateContainerResourcesRequest::default()
+    }
+}
+
+/// Credentials for a registry.
+pub(crate) fn image_auth(auth: &ImageAuth) -> cri::AuthConfig {
+    cri::AuthConfig {
+        username: auth.username.clone(),
+        password: auth.password.clone(),
+        auth: auth.auth.clone(),
+        server_address: auth.server_address.clone(),
+        identity_token: auth.identity_token.clone(),
+        registry_token: auth.registry_token.clone(),
     }
 }
 

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::sync::mpsc;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ContainerRunState, ImageInfo, ListedContainer, ListedSandbox, ObservedPod,
-    RuntimeCondition, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId, SandboxState,
+    CgroupDriver, ContainerConfig, ContainerId, ContainerRunState, ExecOutput, ImageAuth, ImageInfo,
+    LinuxResources, ListedContainer, ListedSandbox, ObservedPod, RuntimeCondition, RuntimeEvent, RuntimePod,
+    RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId, SandboxState,
 };
 use witlet_ports::{Clock, Containers, Images, PodView, RuntimeError, RuntimeInfo, Sandboxes};
 
@@ -33,7 +35,12 @@ impl RuntimeInfo for FakeRuntime {
             message: if status { String::new() } else { "the test wants it so".to_owned() },
         };
         let conditions = vec![condition("RuntimeReady", true), condition("NetworkReady", !network_down)];
-        Ok(RuntimeStatus { conditions })
+        Ok(RuntimeStatus { conditions, ..RuntimeStatus::default() })
+    }
+
+    async fn cgroup_driver(&self) -> Result<Option<CgroupDriver>, RuntimeError> {
+        drop(self.answer("RuntimeConfig")?);
+        Ok(Some(CgroupDriver::Cgroupfs))
     }
 }
 
@@ -93,6 +100,11 @@ impl PodView for FakeRuntime {
             containers: containers.map(FakeContainer::observed).collect(),
             observed_at,
         })
+    }
+
+    async fn events(&self, _: mpsc::Sender<RuntimeEvent>) -> Result<(), RuntimeError> {
+        let (call, message) = ("GetContainerEvents", "the fake doesn't tell".to_owned());
+        Err(RuntimeError::Unimplemented { call, message })
     }
 }
 
@@ -239,6 +251,67 @@ impl Containers for FakeRuntime {
         }
         Ok(())
     }
+
+    async fn update_resources(
+        &self,
+        id: &ContainerId,
+        resources: &LinuxResources,
+    ) -> Result<(), RuntimeError> {
+        const CALL: &str = "UpdateContainerResources";
+        let mut inner = self.answer(CALL)?;
+        let name = inner.container_name(id);
+        let Some(container) = inner.container_mut(id) else {
+            return Err(RuntimeError::NotFound { call: CALL, message: format!("container {id}") });
+        };
+        let now = &mut container.config.resources;
+        let keep = |new: i64, old: &mut i64| *old = if new == 0 { *old } else { new };
+        keep(resources.cpu_shares, &mut now.cpu_shares);
+        keep(resources.cpu_quota_us, &mut now.cpu_quota_us);
+        keep(resources.cpu_period_us, &mut now.cpu_period_us);
+        keep(resources.memory_limit_bytes, &mut now.memory_limit_bytes);
+        let what = format!("update cpu {} memory {}", now.cpu_quota_us, now.memory_limit_bytes);
+        self.record(&mut inner, &what, &name);
+        Ok(())
+    }
+
+    async fn exec_sync(
+        &self,
+        id: &ContainerId,
+        command: &[String],
+        timeout: Option<Duration>,
+    ) -> Result<ExecOutput, RuntimeError> {
+        const CALL: &str = "ExecSync";
+        let command = command.join(" ");
+        let script = {
+            let mut inner = self.answer(CALL)?;
+            let name = inner.container_name(id);
+            let runs = inner.container_mut(id).is_some_and(|c| c.state() == ContainerRunState::Running);
+            if !runs {
+                let message = format!("container {id} isn't running");
+                return Err(RuntimeError::Failed { call: CALL, message });
+            }
+            self.record(&mut inner, &format!("exec {command:?} in"), &name);
+            inner.execs.get(&command).cloned().unwrap_or_default()
+        };
+        match timeout.filter(|timeout| *timeout < script.takes) {
+            Some(limit) => {
+                tokio::time::sleep(limit).await;
+                Err(RuntimeError::DeadlineExceeded { call: CALL, limit })
+            }
+            None => {
+                tokio::time::sleep(script.takes).await;
+                let stdout = script.stdout.into_bytes();
+                Ok(ExecOutput { stdout, stderr: Vec::new(), exit_code: script.exit_code })
+            }
+        }
+    }
+
+    async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError> {
+        let mut inner = self.answer("ReopenContainerLog")?;
+        let name = inner.container_name(id);
+        self.record(&mut inner, "reopen log of", &name);
+        Ok(())
+    }
 }
 
 #[async_trait]
@@ -249,16 +322,26 @@ impl Images for FakeRuntime {
         Ok(present.then(|| info(image)))
     }
 
-    async fn pull(&self, image: &str) -> Result<String, RuntimeError> {
+    async fn pull(
+        &self,
+        image: &str,
+        auth: Option<&ImageAuth>,
+        _: &SandboxConfig,
+    ) -> Result<String, RuntimeError> {
         const CALL: &str = "PullImage";
         let takes = {
             let inner: &mut Inner = &mut *self.answer(CALL)?;
-            self.record(inner, "pull", image);
+            let action = auth.map_or("pull".to_owned(), |auth| format!("pull as {}", auth.username));
+            self.record(inner, &action, image);
             inner.images.get(image).map(|image| image.pull_takes).unwrap_or_default()
         };
         tokio::time::sleep(takes).await;
         let mut inner = self.answer(CALL)?;
+        let user = auth.map(|auth| auth.username.as_str());
         match inner.images.get_mut(image) {
+            Some(found) if found.wants_user.is_some() && found.wants_user.as_deref() != user => {
+                Err(RuntimeError::Failed { call: CALL, message: "authorization failed".to_owned() })
+            }
             None => Err(RuntimeError::NotFound { call: CALL, message: format!("image {image}") }),
             Some(found) if found.pulls_fail > 0 => {
                 found.pulls_fail -= 1;
@@ -274,6 +357,9 @@ impl Images for FakeRuntime {
 
 fn info(image: &str) -> ImageInfo {
     ImageInfo {
+        uid: None,
+        username: String::new(),
+        pinned: false,
         id: image.to_owned(),
         repo_tags: vec![image.to_owned()],
         repo_digests: Vec::new(),

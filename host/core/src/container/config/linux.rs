@@ -96,6 +96,7 @@ pub(super) fn resources(
         cpu_period_us: CPU_PERIOD_US,
         memory_limit_bytes: memory_limit.unwrap_or_default(),
         oom_score_adj: oom_score_adj(pod, memory_request.unwrap_or_default(), memory_capacity),
+        ..LinuxResources::default()
     })
 }
 

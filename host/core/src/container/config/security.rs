@@ -56,6 +56,7 @@ pub(super) fn of_container(
         capabilities_add: capabilities.add.unwrap_or_default(),
         capabilities_drop: capabilities.drop.unwrap_or_default(),
         seccomp: seccomp(container, profile, seccomp_root)?,
+        ..ContainerSecurity::default()
     })
 }
 

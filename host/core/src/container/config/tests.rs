@@ -52,6 +52,8 @@ fn container_of(pod: &Pod, restart_count: u32) -> Result<ContainerConfig, Config
         container: &app_containers(pod)[0],
         restart_count,
         image: "sha256:abc",
+        mounts: &[],
+        pid_target: None,
         pod_ips: &["10.0.0.7".parse().unwrap()],
         host: Host { node: &node, seccomp_root: Path::new("/var/lib/witlet/seccomp") },
     })

@@ -38,6 +38,8 @@ fn environment_of(yaml: &str, host_network: bool) -> Result<Vec<(String, String)
         container: &container,
         restart_count: 0,
         image: "image",
+        mounts: &[],
+        pid_target: None,
         pod_ips: if host_network { &[] } else { &pod_ips },
         host: Host { node: &node, seccomp_root: Path::new("/") },
     })

@@ -1,0 +1,115 @@
+//! Volumes of a pod: what has to be there on the machine, and what of it containers see.
+
+use std::path::PathBuf;
+
+/// One volume as it should be on the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeSetUp {
+    /// Name in the pod's spec.
+    pub name: String,
+    /// What it is.
+    pub kind: VolumeKind,
+    /// Group that owns its content, and whether the whole tree is changed or only a root that differs.
+    pub ownership: Option<Ownership>,
+}
+
+/// What a volume is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VolumeKind {
+    /// `emptyDir` on the node's disk.
+    EmptyDir,
+    /// `emptyDir` in memory.
+    Tmpfs {
+        /// Bytes; none leaves it to the kernel (half of the memory).
+        size_bytes: Option<u64>,
+    },
+    /// `emptyDir` in huge pages.
+    HugePages {
+        /// Bytes of one page.
+        page_bytes: u64,
+        /// Bytes; none is no limit.
+        size_bytes: Option<u64>,
+    },
+    /// `hostPath`
+    HostPath {
+        /// Absolute path.
+        path: PathBuf,
+        /// What has to be there.
+        check: HostPathCheck,
+    },
+    /// Files that the agent writes: `downwardAPI`, and what draws from the cluster.
+    Files {
+        /// The plugin's name in the path on disk: `kubernetes.io~downward-api`.
+        plugin: &'static str,
+        /// What is in it, by relative path.
+        files: Vec<VolumeFile>,
+        /// User that owns the files, where not root.
+        owner: Option<u32>,
+    },
+}
+
+/// One file that the agent writes into a volume.
+#[derive(Clone, PartialEq, Eq)]
+pub struct VolumeFile {
+    /// Relative path, without `..`.
+    pub path: PathBuf,
+    /// Content.
+    pub content: Vec<u8>,
+    /// Permission bits.
+    pub mode: u32,
+}
+
+impl std::fmt::Debug for VolumeFile {
+    /// Leaves the content out, which may be secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, content, mode } = self;
+        write!(f, "{} ({} bytes, {mode:o})", path.display(), content.len())
+    }
+}
+
+/// What `hostPath.type` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HostPathCheck {
+    /// Nothing.
+    Unset,
+    /// A folder, made if it isn't there (0755).
+    DirectoryOrCreate,
+    /// A folder.
+    Directory,
+    /// A file, made if it isn't there (0644).
+    FileOrCreate,
+    /// A file.
+    File,
+    /// A socket.
+    Socket,
+    /// A character device.
+    CharDevice,
+    /// A block device.
+    BlockDevice,
+}
+
+/// Who owns a volume's content (`fsGroup`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ownership {
+    /// The group.
+    pub gid: u32,
+    /// Only if the root of the volume isn't owned so already (`fsGroupChangePolicy: OnRootMismatch`).
+    pub on_root_mismatch: bool,
+    /// Whether the volume is mounted read-only, which leaves out the write bit.
+    pub read_only: bool,
+}
+
+/// A place below a volume that one mount of one container uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubPath {
+    /// The volume's name.
+    pub volume: String,
+    /// The container's name.
+    pub container: String,
+    /// Index in the container's mounts.
+    pub index: usize,
+    /// Relative path, expanded.
+    pub path: PathBuf,
+    /// Mode of folders that have to be made.
+    pub mode: u32,
+}
