@@ -4,7 +4,9 @@ use std::net::IpAddr;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Pod};
-use witlet_core::container::config::{ContainerInput, Host, container_config, sandbox_config};
+use witlet_core::container::config::{
+    ContainerInput, Host, ImageFacts, Objects, SandboxInput, container_config, sandbox_config,
+};
 use witlet_core::container::hash::container_hash;
 use witlet_core::container::plan::StartContainer;
 use witlet_core::container::plan::sandbox::network_of;
@@ -56,7 +58,15 @@ impl Executor {
             self.events(job).warning("FailedCreatePodSandBox", &message);
         };
         let log_directory = self.files.log_directory(&job.full_name, &job.uid);
-        let config = sandbox_config(pod, attempt, &log_directory).map_err(|error| failed(&error))?;
+        let node = self.node.borrow().clone();
+        let config = sandbox_config(SandboxInput {
+            pod,
+            attempt,
+            log_directory: &log_directory,
+            user_namespace: None,
+            host: Host::new(&node, &self.seccomp_root),
+        })
+        .map_err(|error| failed(&error))?;
         let id = self.runtime.sandboxes.run(&config).await.map_err(|error| failed(&error))?;
         if network_of(pod) == NamespaceMode::Node {
             return Ok(Place { id, attempt, ips: Vec::new() });
@@ -139,17 +149,27 @@ impl Executor {
             |reason| move |error: &dyn std::error::Error| Refusal { reason, message: one_line(error) };
         let no_config = refuse(WaitingReason::CreateContainerConfigError);
         let log_directory = self.files.log_directory(&job.full_name, &job.uid);
-        let sandbox = sandbox_config(pod, place.attempt, &log_directory).map_err(|e| no_config(&e))?;
         let node = self.node.borrow().clone();
+        let host = Host::new(&node, &self.seccomp_root);
+        let sandbox = sandbox_config(SandboxInput {
+            pod,
+            attempt: place.attempt,
+            log_directory: &log_directory,
+            user_namespace: None,
+            host,
+        })
+        .map_err(|e| no_config(&e))?;
         let config = container_config(ContainerInput {
             pod,
             container,
             restart_count: start.restart_count,
-            image,
+            image: ImageFacts { reference: image, ..ImageFacts::default() },
             pod_ips: &place.ips,
             mounts: &[],
+            devices: &[],
             pid_target: None,
-            host: Host { node: &node, seccomp_root: &self.seccomp_root },
+            objects: Objects::default(),
+            host,
         })
         .map_err(|e| no_config(&e))?;
         let containers = &self.runtime.containers;

@@ -4,6 +4,7 @@
 //! waiting reason `CreateContainerConfigError`, or `CreatePodSandboxError` for a sandbox.
 
 mod env;
+mod input;
 mod linux;
 mod security;
 
@@ -19,10 +20,9 @@ use crate::container::plan::app_containers;
 use crate::container::plan::sandbox::network_of;
 use crate::node::NodeFacts;
 use crate::pod::resources::protocol;
-use crate::runtime::{
-    ContainerConfig, ContainerId, DnsConfig, Mount, NamespaceMode, PortMapping, SandboxConfig, labels,
-};
+use crate::runtime::{ContainerConfig, DnsConfig, NamespaceMode, PortMapping, SandboxConfig, labels};
 
+pub use input::{ContainerInput, Host, ImageFacts, Objects, SandboxInput};
 pub use linux::{cpu_quota, cpu_shares, oom_score_adj};
 
 /// Longest host name, in bytes (Linux: `HOST_NAME_MAX` is 64 with the final zero; DNS labels have 63).
@@ -99,38 +99,9 @@ pub enum ConfigError {
     },
 }
 
-/// The machine as the generated configuration needs it.
-#[derive(Clone, Copy, Debug)]
-pub struct Host<'a> {
-    /// Name, addresses and capacity.
-    pub node: &'a NodeFacts,
-    /// Folder that `localhostProfile` is relative to: `<root>/seccomp`.
-    pub seccomp_root: &'a Path,
-}
-
-/// One container to be made.
-#[derive(Clone, Copy, Debug)]
-pub struct ContainerInput<'a> {
-    /// Its pod.
-    pub pod: &'a Pod,
-    /// Its spec.
-    pub container: &'a Container,
-    /// 0 for its first instance.
-    pub restart_count: u32,
-    /// What the runtime calls the image.
-    pub image: &'a str,
-    /// The sandbox's addresses, the primary one first; none on the host network.
-    pub pod_ips: &'a [IpAddr],
-    /// What it mounts: volumes, hosts file, termination log.
-    pub mounts: &'a [Mount],
-    /// The container whose processes an ephemeral container sees.
-    pub pid_target: Option<&'a ContainerId>,
-    /// The machine.
-    pub host: Host<'a>,
-}
-
-/// The sandbox of a pod. `log_directory` is the folder on the host for the logs of its containers.
-pub fn sandbox_config(pod: &Pod, attempt: u32, log_directory: &Path) -> Result<SandboxConfig, ConfigError> {
+/// The sandbox of a pod.
+pub fn sandbox_config(input: SandboxInput<'_>) -> Result<SandboxConfig, ConfigError> {
+    let SandboxInput { pod, attempt, log_directory, user_namespace: _, host: _ } = input;
     let no_spec = PodSpec::default();
     let spec = pod.spec.as_ref().unwrap_or(&no_spec);
     refuse_unsupported_pod(spec)?;
@@ -180,7 +151,7 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
     Ok(ContainerConfig {
         name: container.name.clone(),
         attempt: restart_count,
-        image: image.to_owned(),
+        image: image.reference.to_owned(),
         user_specified_image: container.image.clone().unwrap_or_default(),
         command: expand("command", &container.command)?,
         args: expand("args", &container.args)?,

@@ -51,16 +51,25 @@ fn container_of(pod: &Pod, restart_count: u32) -> Result<ContainerConfig, Config
         pod,
         container: &app_containers(pod)[0],
         restart_count,
-        image: "sha256:abc",
+        image: ImageFacts { reference: "sha256:abc", ..ImageFacts::default() },
         mounts: &[],
+        devices: &[],
+        objects: Default::default(),
         pid_target: None,
         pod_ips: &["10.0.0.7".parse().unwrap()],
-        host: Host { node: &node, seccomp_root: Path::new("/var/lib/witlet/seccomp") },
+        host: Host::new(&node, Path::new("/var/lib/witlet/seccomp")),
     })
 }
 
 fn sandbox_of(pod: &Pod) -> Result<SandboxConfig, ConfigError> {
-    sandbox_config(pod, 2, Path::new("/var/log/pods/shop_web_uid-1"))
+    let node = node();
+    sandbox_config(SandboxInput {
+        pod,
+        attempt: 2,
+        log_directory: Path::new("/var/log/pods/shop_web_uid-1"),
+        user_namespace: None,
+        host: Host::new(&node, Path::new("/")),
+    })
 }
 
 #[test]
@@ -131,7 +140,7 @@ fn a_container_carries_what_its_spec_says() {
         ContainerConfig {
             name: "main",
             attempt: 3,
-            image: "sha256:abc",
+            image: ImageFacts { reference: "sha256:abc", ..ImageFacts::default() },
             user_specified_image: "registry.example.com/web:1.2",
             command: [
                 "/web",

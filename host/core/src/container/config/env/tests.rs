@@ -37,11 +37,13 @@ fn environment_of(yaml: &str, host_network: bool) -> Result<Vec<(String, String)
         pod: &pod,
         container: &container,
         restart_count: 0,
-        image: "image",
+        image: super::super::ImageFacts::default(),
         mounts: &[],
+        devices: &[],
+        objects: Default::default(),
         pid_target: None,
         pod_ips: if host_network { &[] } else { &pod_ips },
-        host: Host { node: &node, seccomp_root: Path::new("/") },
+        host: Host::new(&node, Path::new("/")),
     })
 }
 

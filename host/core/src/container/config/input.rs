@@ -1,0 +1,119 @@
+//! What configurations are made from: the pod, the machine, and what others hand in.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::Path;
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+
+use crate::node::NodeFacts;
+use crate::runtime::{ContainerId, Device, Mount, UserNamespace};
+
+/// The machine as the generated configuration needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Host<'a> {
+    /// Name, addresses, capacity and allocatable.
+    pub node: &'a NodeFacts,
+    /// Folder that `localhostProfile` is relative to: `<root>/seccomp`.
+    pub seccomp_root: &'a Path,
+    /// Whether containers without a seccomp profile get the runtime's own instead of none (`seccompDefault`).
+    pub seccomp_default: bool,
+    /// Content of the host's resolv.conf; none if pods shall not have it, who then look at their own machine only.
+    pub resolv_conf: Option<&'a str>,
+    /// Name servers of the cluster; empty without a cluster.
+    pub cluster_dns: &'a [IpAddr],
+    /// Domain of the cluster, such as `cluster.local`; empty without a cluster.
+    pub cluster_domain: &'a str,
+    /// Content of the host's `/etc/hosts`, which pods on its network get.
+    pub etc_hosts: &'a str,
+    /// Handlers of the runtime by the names of runtime classes.
+    pub runtime_classes: &'a BTreeMap<String, String>,
+    /// Whether the kernel counts swap by cgroup (`memory.swap.max` exists below the root).
+    pub swap_controller: bool,
+}
+
+impl<'a> Host<'a> {
+    /// A machine without a cluster, whose pods get the resolv.conf that their runtime gives them.
+    pub fn new(node: &'a NodeFacts, seccomp_root: &'a Path) -> Self {
+        const NO_CLASSES: &BTreeMap<String, String> = &BTreeMap::new();
+        Self {
+            node,
+            seccomp_root,
+            seccomp_default: false,
+            resolv_conf: Some(""),
+            cluster_dns: &[],
+            cluster_domain: "",
+            etc_hosts: "",
+            runtime_classes: NO_CLASSES,
+            swap_controller: false,
+        }
+    }
+
+    /// Whether cgroups are those of version 2, as the node's facts say.
+    pub fn has_cgroup_v2(&self) -> bool {
+        self.node.facts.get("cgroup.version").is_some_and(|version| version == "2")
+    }
+}
+
+/// One sandbox to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct SandboxInput<'a> {
+    /// Its pod.
+    pub pod: &'a Pod,
+    /// 0 for its first sandbox.
+    pub attempt: u32,
+    /// Folder on the host for the logs of its containers.
+    pub log_directory: &'a Path,
+    /// The ids of a pod with `hostUsers: false`.
+    pub user_namespace: Option<&'a UserNamespace>,
+    /// The machine.
+    pub host: Host<'a>,
+}
+
+/// What matters of an image once it is there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImageFacts<'a> {
+    /// What containers are created from, as the runtime calls it.
+    pub reference: &'a str,
+    /// The user that the image names by number.
+    pub uid: Option<i64>,
+    /// The user that the image names by name; empty if it doesn't.
+    pub username: &'a str,
+}
+
+/// Objects that a container's environment draws from, by name, in its pod's namespace. Whoever asks for a configuration
+/// has fetched those that exist; one that isn't here doesn't exist.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Objects<'a> {
+    /// `data` of config maps.
+    pub config_maps: Option<&'a BTreeMap<String, BTreeMap<String, String>>>,
+    /// `data` of secrets, decoded.
+    pub secrets: Option<&'a BTreeMap<String, BTreeMap<String, Vec<u8>>>>,
+    /// Content of environment files, by volume and path in it.
+    pub env_files: Option<&'a BTreeMap<(String, String), String>>,
+}
+
+/// One container to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct ContainerInput<'a> {
+    /// Its pod.
+    pub pod: &'a Pod,
+    /// Its spec.
+    pub container: &'a Container,
+    /// 0 for its first instance.
+    pub restart_count: u32,
+    /// Its image.
+    pub image: ImageFacts<'a>,
+    /// The sandbox's addresses, the primary one first; none on the host network.
+    pub pod_ips: &'a [IpAddr],
+    /// What it mounts: volumes, hosts file, termination log.
+    pub mounts: &'a [Mount],
+    /// Devices of the host that it gets.
+    pub devices: &'a [Device],
+    /// The container whose processes an ephemeral container sees.
+    pub pid_target: Option<&'a ContainerId>,
+    /// What its environment draws from.
+    pub objects: Objects<'a>,
+    /// The machine.
+    pub host: Host<'a>,
+}
