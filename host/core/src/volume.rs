@@ -25,10 +25,8 @@ pub enum VolumeKind {
     },
     /// `emptyDir` in huge pages.
     HugePages {
-        /// Bytes of one page.
+        /// Bytes of one page. A size limit isn't applied to them, as upstream has it.
         page_bytes: u64,
-        /// Bytes; none is no limit.
-        size_bytes: Option<u64>,
     },
     /// `hostPath`
     HostPath {
@@ -41,10 +39,10 @@ pub enum VolumeKind {
     Files {
         /// The plugin's name in the path on disk: `kubernetes.io~downward-api`.
         plugin: &'static str,
-        /// What is in it, by relative path.
+        /// What is in it: no path twice.
         files: Vec<VolumeFile>,
-        /// User that owns the files, where not root.
-        owner: Option<u32>,
+        /// They are kept in memory, in this many bytes at most; none leaves it to the kernel.
+        size_bytes: Option<u64>,
     },
 }
 
@@ -108,8 +106,6 @@ pub struct SubPath {
     pub container: String,
     /// Index in the container's mounts.
     pub index: usize,
-    /// Relative path, expanded.
+    /// Relative path, expanded, without `..`.
     pub path: PathBuf,
-    /// Mode of folders that have to be made.
-    pub mode: u32,
 }

@@ -45,8 +45,8 @@ pub trait PodFiles: Send + Sync {
     /// without folders is no error. Stops at what is mounted there: that is unmounted first, or stays with an error.
     async fn remove(&self, uid: &PodUid) -> Result<(), FilesError>;
 
-    /// Removes the log of one container, which the runtime says is at this path. Refuses what isn't a container's log
-    /// in the log folder of a pod. A log that isn't there is no error.
+    /// Removes the log of one container, which the runtime says is at this path, with what was rotated away from it.
+    /// Refuses what isn't a container's log in the log folder of a pod. A log that isn't there is no error.
     async fn remove_log(&self, path: &Path) -> Result<(), FilesError>;
 }
 
@@ -56,8 +56,9 @@ pub trait ContainerFiles: Send + Sync {
     /// Writes the pod's hosts file, unless it says the same already, and gives its path on the host.
     async fn write_hosts(&self, uid: &PodUid, content: &str) -> Result<PathBuf, FilesError>;
 
-    /// Makes an empty file that an instance of a container writes its termination message to:
-    /// `<pod>/containers/<container>/<instance>`, writable by all, for the container's user isn't known.
+    /// Makes an empty file that an instance of a container writes its termination message to, in
+    /// `<pod>/containers/<container>`, writable by all, for the container's user isn't known. Each call makes another
+    /// file.
     async fn make_termination_log(
         &self,
         uid: &PodUid,
@@ -65,19 +66,19 @@ pub trait ContainerFiles: Send + Sync {
         restart_count: u32,
     ) -> Result<PathBuf, FilesError>;
 
-    /// The beginning of a termination message, at most `bytes_max` of it. None if there is no such file; refuses what isn't
-    /// a regular file in the folders of a pod.
+    /// The end of a termination message, at most `bytes_max` of it, as upstream reads it. None if there is no such
+    /// file; refuses what isn't a regular file in the folders of a pod.
     async fn read_termination_message(
         &self,
         path: &Path,
         bytes_max: usize,
     ) -> Result<Option<Vec<u8>>, FilesError>;
 
-    /// The end of a container's log without the runtime's prefixes: at most this many bytes and lines. Empty if there
-    /// is no log.
+    /// The end of a container's log without the runtime's prefixes: at most this many bytes and entries. Empty if there
+    /// is no log. Refuses what isn't a container's log in the log folder of a pod.
     async fn log_tail(&self, log: &Path, bytes_max: usize, lines_max: usize) -> Result<Vec<u8>, FilesError>;
 
-    /// Links `<pod>_<namespace>_<container>-<id>.log` in the folder of all containers' logs to this log.
+    /// Links `<pod>_<namespace>_<container>-<id>.log` in the folder of all containers' logs to this log, if there is one.
     async fn link_log(
         &self,
         full_name: &PodFullName,
@@ -86,8 +87,9 @@ pub trait ContainerFiles: Send + Sync {
         log: &Path,
     ) -> Result<(), FilesError>;
 
-    /// Removes links in the folder of all containers' logs that lead nowhere.
-    async fn remove_dead_links(&self) -> Result<(), FilesError>;
+    /// Removes links to logs of pods that lead nowhere, except those of running containers, whose logs may just be
+    /// rotated. Links of strangers stay.
+    async fn remove_dead_links(&self, running: &[ContainerId]) -> Result<(), FilesError>;
 }
 
 /// The logs of containers, which the runtime writes and the agent keeps small.
@@ -96,9 +98,10 @@ pub trait ContainerLogs: Send + Sync {
     /// Size of the log in bytes; none if there is none.
     async fn size(&self, log: &Path) -> Result<Option<u64>, FilesError>;
 
-    /// Moves the log away under a name with this time, removes the oldest of those that were moved away before so that
-    /// `files_max` with the live one remain, and packs all but the newest. `reopen` is called in between, and if it
-    /// fails the log is moved back. Upstream's `container_log_manager`.
+    /// Moves the log away to `<log>.<time>` and has the runtime begin a new one by `reopen`; if that fails the log is
+    /// moved back. Before, what an interrupted rotation left is cleaned up, the oldest of those that were moved away are
+    /// removed so that `files_max` with the new one will remain, and the others are packed (`.gz`): the newest is
+    /// never packed, for collectors still read it. Upstream's `container_log_manager`.
     async fn rotate(
         &self,
         log: &Path,

@@ -21,13 +21,31 @@ pub enum VolumeError {
         #[source]
         cause: std::io::Error,
     },
+    /// What `hostPath.type` asks for isn't there, in upstream's words.
+    #[error("hostPath {} doesn't exist", path.display())]
+    HostPathMissing {
+        /// The path on the host.
+        path: PathBuf,
+    },
     /// `hostPath.type` doesn't hold, in upstream's words.
-    #[error("hostPath type check failed: {} is not a {expected}", path.display())]
+    #[error("hostPath type check failed: {} is not a {expected}, it's a {found}", path.display())]
     HostPathType {
         /// The path on the host.
         path: PathBuf,
         /// What it should be: `directory`, `file`, `socket file`, `character device`, `block device`.
         expected: &'static str,
+        /// What it is: `Directory`, `File`, `Socket`, `CharDevice`, `BlockDevice`, or `other kind of file`.
+        found: &'static str,
+    },
+    /// Huge pages are mounted already, of another size.
+    #[error("{} has pages of {found_bytes} bytes and should have {wanted_bytes}", path.display())]
+    PageSize {
+        /// Where they are mounted.
+        path: PathBuf,
+        /// Bytes of a page there.
+        found_bytes: u64,
+        /// Bytes of a page that was asked for.
+        wanted_bytes: u64,
     },
     /// A path leads out of its volume.
     #[error("subpath {} of volume {volume} leads out of it", path.display())]
@@ -39,18 +57,27 @@ pub enum VolumeError {
     },
 }
 
-/// Volumes, which live in the pod's data folder: `<root>/pods/<uid>/volumes/<kind>/<name>`.
+/// Volumes, which live in the pod's data folder: `<root>/pods/<uid>/volumes/<plugin>/<name>`, in upstream's layout. Calls
+/// for one pod come one after the other.
 #[async_trait]
 pub trait Volumes: Send + Sync {
     /// Makes the volume what it should be, and gives the path on the host that containers mount. Doing so again changes
-    /// only what is different; files of a `downwardAPI` volume are replaced all at once.
+    /// only what is different and costs little; files of a `downwardAPI` volume are replaced all at once.
     async fn set_up(&self, uid: &PodUid, volume: &VolumeSetUp) -> Result<PathBuf, VolumeError>;
 
-    /// The path on the host of a place below a volume, made if it isn't there, which nobody in the pod can turn into a
-    /// way out of the volume.
-    async fn sub_path(&self, uid: &PodUid, volume: &Path, sub_path: &SubPath)
-    -> Result<PathBuf, VolumeError>;
+    /// The path on the host of a place below a volume, made as a folder if it isn't there, which nobody in the pod can
+    /// turn into a way out of the volume. `volume` is what `set_up` gave. Asked for again (another instance of the
+    /// container), it gives the same path, which then leads to what is there now.
+    async fn sub_path(
+        &self,
+        uid: &PodUid,
+        volume: &Path,
+        sub_path: &SubPath,
+    ) -> Result<PathBuf, VolumeError>;
 
-    /// Unmounts all that is mounted below the pod's data folder. Removes nothing but sub-path mount points and tmpfs.
+    /// Gives the volumes of a pod up whose containers have ended: unmounts all that is mounted below the pod's data
+    /// folder, whoever mounted it, and removes what the volumes held, as upstream does when a pod has ended. A pod
+    /// without volumes is no error. Remembers nothing, so that it also serves pods of an earlier life of the agent. An
+    /// error leaves what could not be unmounted as it was; the call may be repeated.
     async fn tear_down(&self, uid: &PodUid) -> Result<(), VolumeError>;
 }
