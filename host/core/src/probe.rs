@@ -1,8 +1,64 @@
 //! Probes: what is checked, and what was found out about running containers.
 
+mod check;
+pub mod facts;
+pub(crate) mod target;
+pub mod worker;
+
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::core::v1::{Container, Probe};
+
 use crate::runtime::ContainerId;
+
+pub use check::check;
+pub use target::TargetError;
+
+/// How probes name themselves to HTTP and gRPC servers.
+pub const USER_AGENT: &str = "kube-probe/1.36";
+
+/// The three probes that a container may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ProbeKind {
+    /// Whether it has started. Gates the other two.
+    Startup,
+    /// Whether it can serve.
+    Readiness,
+    /// Whether it should live on.
+    Liveness,
+}
+
+impl ProbeKind {
+    /// All of them, in the order in which upstream makes their workers.
+    pub const ALL: [Self; 3] = [Self::Startup, Self::Readiness, Self::Liveness];
+
+    /// As events have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Startup => "Startup",
+            Self::Readiness => "Readiness",
+            Self::Liveness => "Liveness",
+        }
+    }
+
+    /// What counts until the first probe of a new container.
+    pub fn initial(self) -> ProbeResult {
+        match self {
+            Self::Startup => ProbeResult::Unknown,
+            Self::Readiness => ProbeResult::Failure,
+            Self::Liveness => ProbeResult::Success,
+        }
+    }
+
+    /// The container's probe of this kind.
+    pub fn of(self, container: &Container) -> Option<&Probe> {
+        match self {
+            Self::Startup => container.startup_probe.as_ref(),
+            Self::Readiness => container.readiness_probe.as_ref(),
+            Self::Liveness => container.liveness_probe.as_ref(),
+        }
+    }
+}
 
 /// What a probe has found out so far, after thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +82,27 @@ pub struct ContainerProbes {
     pub liveness: Option<ProbeResult>,
 }
 
+impl ContainerProbes {
+    /// The result of one probe.
+    pub fn get(&self, kind: ProbeKind) -> Option<ProbeResult> {
+        match kind {
+            ProbeKind::Startup => self.startup,
+            ProbeKind::Readiness => self.readiness,
+            ProbeKind::Liveness => self.liveness,
+        }
+    }
+
+    /// Replaces the result of one probe, and gives the old one.
+    pub fn set(&mut self, kind: ProbeKind, result: Option<ProbeResult>) -> Option<ProbeResult> {
+        let place = match kind {
+            ProbeKind::Startup => &mut self.startup,
+            ProbeKind::Readiness => &mut self.readiness,
+            ProbeKind::Liveness => &mut self.liveness,
+        };
+        std::mem::replace(place, result)
+    }
+}
+
 /// The results of a pod's probes, by container instance.
 pub type ProbeResults = BTreeMap<ContainerId, ContainerProbes>;
 
@@ -45,9 +122,10 @@ pub enum ProbeCheck {
         host: String,
         /// Port.
         port: u16,
-        /// Path with the query, as the spec has it.
+        /// Path with the query, escaped so that it can be sent as it is.
         path: String,
-        /// Headers in order, the default ones among them.
+        /// Headers in order, the default ones among them. The host and the port are named by a `Host` among them, or by
+        /// whoever sends the request.
         headers: Vec<(String, String)>,
     },
     /// A TCP connection can be opened.

@@ -1,0 +1,145 @@
+//! What a probe worker sees of its container: the pod's status, as far as it concerns the probe.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodStatus};
+
+use crate::container::plan::RestartPolicy;
+use crate::runtime::ContainerId;
+
+#[cfg(test)]
+mod tests;
+
+/// The pod of a worker's container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbedPod {
+    /// Its phase is `Succeeded` or `Failed`.
+    pub is_terminal: bool,
+    /// It is being deleted.
+    pub is_deleted: bool,
+    /// The newest instance of the container; none before there is one.
+    pub container: Option<ProbedContainer>,
+}
+
+/// The instance of a container that a worker probes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbedContainer {
+    /// Which.
+    pub id: ContainerId,
+    /// What it does.
+    pub state: ProbedState,
+    /// It passed its startup probe, or has none.
+    pub is_started: bool,
+}
+
+/// What a probed container does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbedState {
+    /// It doesn't run yet.
+    Waiting,
+    /// It runs.
+    Running {
+        /// Since when, if the runtime says.
+        since: Option<Timestamp>,
+    },
+    /// It ended.
+    Ended {
+        /// It will run again: by the pod's restart policy, its own, or a rule.
+        restarts: bool,
+    },
+}
+
+/// Whether the container is a sidecar: an init container that is restarted always. No other init container is probed.
+pub fn is_sidecar(container: &Container) -> bool {
+    container.restart_policy.as_deref() == Some("Always")
+}
+
+/// The containers of a pod that may be probed: those of the spec, and sidecars.
+pub fn probed_containers(pod: &Pod) -> impl Iterator<Item = (&Container, bool)> {
+    let spec = pod.spec.iter();
+    spec.flat_map(|spec| {
+        let sidecars = spec.init_containers.iter().flatten().filter(|container| is_sidecar(container));
+        sidecars.map(|container| (container, true)).chain(spec.containers.iter().map(|c| (c, false)))
+    })
+}
+
+/// What a worker of this container sees of its pod.
+pub fn probed_pod(pod: &Pod, container: &Container, status: &PodStatus) -> ProbedPod {
+    ProbedPod {
+        is_terminal: matches!(status.phase.as_deref(), Some("Succeeded" | "Failed")),
+        is_deleted: pod.metadata.deletion_timestamp.is_some(),
+        container: instance(status, &container.name).map(|(id, instance)| ProbedContainer {
+            id,
+            state: state(pod, container, instance, status),
+            is_started: instance.started == Some(true),
+        }),
+    }
+}
+
+/// The status of the container's newest instance, with its id without the runtime's scheme.
+fn instance<'a>(status: &'a PodStatus, name: &str) -> Option<(ContainerId, &'a ContainerStatus)> {
+    [&status.container_statuses, &status.init_container_statuses].into_iter().find_map(|statuses| {
+        let instance = statuses.iter().flatten().find(|status| status.name == name)?;
+        let id = instance.container_id.as_deref()?;
+        let id = id.split_once("://").map_or(id, |(_, id)| id);
+        (!id.is_empty()).then(|| (ContainerId::from(id), instance))
+    })
+}
+
+fn state(pod: &Pod, container: &Container, instance: &ContainerStatus, status: &PodStatus) -> ProbedState {
+    let Some(state) = &instance.state else { return ProbedState::Waiting };
+    if let Some(running) = &state.running {
+        return ProbedState::Running { since: running.started_at.as_ref().map(|time| time.0) };
+    }
+    match &state.terminated {
+        Some(ended) => ProbedState::Ended {
+            restarts: restarts_after(pod, container, ended.exit_code) || restarts_all(pod, status),
+        },
+        None => ProbedState::Waiting,
+    }
+}
+
+/// Whether a container that ended with this exit code runs again (upstream: `ContainerShouldRestart`, KEP-5307).
+fn restarts_after(pod: &Pod, container: &Container, exit_code: i32) -> bool {
+    let policy = match container.restart_policy.as_deref() {
+        Some(_) if rule_actions(container, exit_code).next().is_some() => return true,
+        Some("Never") => RestartPolicy::Never,
+        Some("OnFailure") => RestartPolicy::OnFailure,
+        Some(_) => RestartPolicy::Always,
+        None => RestartPolicy::of(pod),
+    };
+    match policy {
+        RestartPolicy::Always => true,
+        RestartPolicy::OnFailure => exit_code != 0,
+        RestartPolicy::Never => false,
+    }
+}
+
+/// Whether some container ended in a way that restarts them all (KEP-5532).
+fn restarts_all(pod: &Pod, status: &PodStatus) -> bool {
+    let Some(spec) = &pod.spec else { return false };
+    let statuses = [&status.init_container_statuses, &status.container_statuses];
+    statuses.into_iter().flatten().flatten().any(|instance| {
+        let ended = instance.state.as_ref().and_then(|state| state.terminated.as_ref());
+        let mut containers = spec.init_containers.iter().flatten().chain(&spec.containers);
+        let container = containers.find(|container| container.name == instance.name);
+        container.zip(ended).is_some_and(|(container, ended)| {
+            rule_actions(container, ended.exit_code).next() == Some("RestartAllContainers")
+        })
+    })
+}
+
+/// Actions of the rules that know this exit code; the first counts.
+fn rule_actions(container: &Container, exit_code: i32) -> impl Iterator<Item = &str> {
+    let rules = container.restart_policy_rules.iter().flatten();
+    rules.filter_map(move |rule| {
+        let codes = rule.exit_codes.as_ref()?;
+        let listed = codes.values.iter().flatten().any(|value| *value == exit_code);
+        let matches = match codes.operator.as_str() {
+            "In" => listed,
+            "NotIn" => !listed,
+            // Another operator is one that this version doesn't know; the API server refuses it.
+            _ => false,
+        };
+        matches.then_some(rule.action.as_str())
+    })
+}
