@@ -1,50 +1,87 @@
 //! What has to be done so that the runtime has of a pod what its spec asks for: the kubelet's `computePodActions`.
 //!
 //! The plan is a list of steps in order. Whoever carries them out holds no policy: a step that fails ends the plan,
-//! except that a container that doesn't start holds up no other container. The next observation makes the next plan.
-//! Init containers, sidecars and ephemeral containers aren't planned for by this release.
+//! save for starts that hold nobody up. The next observation makes the next plan.
 
-mod containers;
+mod apps;
+mod init;
+mod kill;
+pub mod resize;
+mod restart;
+mod restart_all;
 pub mod sandbox;
+mod spec;
+mod start;
+mod step;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::core::v1::Pod;
 
-use crate::container::backoff::{BackoffKey, BackoffTable, Wait};
+use crate::container::backoff::BackoffTable;
+use crate::probe::{ContainerProbes, ProbeResults};
 use crate::runtime::{ContainerId, ObservedContainer, ObservedPod, SandboxId};
 
-pub use containers::{ProbeFailure, RestartPolicy, should_start};
+pub use kill::{GRACE_SECONDS_DEFAULT, GRACE_SECONDS_MIN, grace_seconds, plan_kill};
+use resize::{ResizeError, ResizeFacts};
+pub use restart::{
+    RestartAction, RestartPolicy, is_restartable, restart_all_triggers, restart_rule, should_restart,
+    should_start,
+};
 use sandbox::SandboxNeed;
-
-/// No container gets less time to end, in seconds (upstream: `minimumGracePeriodInSeconds`).
-pub const GRACE_SECONDS_MIN: i64 = 2;
-/// Time to end if the pod doesn't say, in seconds (the API's default of `terminationGracePeriodSeconds`).
-pub const GRACE_SECONDS_DEFAULT: i64 = 30;
+pub use spec::{
+    ContainerKind, PodContainer, app_containers, as_container, container_at, container_named, containers,
+    ephemeral_containers, init_containers, kind_of_init,
+};
+pub use start::known_restart_counts;
+pub use step::{
+    Crash, KillContainer, KillPod, KillReason, RemoveContainer, RemoveContainers, RemoveReason,
+    StartContainer, Step,
+};
 
 /// The facts that a plan is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanInput<'a> {
-    /// The pod as its source wants it.
+    /// The pod as its source wants it, with the resources that it was allocated
+    /// ([`crate::pod::allocation::Allocation::apply`]).
     pub pod: &'a Pod,
     /// What the runtime has of it.
     pub observed: &'a ObservedPod,
     /// Delays of crashed containers.
     pub backoff: &'a BackoffTable,
-    /// Running containers that failed their liveness or startup probe.
-    pub probe_failures: &'a BTreeMap<ContainerId, ProbeFailure>,
+    /// What probes found out about running containers. A failed liveness or startup probe stops its container for as long
+    /// as the result stands.
+    pub probes: &'a ProbeResults,
+    /// Restart counts of the last instances that are known of, by container name, where the runtime may have forgotten
+    /// them ([`known_restart_counts`], log folders): counts never start over while the pod lives.
+    pub restart_counts: &'a BTreeMap<String, u32>,
+    /// What in-place changes of resources need; none leaves resources of running containers alone.
+    pub resize: Option<ResizeFacts<'a>>,
     /// The time.
     pub now: Timestamp,
 }
 
+impl PlanInput<'_> {
+    fn probes_of(&self, id: &ContainerId) -> ContainerProbes {
+        self.probes.get(id).copied().unwrap_or_default()
+    }
+
+    /// Nothing of it is started any more.
+    fn is_deleted(&self) -> bool {
+        self.pod.metadata.deletion_timestamp.is_some()
+    }
+}
+
 /// What to do, in this order. Empty if all is as it should be.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// The sandbox that containers are started in; none if one has to be made first, or none is needed.
     pub sandbox: Option<SandboxId>,
     /// The steps.
     pub steps: Vec<Step>,
+    /// Why resources aren't changed now, although they should be.
+    pub resize_error: Option<ResizeError>,
 }
 
 impl Plan {
@@ -60,203 +97,107 @@ impl Plan {
             .filter_map(|step| match step {
                 Step::WaitBackoff { wait, .. } => Some(wait.until),
                 Step::KillPod(_)
-                | Step::KillContainer(_)
+                | Step::KillContainers(_)
+                | Step::RemoveContainers(_)
                 | Step::CreateSandbox { .. }
-                | Step::StartContainer(_) => None,
+                | Step::StartContainer(_)
+                | Step::ResizeContainer(_)
+                | Step::ResizePod(_) => None,
             })
             .min()
     }
-}
 
-/// One step of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Stop these containers, all at once, then these sandboxes.
-    KillPod(KillPod),
-    /// Stop one container.
-    KillContainer(KillContainer),
-    /// Make a sandbox.
-    CreateSandbox {
-        /// 0 for the pod's first.
-        attempt: u32,
-    },
-    /// Make and start a container in the pod's sandbox.
-    StartContainer(StartContainer),
-    /// A crashed container isn't started yet: waiting reason `CrashLoopBackOff`.
-    WaitBackoff {
-        /// Its name.
-        container: String,
-        /// Until when, and how long it is.
-        wait: Wait,
-    },
-}
-
-/// The whole pod is stopped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KillPod {
-    /// Why.
-    pub reason: KillReason,
-    /// Containers whose process runs, or may run.
-    pub containers: Vec<KillContainer>,
-    /// All sandboxes, newest first.
-    pub sandboxes: Vec<SandboxId>,
-}
-
-/// One container is stopped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KillContainer {
-    /// Which.
-    pub id: ContainerId,
-    /// Name in the pod's spec.
-    pub name: String,
-    /// Seconds from being asked to end until being killed, at least 2.
-    pub grace_seconds: i64,
-    /// Why.
-    pub reason: KillReason,
-    /// One sentence for the event `Killing`.
-    pub message: String,
-}
-
-/// Why something is stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum KillReason {
-    /// The pod ends, or nothing of it is left to run.
-    PodEnds,
-    /// Its sandbox is gone, broken or not what the spec asks for.
-    SandboxChanged,
-    /// Its spec isn't what it was started from.
-    SpecChanged,
-    /// The pod's spec has no such container any more.
-    NotInSpec,
-    /// A newer instance of the same container exists.
-    Superseded,
-    /// The runtime doesn't know whether it runs.
-    Unknown,
-    /// Its liveness probe failed.
-    LivenessProbe,
-    /// Its startup probe failed.
-    StartupProbe,
-}
-
-impl KillReason {
-    /// The event's reason beside `Killing`: a failed probe makes a container `Unhealthy`.
-    pub fn event_reason(self) -> &'static str {
-        match self {
-            Self::LivenessProbe | Self::StartupProbe => "Unhealthy",
-            Self::PodEnds
-            | Self::SandboxChanged
-            | Self::SpecChanged
-            | Self::NotInSpec
-            | Self::Superseded
-            | Self::Unknown => "Killing",
-        }
+    /// Whether carrying it out changes anything: there is more to do than to wait.
+    pub fn acts(&self) -> bool {
+        self.steps.iter().any(|step| !matches!(step, Step::WaitBackoff { .. }))
     }
-}
-
-/// One container is started.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StartContainer {
-    /// Index in `spec.containers`.
-    pub index: usize,
-    /// Its name.
-    pub name: String,
-    /// 0 for its first instance, else one more than the previous instance has.
-    pub restart_count: u32,
-    /// It ended before: to be recorded in the table of delays, with the time of the start.
-    pub crash: Option<Crash>,
-}
-
-/// The end of a container's previous instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Crash {
-    /// Where its delay is remembered.
-    pub key: BackoffKey,
-    /// When it ended.
-    pub finished_at: Timestamp,
 }
 
 /// What has to be done now. Carrying it out and asking again gives, once nothing fails, an empty plan.
 pub fn plan(input: PlanInput<'_>) -> Plan {
     match sandbox::need(input.pod, input.observed) {
-        SandboxNeed::Keep(id) => plan_in_sandbox(input, id),
+        SandboxNeed::Keep(id) if restart_all_triggers(input.pod, input.observed).is_empty() => {
+            plan_in_sandbox(input, id)
+        }
+        SandboxNeed::Keep(id) => restart_all::plan(input, id),
         SandboxNeed::Create { attempt } => plan_with_new_sandbox(input, attempt),
     }
 }
 
-/// Stops all that a pod has. Empty if nothing of it is alive. `grace_seconds` is what its containers get.
-pub fn plan_kill(observed: &ObservedPod, grace_seconds: i64) -> Plan {
-    plan_kill_with(observed, grace_seconds, KillReason::PodEnds)
+/// What is done to a pod's containers in a sandbox that stays.
+#[derive(Default)]
+struct Actions {
+    kills: Vec<KillContainer>,
+    /// Indices into `spec.ephemeralContainers`.
+    ephemeral: Vec<usize>,
+    /// Indices into `spec.initContainers`, ascending.
+    init: Vec<usize>,
+    /// Indices into `spec.containers`.
+    apps: Vec<usize>,
+    resize: resize::Changes,
 }
 
-/// Seconds that a pod's containers get to end: what its deletion asked for, else what its spec says, at least 2.
-pub fn grace_seconds(pod: &Pod) -> i64 {
-    let spec_grace = pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
-    let grace = pod.metadata.deletion_grace_period_seconds.or(spec_grace).unwrap_or(GRACE_SECONDS_DEFAULT);
-    grace.max(GRACE_SECONDS_MIN)
-}
-
-/// The containers of `spec.containers`.
-pub(crate) fn app_containers(pod: &Pod) -> &[Container] {
-    pod.spec.as_ref().map(|spec| spec.containers.as_slice()).unwrap_or_default()
-}
-
+/// A new sandbox begins everything again, with the first init container.
 fn plan_with_new_sandbox(input: PlanInput<'_>, attempt: u32) -> Plan {
     let PlanInput { pod, observed, .. } = input;
-    let policy = RestartPolicy::of(pod);
-    // A pod that may not restart gets its sandbox once; unless no container ever came to be in it, for then it failed
-    // half-way.
-    let ran_once = policy == RestartPolicy::Never && attempt != 0 && !observed.containers.is_empty();
-    let starts: Vec<usize> = if ran_once || pod.metadata.deletion_timestamp.is_some() {
-        Vec::new()
-    } else {
-        containers::to_start_in_new_sandbox(pod, observed, policy)
-    };
-    if starts.is_empty() {
-        return plan_kill_with(observed, grace_seconds(pod), KillReason::SandboxChanged);
+    let apps = if input.is_deleted() { Vec::new() } else { apps::in_new_sandbox(pod, observed, attempt) };
+    if apps.is_empty() {
+        return kill::plan_end(pod, observed, KillReason::SandboxChanged);
     }
     let mut steps = Vec::new();
-    if !observed.sandboxes.is_empty() || !alive_containers(observed).is_empty() {
-        steps.push(kill_pod(observed, grace_seconds(pod), KillReason::SandboxChanged));
+    if !observed.sandboxes.is_empty() || observed.is_alive() {
+        steps.push(kill::kill_pod(Some(pod), observed, grace_seconds(pod), KillReason::SandboxChanged));
     }
+    steps.extend(restart_all::removal(input).or_else(|| init::purge(pod, observed)));
     steps.push(Step::CreateSandbox { attempt });
-    steps.extend(starts.into_iter().filter_map(|index| containers::start(input, index)));
-    Plan { sandbox: None, steps }
+    if init_containers(pod).is_empty() {
+        let starts = apps.into_iter().filter_map(|index| start::start(input, ContainerKind::App, index));
+        steps.extend(starts);
+    } else {
+        steps.extend(start::start_init(input, 0));
+    }
+    Plan { steps, ..Plan::default() }
 }
 
 fn plan_in_sandbox(input: PlanInput<'_>, sandbox: SandboxId) -> Plan {
     let PlanInput { pod, observed, .. } = input;
-    let choice = containers::choose(input);
-    if choice.kept == 0 && choice.starts.is_empty() {
-        return plan_kill_with(observed, grace_seconds(pod), KillReason::PodEnds);
+    let mut actions = Actions { kills: kill::stray(pod, observed), ..Actions::default() };
+    for (index, container) in ephemeral_containers(pod).iter().enumerate() {
+        if observed.container(&container.name).is_none() {
+            actions.ephemeral.push(index);
+        }
     }
-    let mut steps: Vec<Step> = choice.kills.into_iter().map(Step::KillContainer).collect();
-    steps.extend(choice.starts.into_iter().filter_map(|index| containers::start(input, index)));
-    Plan { sandbox: Some(sandbox), steps }
+    let kept = match init::look(input, &sandbox, &mut actions) {
+        init::Init::Failed => false,
+        init::Init::Running => true,
+        init::Init::Done => apps::look(input, &mut actions),
+    };
+    if !kept {
+        return kill::plan_end(pod, observed, KillReason::PodEnds);
+    }
+    let (resizes, resize_error) = match resize::steps(input, actions.resize) {
+        Ok(steps) => (steps, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let mut steps = Vec::new();
+    if !actions.kills.is_empty() {
+        steps.push(Step::KillContainers(actions.kills));
+    }
+    steps.extend(init::prune(pod, observed));
+    if input.is_deleted() {
+        return Plan { sandbox: Some(sandbox), steps, resize_error: None };
+    }
+    let start = |kind| move |index| start::start(input, kind, index);
+    steps.extend(actions.ephemeral.into_iter().filter_map(start(ContainerKind::Ephemeral)));
+    steps.extend(actions.init.into_iter().filter_map(|index| start::start_init(input, index)));
+    steps.extend(resizes);
+    steps.extend(actions.apps.into_iter().filter_map(start(ContainerKind::App)));
+    Plan { sandbox: Some(sandbox), steps, resize_error }
 }
 
-fn plan_kill_with(observed: &ObservedPod, grace_seconds: i64, reason: KillReason) -> Plan {
-    let step = observed.is_alive().then(|| kill_pod(observed, grace_seconds, reason));
-    Plan { sandbox: None, steps: step.into_iter().collect() }
-}
-
-/// Containers that run, or of which nobody knows that they don't.
-fn alive_containers(observed: &ObservedPod) -> Vec<&ObservedContainer> {
-    observed.containers.iter().filter(|container| container.state.may_run()).collect()
-}
-
-fn kill_pod(observed: &ObservedPod, grace_seconds: i64, reason: KillReason) -> Step {
-    let containers = alive_containers(observed)
-        .into_iter()
-        .map(|container| KillContainer {
-            id: container.id.clone(),
-            name: container.name.clone(),
-            grace_seconds: grace_seconds.max(GRACE_SECONDS_MIN),
-            reason,
-            message: format!("Stopping container {}", container.name),
-        })
-        .collect();
-    let sandboxes = observed.sandboxes.iter().map(|sandbox| sandbox.id.clone()).collect();
-    Step::KillPod(KillPod { reason, containers, sandboxes })
+/// Whether what is seen of a container counts for this sandbox: it is in it, or may be, or still runs.
+fn counts_in(container: &ObservedContainer, sandbox: &SandboxId) -> bool {
+    container.state.may_run() || container.sandbox_id.as_ref().is_none_or(|id| id == sandbox)
 }
 
 #[cfg(test)]

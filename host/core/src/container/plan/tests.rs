@@ -1,14 +1,15 @@
-//! Tests of the plan: the kubelet's table of pod actions as cases of our own, rules beyond it, and what holds for any
-//! pod.
+//! Tests of the plan: the kubelet's tables of pod actions as cases of our own, rules beyond them, and what holds for any
+//! pod. This file has the base table; the folder has the others.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
-use crate::container::backoff::CRASH;
+use crate::container::backoff::{BackoffKey, CRASH};
 use crate::fixtures::{
     at, exited, first, in_dead_sandbox, in_sandbox, instance, observed, pod, running, sandbox, spec,
 };
+use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, NamespaceMode, SandboxState};
 
 mod convergence;
@@ -22,21 +23,67 @@ fn render(plan: &Plan) -> Vec<String> {
 fn render_step(step: &Step) -> String {
     match step {
         Step::KillPod(kill) => {
-            let containers: Vec<_> = kill.containers.iter().map(|c| c.id.as_str()).collect();
+            let containers: Vec<_> = kill.containers.iter().map(render_in_pod).collect();
             let sandboxes: Vec<_> = kill.sandboxes.iter().map(SandboxId::as_str).collect();
             format!("kill pod {:?} [{}] [{}]", kill.reason, containers.join(" "), sandboxes.join(" "))
         }
-        Step::KillContainer(kill) => format!("kill {} {:?} {}s", kill.id, kill.reason, kill.grace_seconds),
+        Step::KillContainers(kills) => {
+            let kills: Vec<_> = kills
+                .iter()
+                .map(|kill| format!("{} {:?} {}s", kill.id, kill.reason, kill.grace_seconds))
+                .collect();
+            format!("kill {}", kills.join(", "))
+        }
+        Step::RemoveContainers(remove) => {
+            let ids: Vec<_> = remove.containers.iter().map(|container| container.id.as_str()).collect();
+            format!("remove {:?} [{}]", remove.reason, ids.join(" "))
+        }
         Step::CreateSandbox { attempt } => format!("sandbox {attempt}"),
         Step::StartContainer(start) => format!("start {} #{}", start.name, start.restart_count),
-        Step::WaitBackoff { container, wait } => format!("wait {container} {}s", wait.delay.as_secs()),
+        Step::WaitBackoff { container, wait, .. } => format!("wait {container} {}s", wait.delay.as_secs()),
+        Step::ResizeContainer(resize) => format!("resize {} {:?}", resize.id, resize.resource),
+        Step::ResizePod(resize) => format!("resize pod {:?} {}", resize.knob, resize.value),
     }
 }
 
-fn plan_of(pod: &Pod, observed: &ObservedPod, failures: &[(&str, ProbeFailure)]) -> Plan {
-    let backoff = BackoffTable::new(CRASH);
-    let probe_failures = failures.iter().map(|(id, failure)| (ContainerId::from(*id), *failure)).collect();
-    plan(PlanInput { pod, observed, backoff: &backoff, probe_failures: &probe_failures, now: at(NOW) })
+/// With what it waits for, if it does: `proxy-0<app-0`.
+fn render_in_pod(kill: &KillContainer) -> String {
+    let before: Vec<_> = kill.stop_after.iter().map(ContainerId::as_str).collect();
+    if before.is_empty() { kill.id.to_string() } else { format!("{}<{}", kill.id, before.join("+")) }
+}
+
+/// A probe that failed for good.
+#[derive(Clone, Copy, Debug)]
+enum Failed {
+    Liveness,
+    Startup,
+}
+
+fn probes(failures: &[(&str, Failed)]) -> ProbeResults {
+    let of = |failed: &Failed| match failed {
+        Failed::Liveness => {
+            ContainerProbes { liveness: Some(ProbeResult::Failure), ..ContainerProbes::default() }
+        }
+        Failed::Startup => {
+            ContainerProbes { startup: Some(ProbeResult::Failure), ..ContainerProbes::default() }
+        }
+    };
+    failures.iter().map(|(id, failed)| (ContainerId::from(*id), of(failed))).collect()
+}
+
+fn plan_of(pod: &Pod, observed: &ObservedPod, failures: &[(&str, Failed)]) -> Plan {
+    plan_with(pod, observed, &probes(failures), &BackoffTable::new(CRASH), NOW)
+}
+
+fn plan_with(
+    pod: &Pod,
+    observed: &ObservedPod,
+    probes: &ProbeResults,
+    backoff: &BackoffTable,
+    now: i64,
+) -> Plan {
+    let restart_counts = &BTreeMap::new();
+    plan(PlanInput { pod, observed, backoff, probes, restart_counts, resize: None, now: at(now) })
 }
 
 #[track_caller]
@@ -54,7 +101,7 @@ fn all_running(pod: &Pod) -> Vec<ObservedContainer> {
 fn a_pod_that_is_as_it_should_be_needs_nothing() {
     let pod = pod("Always", &THREE);
     let plan = plan_of(&pod, &in_sandbox(all_running(&pod)), &[]);
-    assert_eq!(plan, Plan { sandbox: Some("s0".into()), steps: Vec::new() });
+    assert_eq!(plan, Plan { sandbox: Some("s0".into()), ..Plan::default() });
 }
 
 #[test]
@@ -224,11 +271,11 @@ fn a_container_without_a_hash_is_left_alone() {
 
 #[test]
 fn a_container_that_failed_a_probe_restarts_as_the_policy_says() {
-    let cases: [(&str, ProbeFailure, &[&str]); 4] = [
-        ("Always", ProbeFailure::Liveness, &["kill b-0 LivenessProbe 30s", "start b #1"]),
-        ("OnFailure", ProbeFailure::Startup, &["kill b-0 StartupProbe 30s", "start b #1"]),
-        ("Never", ProbeFailure::Liveness, &["kill b-0 LivenessProbe 30s"]),
-        ("Never", ProbeFailure::Startup, &["kill b-0 StartupProbe 30s"]),
+    let cases: [(&str, Failed, &[&str]); 4] = [
+        ("Always", Failed::Liveness, &["kill b-0 LivenessProbe 30s", "start b #1"]),
+        ("OnFailure", Failed::Startup, &["kill b-0 StartupProbe 30s", "start b #1"]),
+        ("Never", Failed::Liveness, &["kill b-0 LivenessProbe 30s"]),
+        ("Never", Failed::Startup, &["kill b-0 StartupProbe 30s"]),
     ];
     for (policy, failure, expected) in cases {
         let pod = pod(policy, &THREE);
@@ -241,13 +288,13 @@ fn a_container_that_failed_a_probe_restarts_as_the_policy_says() {
 fn the_failed_probe_of_an_earlier_instance_does_not_count() {
     let pod = pod("Always", &["a"]);
     let seen = in_sandbox(vec![instance(&pod, "a", 1, ContainerRunState::Running)]);
-    assert_eq!(render(&plan_of(&pod, &seen, &[("a-0", ProbeFailure::Liveness)])), [""; 0]);
+    assert_eq!(render(&plan_of(&pod, &seen, &[("a-0", Failed::Liveness)])), [""; 0]);
 }
 
 #[test]
 fn the_last_container_that_fails_its_probe_under_never_ends_the_pod() {
     let pod = pod("Never", &["a"]);
-    let plan = plan_of(&pod, &in_sandbox(vec![running(&pod, "a")]), &[("a-0", ProbeFailure::Liveness)]);
+    let plan = plan_of(&pod, &in_sandbox(vec![running(&pod, "a")]), &[("a-0", Failed::Liveness)]);
     assert_eq!(render(&plan), ["kill pod PodEnds [a-0] [s0]"]);
 }
 
@@ -261,7 +308,7 @@ fn a_probe_may_set_the_grace_of_its_own_kill_and_a_deletion_overrides_it() {
         });
         pod.metadata.deletion_grace_period_seconds = deletion_grace;
         let seen = in_sandbox(vec![running(&pod, "a")]);
-        render(&plan_of(&pod, &seen, &[("a-0", ProbeFailure::Liveness)])).remove(0)
+        render(&plan_of(&pod, &seen, &[("a-0", Failed::Liveness)])).remove(0)
     };
     assert_eq!(kill(Some(5), None), "kill a-0 LivenessProbe 5s");
     assert_eq!(kill(Some(1), None), "kill a-0 LivenessProbe 2s");
@@ -339,23 +386,14 @@ fn a_crashed_container_waits_for_its_delay_and_then_starts() {
     let mut backoff = BackoffTable::new(CRASH);
     let key = BackoffKey::of(&pod, &app_containers(&pod)[0]);
     backoff.record(key.clone(), at(90), at(95));
-    let no_failures = BTreeMap::new();
-    let plan_at = |now| {
-        let input = PlanInput {
-            pod: &pod,
-            observed: &seen,
-            backoff: &backoff,
-            probe_failures: &no_failures,
-            now: at(now),
-        };
-        plan(input)
-    };
+    let plan_at = |now| plan_with(&pod, &seen, &ProbeResults::new(), &backoff, now);
     let waiting = plan_at(105);
     assert_eq!(render(&waiting), ["wait a 10s"]);
     assert_eq!(waiting.retry_at(), Some(at(110)), "counted from the end of the instance at 100");
     let starting = plan_at(110);
     let crash = Some(Crash { key, finished_at: at(100) });
-    let start = StartContainer { index: 0, name: "a".to_owned(), restart_count: 1, crash };
+    let start =
+        StartContainer { kind: ContainerKind::App, index: 0, name: "a".to_owned(), restart_count: 1, crash };
     assert_eq!(starting.steps, [Step::StartContainer(start)]);
     assert_eq!(starting.retry_at(), None);
 }
@@ -371,14 +409,7 @@ fn the_earliest_delay_says_when_to_come_back() {
             backoff.record(key.clone(), at(90), at(95));
         }
     }
-    let none = BTreeMap::new();
-    let plan = plan(PlanInput {
-        pod: &pod,
-        observed: &seen,
-        backoff: &backoff,
-        probe_failures: &none,
-        now: at(101),
-    });
+    let plan = plan_with(&pod, &seen, &ProbeResults::new(), &backoff, 101);
     assert_eq!(render(&plan), ["wait a 40s", "wait b 10s"]);
     assert_eq!(plan.retry_at(), Some(at(110)));
 }
@@ -395,13 +426,13 @@ fn killing_a_pod_stops_what_may_run_and_is_done_when_nothing_does() {
     let pod = pod("Always", &THREE);
     let unknown = instance(&pod, "b", 0, ContainerRunState::Unknown);
     let seen = in_sandbox(vec![running(&pod, "a"), unknown, exited(&pod, "c", 0)]);
-    let plan = plan_kill(&seen, 1);
+    let plan = plan_kill(Some(&pod), &seen, 1);
     assert_eq!(render(&plan), ["kill pod PodEnds [a-0 b-0] [s0]"]);
     let Step::KillPod(kill) = &plan.steps[0] else { panic!("a pod is killed as a whole") };
     assert_eq!(kill.containers[0].grace_seconds, GRACE_SECONDS_MIN);
     assert_eq!(kill.containers[0].message, "Stopping container a");
-    assert_eq!(plan_kill(&in_dead_sandbox(vec![exited(&pod, "a", 0)]), 1), Plan::default());
-    assert_eq!(plan_kill(&observed(vec![], vec![]), 1), Plan::default());
+    assert_eq!(plan_kill(Some(&pod), &in_dead_sandbox(vec![exited(&pod, "a", 0)]), 1), Plan::default());
+    assert_eq!(plan_kill(None, &observed(vec![], vec![]), 1), Plan::default());
 }
 
 #[test]
@@ -423,7 +454,8 @@ fn a_kill_that_is_followed_by_a_start_says_so() {
     let seen = in_sandbox(vec![running(&pod, "a")]);
     first(&mut pod).image = Some("newer".to_owned());
     let plan = plan_of(&pod, &seen, &[]);
-    let Step::KillContainer(kill) = &plan.steps[0] else { panic!("the container is killed first") };
+    let Step::KillContainers(kills) = &plan.steps[0] else { panic!("the container is killed first") };
+    let kill = &kills[0];
     assert_eq!(kill.message, "Container a definition changed, will be restarted");
     assert_eq!(kill.reason.event_reason(), "Killing");
     assert_eq!(KillReason::LivenessProbe.event_reason(), "Unhealthy");
@@ -436,14 +468,7 @@ fn a_new_image_does_not_wait_for_the_delay_of_the_old_one() {
     let mut backoff = BackoffTable::new(CRASH);
     backoff.record(BackoffKey::of(&pod, &app_containers(&pod)[0]), at(90), at(95));
     first(&mut pod).image = Some("newer".to_owned());
-    let none = BTreeMap::new();
-    let plan = plan(PlanInput {
-        pod: &pod,
-        observed: &seen,
-        backoff: &backoff,
-        probe_failures: &none,
-        now: at(101),
-    });
+    let plan = plan_with(&pod, &seen, &ProbeResults::new(), &backoff, 101);
     assert_eq!(render(&plan), ["start a #1"]);
     assert_eq!(CRASH.initial, Duration::from_secs(10));
 }

@@ -25,7 +25,10 @@ fn carry_out(pod: &Pod, seen: &mut ObservedPod, plan: &Plan, exit_code: i32) {
                     seen.sandboxes.iter_mut().filter(|sandbox| kill.sandboxes.contains(&sandbox.id));
                 stopped.for_each(|sandbox| sandbox.state = SandboxState::NotReady);
             }
-            Step::KillContainer(kill) => end(seen, &kill.id),
+            Step::KillContainers(kills) => kills.iter().for_each(|kill| end(seen, &kill.id)),
+            Step::RemoveContainers(remove) => {
+                seen.containers.retain(|c| !remove.containers.iter().any(|removed| removed.id == c.id));
+            }
             Step::CreateSandbox { attempt } => {
                 let mut new = sandbox(*attempt, SandboxState::Ready);
                 new.network = sandbox::network_of(pod);
@@ -36,7 +39,7 @@ fn carry_out(pod: &Pod, seen: &mut ObservedPod, plan: &Plan, exit_code: i32) {
                 new.id = format!("{}-new-{}", start.name, seen.containers.len()).into();
                 seen.containers.insert(0, new);
             }
-            Step::WaitBackoff { .. } => {}
+            Step::WaitBackoff { .. } | Step::ResizeContainer(_) | Step::ResizePod(_) => {}
         }
     }
 }
@@ -98,8 +101,13 @@ prop_compose! {
 fn killed(plan: &Plan) -> Vec<&KillContainer> {
     let kills = plan.steps.iter().flat_map(|step| match step {
         Step::KillPod(kill) => kill.containers.iter().collect(),
-        Step::KillContainer(kill) => vec![kill],
-        Step::CreateSandbox { .. } | Step::StartContainer(_) | Step::WaitBackoff { .. } => Vec::new(),
+        Step::KillContainers(kills) => kills.iter().collect(),
+        Step::RemoveContainers(_)
+        | Step::CreateSandbox { .. }
+        | Step::StartContainer(_)
+        | Step::WaitBackoff { .. }
+        | Step::ResizeContainer(_)
+        | Step::ResizePod(_) => Vec::new(),
     });
     kills.collect()
 }
@@ -107,9 +115,13 @@ fn killed(plan: &Plan) -> Vec<&KillContainer> {
 fn started(plan: &Plan) -> Vec<&str> {
     let starts = plan.steps.iter().filter_map(|step| match step {
         Step::StartContainer(start) => Some(start.name.as_str()),
-        Step::KillPod(_) | Step::KillContainer(_) | Step::CreateSandbox { .. } | Step::WaitBackoff { .. } => {
-            None
-        }
+        Step::KillPod(_)
+        | Step::KillContainers(_)
+        | Step::RemoveContainers(_)
+        | Step::CreateSandbox { .. }
+        | Step::WaitBackoff { .. }
+        | Step::ResizeContainer(_)
+        | Step::ResizePod(_) => None,
     });
     starts.collect()
 }

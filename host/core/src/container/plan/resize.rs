@@ -1,0 +1,360 @@
+//! In-place changes of CPU and memory: which running containers are changed, in which order with the pod's own cgroup,
+//! and which are restarted for it (KEP-1287; upstream: `computePodResizeAction`, `doPodResizeAction`).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+use thiserror::Error;
+
+use super::Step;
+use super::spec::{ContainerKind, containers};
+use crate::container::config::{cpu_quota, cpu_shares};
+use crate::pod::allocation::ContainerResources;
+use crate::pod::resources::{self, CPU, MEMORY};
+use crate::runtime::{ContainerId, ContainerRunState, LinuxResources, ObservedContainer, ObservedPod};
+
+/// What running containers were last given, by instance: recorded when one is started and after each
+/// [`ResizeContainer`]. One without a record counts as having what the runtime tells.
+pub type Actuated = BTreeMap<ContainerId, ContainerResources>;
+
+/// What has to be known beside the pod to change its resources.
+#[derive(Clone, Copy, Debug)]
+pub struct ResizeFacts<'a> {
+    /// What running containers were last given.
+    pub actuated: &'a Actuated,
+    /// Bytes that running containers use; without an entry it is left to the runtime to refuse a limit below its use.
+    pub memory_usage: &'a BTreeMap<ContainerId, i64>,
+    /// The pod's own cgroup, if the agent keeps one.
+    pub pod_cgroup: Option<PodCgroup>,
+}
+
+/// The limits that a pod's own cgroup has; zero is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PodCgroup {
+    /// `cpu.shares` of cgroup v1.
+    pub cpu_shares: i64,
+    /// Microseconds of CPU in each period of 100 ms.
+    pub cpu_quota_us: i64,
+    /// Bytes.
+    pub memory_limit_bytes: i64,
+    /// Bytes that are used now; none if nobody knows.
+    pub memory_usage_bytes: Option<i64>,
+}
+
+/// A running container gets other limits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResizeContainer {
+    /// Which.
+    pub id: ContainerId,
+    /// What part it plays.
+    pub kind: ContainerKind,
+    /// Name in the pod's spec.
+    pub name: String,
+    /// Which of its resources this step changes.
+    pub resource: Resized,
+    /// What the runtime is asked for; what is zero stays. None if the kernel has no limit of it: then only the record
+    /// changes.
+    pub limits: Option<LinuxResources>,
+    /// What is to be recorded in [`Actuated`] once that is done.
+    pub actuated: ContainerResources,
+}
+
+/// The pod's own cgroup gets another limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResizePod {
+    /// Which file.
+    pub knob: PodKnob,
+    /// Its new value; zero is none.
+    pub value: i64,
+}
+
+/// A limit of a pod's cgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PodKnob {
+    /// What is asked for of CPU, as `cpu.shares` of cgroup v1.
+    CpuShares,
+    /// Microseconds of CPU in each period of 100 ms.
+    CpuQuota,
+    /// Bytes of memory.
+    MemoryLimit,
+}
+
+/// A resource that can change in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Resized {
+    /// CPU.
+    Cpu,
+    /// Memory.
+    Memory,
+}
+
+/// Why a change of resources isn't carried out now: reason `Error` of the pod's condition `PodResizeInProgress`.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ResizeError {
+    /// The container uses more than its new limit.
+    #[error("attempting to set container {container:?} memory limit ({limit}) below current usage ({usage})")]
+    ContainerMemory {
+        /// Its name.
+        container: String,
+        /// Bytes.
+        limit: i64,
+        /// Bytes.
+        usage: i64,
+    },
+    /// The pod uses more than its new limit.
+    #[error("attempting to set pod memory limit ({limit}) below current usage ({usage})")]
+    PodMemory {
+        /// Bytes.
+        limit: i64,
+        /// Bytes.
+        usage: i64,
+    },
+}
+
+/// Limits to change, as they were found; those that shrink come first.
+#[derive(Default)]
+pub(super) struct Changes {
+    memory: Vec<Change>,
+    cpu: Vec<Change>,
+}
+
+struct Change {
+    id: ContainerId,
+    kind: ContainerKind,
+    name: String,
+    current: ContainerResources,
+    desired: ContainerResources,
+}
+
+/// What a running container has to go through for its resources: a restart, whose reason is returned, or a change in place,
+/// which is noted. Nothing if they are as they should be.
+pub(super) fn look(
+    input: super::PlanInput<'_>,
+    kind: ContainerKind,
+    container: &Container,
+    running: &ObservedContainer,
+    changes: &mut Changes,
+) -> Option<super::KillReason> {
+    let facts = input.resize?;
+    let desired = ContainerResources::of(container);
+    let current = actuated(facts.actuated, running, desired);
+    let cpu = current.cpu() != desired.cpu();
+    let memory = current.memory() != desired.memory();
+    if (cpu && restarts(container, CPU)) || (memory && restarts(container, MEMORY)) {
+        return Some(super::KillReason::Resize);
+    }
+    let change = || Change { id: running.id.clone(), kind, name: container.name.clone(), current, desired };
+    if memory {
+        // The limit tells whether it grows; only if that stays, the request.
+        let grows = grows(
+            (current.memory_limit_bytes, desired.memory_limit_bytes),
+            (current.memory_request_bytes, desired.memory_request_bytes),
+        );
+        insert(&mut changes.memory, change(), grows);
+    }
+    if cpu {
+        let grows = grows(
+            (current.cpu_limit_milli, desired.cpu_limit_milli),
+            (current.cpu_request_milli, desired.cpu_request_milli),
+        );
+        insert(&mut changes.cpu, change(), grows);
+    }
+    None
+}
+
+fn grows(limits: (i64, i64), requests: (i64, i64)) -> bool {
+    let (from, to) = if limits.0 == limits.1 { requests } else { (unlimited(limits.0), unlimited(limits.1)) };
+    to > from
+}
+
+fn insert(list: &mut Vec<Change>, change: Change, grows: bool) {
+    let place = if grows { list.len() } else { 0 };
+    list.insert(place, change);
+}
+
+/// Without a word on the resource, `NotRequired` is the API's default.
+fn restarts(container: &Container, resource: &str) -> bool {
+    let mut policies = container.resize_policy.iter().flatten();
+    policies.any(|policy| policy.resource_name == resource && policy.restart_policy == "RestartContainer")
+}
+
+/// What a running container has: by its record, else by what the runtime tells, as far as it does. What the runtime can't
+/// tell is taken to be as `desired`, so that a restarted agent changes nothing that needn't change.
+pub fn actuated(
+    records: &Actuated,
+    running: &ObservedContainer,
+    desired: ContainerResources,
+) -> ContainerResources {
+    if let Some(record) = records.get(&running.id) {
+        return *record;
+    }
+    let Some(seen) = &running.resources else { return desired };
+    let mut current = desired;
+    if seen.cpu_shares > 0 && seen.cpu_shares != cpu_shares(desired.cpu_request_milli) {
+        current.cpu_request_milli = scale(seen.cpu_shares, MILLI_PER_CPU, SHARES_PER_CPU);
+    }
+    if seen.cpu_period_us > 0 {
+        let limit = scale(seen.cpu_quota_us.max(0), MILLI_PER_CPU, seen.cpu_period_us);
+        let same =
+            seen.cpu_period_us == PERIOD_US && seen.cpu_quota_us.max(0) == cpu_quota(desired.cpu_limit_milli);
+        current.cpu_limit_milli = if same { desired.cpu_limit_milli } else { limit };
+    }
+    if seen.memory_limit_bytes > 0 {
+        current.memory_limit_bytes = seen.memory_limit_bytes;
+    }
+    current
+}
+
+const MILLI_PER_CPU: i64 = 1_000;
+const SHARES_PER_CPU: i64 = 1_024;
+/// Length of a CPU period in microseconds.
+const PERIOD_US: i64 = 100_000;
+
+fn scale(value: i64, factor: i64, divisor: i64) -> i64 {
+    let scaled = i128::from(value) * i128::from(factor) / i128::from(divisor.max(1));
+    i64::try_from(scaled).unwrap_or(i64::MAX)
+}
+
+/// Whether any running container hasn't yet got what it was allocated: the pod's condition `PodResizeInProgress`
+/// (upstream: `IsPodResizeInProgress`). `pod` has its allocated resources. Init containers that aren't sidecars, containers
+/// that don't run and pods that can't be resized are never in progress.
+pub fn in_progress(pod: &Pod, observed: &ObservedPod, facts: ResizeFacts<'_>) -> bool {
+    let resizable = containers(pod).filter(|found| found.kind.is_resizable());
+    let any_container = resizable.into_iter().any(|found| {
+        let newest = observed.container(&found.container.name);
+        newest.filter(|newest| newest.state == ContainerRunState::Running).is_some_and(|running| {
+            let desired = ContainerResources::of(&found.container);
+            actuated(facts.actuated, running, desired) != desired
+        })
+    });
+    let pod_cgroup = facts.pod_cgroup.is_some_and(|current| !same_limits(current, desired_pod_cgroup(pod)));
+    any_container || pod_cgroup
+}
+
+fn same_limits(a: PodCgroup, b: PodCgroup) -> bool {
+    let limits = |cgroup: PodCgroup| (cgroup.cpu_shares, cgroup.cpu_quota_us, cgroup.memory_limit_bytes);
+    limits(a) == limits(b)
+}
+
+/// The limits of a pod's own cgroup: shares by its requests; a quota and a memory limit only if all its containers have
+/// one, or the pod itself does (upstream: `ResourceConfigForPod`).
+pub fn desired_pod_cgroup(pod: &Pod) -> PodCgroup {
+    let requests = resources::requests(pod);
+    let limits = resources::limits(pod);
+    let limited = |resource: &str| {
+        let own = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.limits.as_ref());
+        let by_pod = own.is_some_and(|own| own.contains_key(resource));
+        let by_all = containers(pod).filter(|found| found.kind != ContainerKind::Ephemeral).all(|found| {
+            let own = found.container.resources.as_ref().and_then(|resources| resources.limits.as_ref());
+            own.is_some_and(|own| own.contains_key(resource))
+        });
+        if by_pod || by_all { limits.get(resource).copied().unwrap_or_default() } else { 0 }
+    };
+    PodCgroup {
+        cpu_shares: cpu_shares(requests.get(CPU).copied().unwrap_or_default()),
+        cpu_quota_us: cpu_quota(limited(CPU)),
+        memory_limit_bytes: limited(MEMORY),
+        memory_usage_bytes: None,
+    }
+}
+
+/// The changes in their order: memory, then CPU; of each, the pod's limit grows before the containers' change and shrinks
+/// after it, and its request stays below its limit all the time. Nothing at all if any memory limit would be below its use.
+pub(super) fn steps(input: super::PlanInput<'_>, changes: Changes) -> Result<Vec<Step>, ResizeError> {
+    let Some(facts) = input.resize else { return Ok(Vec::new()) };
+    let pod = facts.pod_cgroup.map(|current| (current, desired_pod_cgroup(input.pod)));
+    refuse_below_usage(&changes.memory, facts, pod)?;
+    let mut steps = Vec::new();
+    let memory = pod.map(|(from, to)| {
+        vec![(PodKnob::MemoryLimit, from.memory_limit_bytes, to.memory_limit_bytes, Zero::Unlimited)]
+    });
+    around(memory.unwrap_or_default(), containers_of(changes.memory, Resized::Memory), &mut steps);
+    let cpu = pod.map(|(from, to)| {
+        vec![
+            (PodKnob::CpuQuota, from.cpu_quota_us, to.cpu_quota_us, Zero::Unlimited),
+            (PodKnob::CpuShares, from.cpu_shares, to.cpu_shares, Zero::Least),
+        ]
+    });
+    around(cpu.unwrap_or_default(), containers_of(changes.cpu, Resized::Cpu), &mut steps);
+    Ok(steps)
+}
+
+/// What zero means.
+#[derive(Clone, Copy)]
+enum Zero {
+    Unlimited,
+    Least,
+}
+
+/// A knob with its current and its desired value.
+type Knob = (PodKnob, i64, i64, Zero);
+
+fn around(knobs: Vec<Knob>, containers: Vec<Step>, steps: &mut Vec<Step>) {
+    let order = |(_, from, to, zero): &Knob| match zero {
+        Zero::Unlimited => unlimited(*to).cmp(&unlimited(*from)),
+        Zero::Least => to.cmp(from),
+    };
+    let set = |(knob, _, to, _): &Knob| Step::ResizePod(ResizePod { knob: *knob, value: *to });
+    // The limit grows before the request does, and shrinks after it.
+    steps.extend(knobs.iter().filter(|knob| order(knob).is_gt()).map(set));
+    steps.extend(containers);
+    steps.extend(knobs.iter().rev().filter(|knob| order(knob).is_lt()).map(set));
+}
+
+fn unlimited(limit: i64) -> i64 {
+    if limit == 0 { i64::MAX } else { limit }
+}
+
+fn containers_of(changes: Vec<Change>, resource: Resized) -> Vec<Step> {
+    let steps = changes.into_iter().map(|change| {
+        let Change { id, kind, name, current, desired } = change;
+        let (limits, actuated) = match resource {
+            Resized::Memory => (
+                LinuxResources {
+                    memory_limit_bytes: desired.memory_limit_bytes,
+                    ..LinuxResources::default()
+                },
+                current.with_memory_of(desired),
+            ),
+            // Memory goes before: by now it is as desired.
+            Resized::Cpu => (
+                LinuxResources {
+                    cpu_shares: cpu_shares(desired.cpu_request_milli),
+                    cpu_quota_us: cpu_quota(desired.cpu_limit_milli),
+                    cpu_period_us: PERIOD_US,
+                    ..LinuxResources::default()
+                },
+                desired,
+            ),
+        };
+        let limits = (limits != LinuxResources::default()).then_some(limits);
+        Step::ResizeContainer(ResizeContainer { id, kind, name, resource, limits, actuated })
+    });
+    steps.collect()
+}
+
+fn refuse_below_usage(
+    memory: &[Change],
+    facts: ResizeFacts<'_>,
+    pod: Option<(PodCgroup, PodCgroup)>,
+) -> Result<(), ResizeError> {
+    for change in memory {
+        let (from, limit) = (change.current.memory_limit_bytes, change.desired.memory_limit_bytes);
+        let usage = facts.memory_usage.get(&change.id).copied();
+        if unlimited(limit) < unlimited(from)
+            && let Some(usage) = usage.filter(|usage| *usage > limit)
+        {
+            let container = change.name.clone();
+            return Err(ResizeError::ContainerMemory { container, limit, usage });
+        }
+    }
+    if let Some((from, to)) = pod {
+        let limit = to.memory_limit_bytes;
+        if unlimited(limit) < unlimited(from.memory_limit_bytes)
+            && let Some(usage) = from.memory_usage_bytes.filter(|usage| *usage > limit)
+        {
+            return Err(ResizeError::PodMemory { limit, usage });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The steps of a plan.
+
+use jiff::Timestamp;
+
+use super::resize::{ResizeContainer, ResizePod};
+use super::spec::ContainerKind;
+use crate::container::backoff::{BackoffKey, Wait};
+use crate::runtime::{ContainerId, SandboxId};
+
+/// One step of a plan. A step that fails ends the plan, save for a `StartContainer` whose kind says otherwise
+/// ([`ContainerKind::failed_start_ends_plan`]).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Stop these containers as their order says, then these sandboxes.
+    KillPod(KillPod),
+    /// Stop these containers, all at once save for what each waits for.
+    KillContainers(Vec<KillContainer>),
+    /// Remove ended containers from the runtime.
+    RemoveContainers(RemoveContainers),
+    /// Make a sandbox.
+    CreateSandbox {
+        /// 0 for the pod's first.
+        attempt: u32,
+    },
+    /// Make and start a container in the pod's sandbox.
+    StartContainer(StartContainer),
+    /// A crashed container isn't started yet: waiting reason `CrashLoopBackOff`.
+    WaitBackoff {
+        /// What part it plays.
+        kind: ContainerKind,
+        /// Its name.
+        container: String,
+        /// Until when, and how long it is.
+        wait: Wait,
+    },
+    /// Change the limits of a running container.
+    ResizeContainer(ResizeContainer),
+    /// Change the limits of the pod's own cgroup.
+    ResizePod(ResizePod),
+}
+
+/// The whole pod is stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KillPod {
+    /// Why.
+    pub reason: KillReason,
+    /// Containers whose process runs, or may run. All are begun with at once: what each waits for is in `stop_after`.
+    pub containers: Vec<KillContainer>,
+    /// All sandboxes, newest first.
+    pub sandboxes: Vec<SandboxId>,
+}
+
+/// One container is stopped: its preStop hook runs ([`KillReason::runs_pre_stop`]), then those of `stop_after` are waited
+/// for, then it is asked to end, and killed when its grace is over. All of that counts in its grace; what is left of it
+/// when the runtime is asked is at least [`super::GRACE_SECONDS_MIN`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KillContainer {
+    /// Which.
+    pub id: ContainerId,
+    /// Name in the pod's spec.
+    pub name: String,
+    /// Seconds from now until being killed, at least 2.
+    pub grace_seconds: i64,
+    /// Why.
+    pub reason: KillReason,
+    /// One sentence for the event `Killing`.
+    pub message: String,
+    /// Containers of the same step that have to end before this one is asked to, as long as its grace lasts: sidecars wait
+    /// for the app containers and for the sidecars after them in the spec.
+    pub stop_after: Vec<ContainerId>,
+}
+
+/// Why something is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KillReason {
+    /// The pod ends, or nothing of it is left to run.
+    PodEnds,
+    /// Its sandbox is gone, broken or not what the spec asks for.
+    SandboxChanged,
+    /// Its spec isn't what it was started from.
+    SpecChanged,
+    /// The pod's spec has no such container any more.
+    NotInSpec,
+    /// A newer instance of the same container exists.
+    Superseded,
+    /// The runtime doesn't know whether it runs.
+    Unknown,
+    /// Its liveness probe failed.
+    LivenessProbe,
+    /// Its startup probe failed.
+    StartupProbe,
+    /// A container ended in a way that has all of them begin anew (KEP-5532).
+    RestartAll,
+    /// Its CPU or memory changed, and its `resizePolicy` asks for a restart.
+    Resize,
+}
+
+impl KillReason {
+    /// The event's reason beside `Killing`: a failed probe makes a container `Unhealthy`.
+    pub fn event_reason(self) -> &'static str {
+        match self {
+            Self::LivenessProbe | Self::StartupProbe => "Unhealthy",
+            Self::PodEnds
+            | Self::SandboxChanged
+            | Self::SpecChanged
+            | Self::NotInSpec
+            | Self::Superseded
+            | Self::Unknown
+            | Self::RestartAll
+            | Self::Resize => "Killing",
+        }
+    }
+
+    /// Whether its preStop hook runs first. Not when all containers begin anew, which has to be quick.
+    pub fn runs_pre_stop(self) -> bool {
+        match self {
+            Self::RestartAll => false,
+            Self::PodEnds
+            | Self::SandboxChanged
+            | Self::SpecChanged
+            | Self::NotInSpec
+            | Self::Superseded
+            | Self::Unknown
+            | Self::LivenessProbe
+            | Self::StartupProbe
+            | Self::Resize => true,
+        }
+    }
+}
+
+/// Ended containers are removed from the runtime, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoveContainers {
+    /// Why.
+    pub reason: RemoveReason,
+    /// Which. The last ones are those that the removal is due to, so that it is gone on with if it is interrupted.
+    pub containers: Vec<RemoveContainer>,
+    /// Ends of containers that are to be recorded in the table of delays before anything is removed, for afterwards nobody
+    /// knows of them.
+    pub crashes: Vec<Crash>,
+}
+
+/// One container that is removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoveContainer {
+    /// Which.
+    pub id: ContainerId,
+    /// Name in the pod's spec.
+    pub name: String,
+}
+
+/// Why ended containers are removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RemoveReason {
+    /// A new sandbox begins with the first init container again (upstream: `purgeInitContainers`).
+    NewSandbox,
+    /// Only the last instance of an init container is of use (upstream: `pruneInitContainersBeforeStart`).
+    Pruned,
+    /// All containers begin anew (KEP-5532).
+    RestartAll,
+}
+
+/// One container is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartContainer {
+    /// What part it plays.
+    pub kind: ContainerKind,
+    /// Index in its own list ([`super::container_at`]).
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// 0 for its first instance, else one more than the previous instance has.
+    pub restart_count: u32,
+    /// It ended before: to be recorded in the table of delays, with the time of the start.
+    pub crash: Option<Crash>,
+}
+
+/// The end of a container's previous instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crash {
+    /// Where its delay is remembered.
+    pub key: BackoffKey,
+    /// When it ended.
+    pub finished_at: Timestamp,
+}
