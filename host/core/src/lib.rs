@@ -12,6 +12,7 @@ pub mod event;
 #[cfg(test)]
 mod fixtures;
 pub mod hook;
+pub mod image;
 pub mod node;
 pub mod pleg;
 pub mod pod;

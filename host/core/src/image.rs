@@ -1,0 +1,12 @@
+//! Images: their names, when they are pulled, with which credentials, and who may use what was pulled.
+
+pub mod docker_config;
+pub mod keyring;
+pub mod policy;
+pub mod records;
+pub mod reference;
+
+pub use docker_config::{DockerConfig, DockerConfigError};
+pub use keyring::Keyring;
+pub use policy::{ImageRefusal, ImageStep, Presence, PullFailureKind, PullPolicy};
+pub use reference::{ImageReference, ReferenceError, with_default_tag};

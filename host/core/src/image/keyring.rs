@@ -1,0 +1,204 @@
+//! Which credentials are for an image's registry (upstream: `credentialprovider/keyring.go`).
+
+use crate::image::docker_config::DockerConfig;
+use crate::image::reference::{DEFAULT_REGISTRY, ImageReference};
+use crate::runtime::ImageAuth;
+
+/// What the default registry is called in docker's own configurations: `https://index.docker.io/v1/`.
+const DEFAULT_REGISTRY_KEY: &str = "index.docker.io";
+
+/// Credentials of some configurations, the most specific registry first.
+#[derive(Clone, Debug, Default)]
+pub struct Keyring {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    registry: Registry,
+    auth: ImageAuth,
+}
+
+/// A registry as configurations name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Registry {
+    host: String,
+    port: String,
+    path: String,
+}
+
+impl Keyring {
+    /// Of these configurations together. Keys that name no host are of no use and are passed over.
+    pub fn new<'a>(configs: impl IntoIterator<Item = &'a DockerConfig>) -> Self {
+        let mut entries: Vec<(String, Entry)> = Vec::new();
+        for (key, auth) in configs.into_iter().flat_map(|config| &config.registries) {
+            if let Some(registry) = Registry::parse(key) {
+                entries.push((registry.sort_key(), Entry { registry, auth: auth.clone() }));
+            }
+        }
+        // Of two that match, the longer one comes later in the order of texts. Stable, so that equal ones stay in
+        // the order of their configurations.
+        entries.sort_by(|(a, _), (b, _)| b.cmp(a));
+        Self { entries: entries.into_iter().map(|(_, entry)| entry).collect() }
+    }
+
+    /// Credentials for this image in the order in which they are to be tried. None means that nobody has any; a name
+    /// that is no reference has none.
+    pub fn lookup(&self, image: &str) -> Vec<ImageAuth> {
+        let Ok(reference) = ImageReference::parse(image) else { return Vec::new() };
+        let (host, port) = split_port(&reference.registry);
+        let target =
+            Registry { host: host.to_owned(), port: port.to_owned(), path: format!("/{}", reference.path) };
+        let matching = |matches: &dyn Fn(&Registry) -> bool| -> Vec<ImageAuth> {
+            let mut found: Vec<ImageAuth> = Vec::new();
+            for entry in self.entries.iter().filter(|entry| matches(&entry.registry)) {
+                if !found.contains(&entry.auth) {
+                    found.push(entry.auth.clone());
+                }
+            }
+            found
+        };
+        let found = matching(&|registry| registry.matches(&target));
+        if found.is_empty() && reference.registry == DEFAULT_REGISTRY {
+            return matching(&|registry| registry.sort_key() == DEFAULT_REGISTRY_KEY);
+        }
+        found
+    }
+
+    /// Whether it has nothing.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl Registry {
+    /// `[http[s]://]host[:port][/path]`; docker's API version at the beginning of the path isn't a part of it. None
+    /// without a host.
+    fn parse(key: &str) -> Option<Self> {
+        let bare = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://")).unwrap_or(key);
+        let bare = bare.split(['?', '#']).next().unwrap_or_default();
+        let (authority, path) = bare.split_at(bare.find('/').unwrap_or(bare.len()));
+        if authority.is_empty() || authority.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return None;
+        }
+        // Only the version goes: what follows keeps its slash.
+        let path = if path.starts_with("/v1/") || path.starts_with("/v2/") { &path[3..] } else { path };
+        let (host, port) = split_port(authority);
+        let path = if path == "/" { "" } else { path };
+        Some(Self { host: host.to_owned(), port: port.to_owned(), path: path.to_owned() })
+    }
+
+    fn sort_key(&self) -> String {
+        let Self { host, port, path } = self;
+        if port.is_empty() { format!("{host}{path}") } else { format!("{host}:{port}{path}") }
+    }
+
+    /// Ports are the same, hosts have equally many labels which match one by one, and the path begins with ours.
+    fn matches(&self, target: &Self) -> bool {
+        let (ours, theirs) = (self.host.split('.'), target.host.split('.'));
+        self.port == target.port
+            && target.path.starts_with(&self.path)
+            && ours.clone().count() == theirs.clone().count()
+            && ours.zip(theirs).all(|(pattern, label)| glob_matches(pattern, label))
+    }
+}
+
+/// The host and the port, which is empty if there is none.
+fn split_port(authority: &str) -> (&str, &str) {
+    if let Some((host, rest)) = authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return (host, rest.strip_prefix(':').unwrap_or_default());
+    }
+    match authority.split_once(':') {
+        Some((host, port)) if !port.contains(':') => (host, port),
+        Some(_) | None => (authority, ""),
+    }
+}
+
+/// One part of a pattern.
+enum Token {
+    /// `*`: any number of characters.
+    Any,
+    /// `?`: one character.
+    One,
+    /// Itself.
+    Literal(char),
+    /// `[a-z]` and `[^a-z]`: one of them, or none of them.
+    Class { negated: bool, ranges: Vec<(char, char)> },
+}
+
+impl Token {
+    fn matches(&self, c: char) -> bool {
+        match self {
+            Self::Any | Self::One => true,
+            Self::Literal(literal) => *literal == c,
+            Self::Class { negated, ranges } => {
+                ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated
+            }
+        }
+    }
+}
+
+/// Whether a label fits a pattern of the shell's kind (as Go's `path/filepath.Match`). A malformed one fits nothing. In
+/// time proportional to both lengths, for secrets may bring patterns.
+fn glob_matches(pattern: &str, label: &str) -> bool {
+    let Some(tokens) = tokens(pattern) else { return false };
+    let label: Vec<char> = label.chars().collect();
+    let (mut token, mut at) = (0, 0);
+    // Where to go on after the last star, should the rest not fit.
+    let mut retry: Option<(usize, usize)> = None;
+    while at < label.len() {
+        match tokens.get(token) {
+            Some(Token::Any) => {
+                retry = Some((token + 1, at));
+                token += 1;
+            }
+            Some(one) if one.matches(label[at]) => (token, at) = (token + 1, at + 1),
+            Some(_) | None => {
+                let Some((after_star, from)) = retry else { return false };
+                retry = Some((after_star, from + 1));
+                (token, at) = (after_star, from + 1);
+            }
+        }
+    }
+    tokens[token..].iter().all(|rest| matches!(rest, Token::Any))
+}
+
+/// None if the pattern is malformed.
+fn tokens(pattern: &str) -> Option<Vec<Token>> {
+    let mut tokens = Vec::new();
+    let mut chars = pattern.chars().peekable();
+    while let Some(c) = chars.next() {
+        tokens.push(match c {
+            '*' => Token::Any,
+            '?' => Token::One,
+            '\\' => Token::Literal(chars.next()?),
+            '[' => {
+                let negated = chars.next_if_eq(&'^').is_some();
+                let mut ranges = Vec::new();
+                loop {
+                    let low = match chars.next()? {
+                        ']' if !ranges.is_empty() => break,
+                        ']' | '-' => return None,
+                        '\\' => chars.next()?,
+                        low => low,
+                    };
+                    let high = match chars.next_if_eq(&'-') {
+                        None => low,
+                        Some(_) => match chars.next()? {
+                            ']' | '-' => return None,
+                            '\\' => chars.next()?,
+                            high => high,
+                        },
+                    };
+                    ranges.push((low, high));
+                }
+                Token::Class { negated, ranges }
+            }
+            literal => Token::Literal(literal),
+        });
+    }
+    Some(tokens)
+}
+
+#[cfg(test)]
+mod tests;
