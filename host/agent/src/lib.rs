@@ -16,6 +16,7 @@ mod health;
 mod housekeeping;
 mod inputs;
 mod pleg;
+mod prober;
 mod work_queue;
 
 pub use agent::{Agent, AgentHandle, Ports};
@@ -25,3 +26,4 @@ pub use config::{
 };
 pub use event_log::EventLog;
 pub use inputs::FailedProbe;
+pub use prober::PROBES_AT_ONCE_MAX;

@@ -1,0 +1,154 @@
+//! The probe manager: one task for all probes of all pods, upstream's `prober/prober_manager.go`.
+//!
+//! What a probe does next is decided by `witlet_core::probe::worker`. The task keeps the times, carries the probes out and
+//! writes the results on a board, which anybody reads without waiting. Changes of results are told over a bounded
+//! channel; while nobody takes them, only the newest of each probe is kept.
+
+mod attempt;
+mod manager;
+mod slots;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use witlet_core::pod::PodUid;
+use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
+use witlet_core::runtime::ContainerId;
+use witlet_ports::{Clock, EventSink, Jitter, ProbeTypes};
+
+use crate::board::Board;
+use manager::Manager;
+use slots::Slots;
+
+#[cfg(test)]
+mod tests;
+
+/// How many probes run at the same time; further ones wait in the order in which they were due.
+pub const PROBES_AT_ONCE_MAX: usize = 1024;
+
+/// A result that changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProbeUpdate {
+    /// The pod.
+    pub(crate) uid: PodUid,
+    /// The instance of the container.
+    pub(crate) container: ContainerId,
+    /// Which of its probes.
+    pub(crate) kind: ProbeKind,
+    /// The result now. A failed liveness probe of a container that doesn't run any more means nothing.
+    pub(crate) result: ProbeResult,
+}
+
+/// Where the probe manager sees the statuses of pods: addresses, ids of containers, and what has started.
+pub(crate) trait PodStatuses: Send + Sync {
+    /// The newest status; none before there is one.
+    fn status(&self, uid: &PodUid) -> Option<Arc<PodStatus>>;
+}
+
+impl PodStatuses for Board {
+    fn status(&self, uid: &PodUid) -> Option<Arc<PodStatus>> {
+        Board::status(self, uid)
+    }
+}
+
+/// What the probe manager reaches the world through.
+pub(crate) struct ProberPorts {
+    pub(crate) types: Arc<dyn ProbeTypes>,
+    pub(crate) statuses: Arc<dyn PodStatuses>,
+    pub(crate) events: Arc<dyn EventSink>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) jitter: Arc<dyn Jitter>,
+}
+
+/// The probe manager, before it runs.
+pub(crate) struct Prober {
+    manager: Manager,
+}
+
+impl Prober {
+    /// A probe manager, what it is told through, and where changed results come out. Its making counts as the start of
+    /// the agent.
+    pub(crate) fn new(
+        ports: ProberPorts,
+        updates_max: usize,
+    ) -> (Self, ProberHandle, mpsc::Receiver<ProbeUpdate>) {
+        let (sender, updates) = mpsc::channel(updates_max);
+        let begun = Begun { at: ports.clock.now(), instant: Instant::now() };
+        let shared = Arc::new(Shared { slots: Mutex::default(), wake: Notify::new() });
+        let handle = ProberHandle { shared: shared.clone() };
+        (Self { manager: Manager::new(ports, shared, sender, begun) }, handle, updates)
+    }
+
+    /// Probes until it is told to stop; probes that run are then dropped.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        self.manager.run(stop).await;
+    }
+}
+
+/// When the agent began.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    at: Timestamp,
+    instant: Instant,
+}
+
+struct Shared {
+    slots: Mutex<Slots>,
+    /// Something for the task is in the slots' list of wakes.
+    wake: Notify,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells the probe manager what to probe, and shows results. Nothing here waits. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct ProberHandle {
+    shared: Arc<Shared>,
+}
+
+impl ProberHandle {
+    /// Probes what this pod's spec has probes for: its containers and sidecars. To be called whenever the pod is synced:
+    /// what is probed already goes on, what the spec doesn't have any more ends, and a probe that had ended with a
+    /// container that wasn't to be restarted begins again once there is another instance.
+    pub(crate) fn add_pod(&self, pod: &Arc<Pod>) {
+        if self.shared.lock().add_pod(pod) {
+            self.shared.wake.notify_one();
+        }
+    }
+
+    /// The pod ends: its liveness and startup probes count as passed and stop, its readiness probes go on.
+    pub(crate) fn stop_liveness_and_startup(&self, uid: &PodUid) {
+        self.shared.lock().stop_liveness_and_startup(uid);
+    }
+
+    /// Ends all probes of the pod and forgets their results.
+    pub(crate) fn remove_pod(&self, uid: &PodUid) {
+        self.shared.lock().remove_pod(uid);
+    }
+
+    /// Ends all probes of pods that aren't known.
+    pub(crate) fn clean_up(&self, is_known: impl Fn(&PodUid) -> bool) {
+        self.shared.lock().retain_pods(is_known);
+    }
+
+    /// Probes readiness at once, out of turn: a container has started but isn't ready yet, and its status is being
+    /// made. Nothing happens if it has no such probe.
+    pub(crate) fn probe_readiness_now(&self, uid: &PodUid, container: &str) {
+        if self.shared.lock().trigger(uid, container, ProbeKind::Readiness) {
+            self.shared.wake.notify_one();
+        }
+    }
+
+    /// The results of the pod's probes so far.
+    pub(crate) fn results(&self, uid: &PodUid) -> Arc<ProbeResults> {
+        self.shared.lock().results(uid)
+    }
+}

@@ -1,0 +1,49 @@
+//! One probe, carried out: with a limit of time, and again if it could not be.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+use witlet_core::probe::{ProbeCheck, ProbeOutcome};
+use witlet_core::runtime::ContainerId;
+use witlet_ports::{ProbeError, ProbeTypes};
+
+/// How often a probe that could not be carried out is tried (upstream: `maxProbeRetries`).
+pub(super) const TRIES_MAX: u32 = 3;
+/// Probe types keep their time limit themselves; one that doesn't is cut off this much later.
+const SLACK: Duration = Duration::from_secs(1);
+/// What a probe says is cut to this many bytes (upstream: `maxRespBodyLength`, `maxReadLength`).
+const OUTPUT_BYTES_MAX: usize = 10 * 1024;
+
+/// Probes, at most [`TRIES_MAX`] times.
+pub(super) async fn attempt(
+    types: &dyn ProbeTypes,
+    container: &ContainerId,
+    check: &ProbeCheck,
+    limit: Duration,
+) -> Result<ProbeOutcome, ProbeError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let probe = timeout(limit.saturating_add(SLACK), types.probe(container, check, limit)).await;
+        match probe {
+            Ok(Ok(outcome)) => return Ok(cut(outcome)),
+            Ok(Err(error)) if tries == TRIES_MAX => return Err(error),
+            Ok(Err(_)) => {}
+            Err(_) => {
+                return Ok(ProbeOutcome::Failure(format!("no answer within {}s", limit.as_secs_f64())));
+            }
+        }
+    }
+}
+
+fn cut(outcome: ProbeOutcome) -> ProbeOutcome {
+    let cut = |mut text: String| {
+        text.truncate(text.floor_char_boundary(OUTPUT_BYTES_MAX));
+        text
+    };
+    match outcome {
+        ProbeOutcome::Success(text) => ProbeOutcome::Success(cut(text)),
+        ProbeOutcome::Warning(text) => ProbeOutcome::Warning(cut(text)),
+        ProbeOutcome::Failure(text) => ProbeOutcome::Failure(cut(text)),
+    }
+}

@@ -1,0 +1,329 @@
+//! The task that keeps the times of all probes, runs them and takes in what they find.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::probe::facts::probed_pod;
+use witlet_core::probe::worker::{Next, start_delay};
+use witlet_core::probe::{ProbeCheck, ProbeKind, ProbeOutcome, ProbeResult, check};
+use witlet_core::runtime::ContainerId;
+use witlet_ports::ProbeError;
+
+use super::attempt::attempt;
+use super::slots::{Slot, SlotId, Stage, Wake};
+use super::{Begun, PROBES_AT_ONCE_MAX, ProbeUpdate, ProberPorts, Shared};
+
+/// No wait is longer, so that no sum of times overflows.
+const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A probe that ended; none if it panicked.
+struct Ended {
+    id: SlotId,
+    outcome: Option<Result<ProbeOutcome, ProbeError>>,
+}
+
+/// A probe that can be run.
+struct Ready {
+    id: SlotId,
+    container: ContainerId,
+    check: ProbeCheck,
+    timeout: Duration,
+}
+
+pub(super) struct Manager {
+    ports: ProberPorts,
+    shared: Arc<Shared>,
+    updates: mpsc::Sender<ProbeUpdate>,
+    begun: Begun,
+    running: JoinSet<Ended>,
+    /// Probes for which there was no room; each slot at most once.
+    queue: VecDeque<Ready>,
+    /// Changes that nobody has taken yet; the newest of each probe.
+    changes: BTreeMap<(PodUid, ContainerId, ProbeKind), ProbeResult>,
+}
+
+/// What woke the task.
+enum Heard {
+    Stop,
+    Told(bool),
+    Wakes,
+    Ended(Option<Ended>),
+    Due,
+}
+
+impl Manager {
+    pub(super) fn new(
+        ports: ProberPorts,
+        shared: Arc<Shared>,
+        updates: mpsc::Sender<ProbeUpdate>,
+        begun: Begun,
+    ) -> Self {
+        Self {
+            ports,
+            shared,
+            updates,
+            begun,
+            running: JoinSet::new(),
+            queue: VecDeque::new(),
+            changes: BTreeMap::new(),
+        }
+    }
+
+    pub(super) async fn run(mut self, stop: CancellationToken) {
+        loop {
+            match self.hear(&stop).await {
+                Heard::Stop => break,
+                Heard::Told(true) => {}
+                // Nobody will ever listen again.
+                Heard::Told(false) => self.changes.clear(),
+                Heard::Wakes => self.wake(),
+                Heard::Ended(ended) => {
+                    if let Some(ended) = ended {
+                        self.ended(ended);
+                    }
+                    self.fill();
+                }
+                Heard::Due => self.tick_due(),
+            }
+        }
+        self.running.shutdown().await;
+    }
+
+    async fn hear(&mut self, stop: &CancellationToken) -> Heard {
+        let first_due = self.shared.lock().first_due();
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => Heard::Stop,
+            permit = self.updates.reserve(), if !self.changes.is_empty() => match permit {
+                Ok(permit) => {
+                    if let Some(((uid, container, kind), result)) = self.changes.pop_first() {
+                        permit.send(ProbeUpdate { uid, container, kind, result });
+                    }
+                    Heard::Told(true)
+                }
+                Err(_) => Heard::Told(false),
+            },
+            () = self.shared.wake.notified() => Heard::Wakes,
+            // A probe whose pod is gone was aborted, and has nothing to say.
+            Some(ended) = self.running.join_next() => Heard::Ended(ended.ok()),
+            () = tokio::time::sleep_until(first_due.unwrap_or_else(Instant::now)), if first_due.is_some() => Heard::Due,
+        }
+    }
+
+    fn wake(&mut self) {
+        let wakes = self.shared.lock().take_wakes();
+        let now = Instant::now();
+        for wake in wakes {
+            match wake {
+                Wake::Begin(id) => self.begin(id, now),
+                Wake::Revive(id) => {
+                    if self.has_other_instance(id) {
+                        self.tick(id, now);
+                    }
+                }
+                Wake::Trigger(id) => self.trigger(id, now),
+            }
+        }
+    }
+
+    /// A new probe: its first tick comes at once, or after a part of its period if the agent is new, too.
+    fn begin(&mut self, id: SlotId, now: Instant) {
+        let mut slots = self.shared.lock();
+        let Some(slot) = slots.slot(id) else { return };
+        let uptime = now.duration_since(self.begun.instant);
+        let delay = start_delay(slot.settings.period, uptime, self.ports.jitter.unit());
+        slots.wait(id, Stage::Delayed(now + delay.min(WAIT_MAX)));
+    }
+
+    /// Whether a probe that has stopped would see another instance of its container now.
+    fn has_other_instance(&self, id: SlotId) -> bool {
+        let Some((pod, uid)) = self.pod_of(id) else { return false };
+        let status = self.ports.statuses.status(&uid);
+        let mut slots = self.shared.lock();
+        let Some(slot) = slots.slot(id).filter(|slot| slot.stage == Stage::Stopped) else { return false };
+        let seen =
+            status.zip(slot.spec()).map(|(status, (container, _))| probed_pod(&pod, container, &status));
+        let instance = seen.filter(|seen| !seen.is_terminal).and_then(|seen| seen.container);
+        instance.is_some_and(|instance| slot.worker.container() != Some(&instance.id))
+    }
+
+    fn trigger(&mut self, id: SlotId, now: Instant) {
+        let mut slots = self.shared.lock();
+        if slots.slot(id).is_some_and(|slot| matches!(slot.stage, Stage::Waiting(_))) {
+            slots.stop_waiting(id);
+            drop(slots);
+            self.tick(id, now);
+        }
+    }
+
+    fn tick_due(&mut self) {
+        let now = Instant::now();
+        loop {
+            let id = self.shared.lock().take_due(now);
+            let Some(id) = id else { return };
+            self.tick(id, now);
+        }
+    }
+
+    /// Asks the worker what to do now, and does it.
+    fn tick(&mut self, id: SlotId, now: Instant) {
+        let Some((pod, uid)) = self.pod_of(id) else { return };
+        let status = self.ports.statuses.status(&uid);
+        let time = self.ports.clock.now();
+        let shared = self.shared.clone();
+        let mut slots = shared.lock();
+        let Some(slot) = slots.slot(id) else { return };
+        let seen = status
+            .as_ref()
+            .and_then(|status| slot.spec().map(|(container, _)| probed_pod(&pod, container, status)));
+        let tick = slot.worker.tick(&slot.settings, seen.as_ref(), self.begun.at, time);
+        let kind = slot.kind;
+        let period = slot.settings.period;
+        let first = *slot.first_tick.get_or_insert(now);
+        slot.next_tick = Some(tick_after(first, period, now));
+        slot.is_triggered = slot.is_triggered && matches!(slot.stage, Stage::Delayed(_));
+        slot.stage = match tick.next {
+            Next::Stop => Stage::Stopped,
+            Next::Wait | Next::Probe => Stage::Probing,
+        };
+        let ready = (tick.next == Next::Probe).then(|| ready(id, slot, status.as_deref()));
+        let instance = slot.worker.container().cloned();
+        if let Some(old) = tick.forget {
+            slots.forget_result(&uid, &old, kind);
+            self.changes.remove(&(uid.clone(), old, kind));
+        }
+        if let Some((instance, result)) = instance.zip(tick.set)
+            && slots.set_result(&uid, &instance, kind, result)
+        {
+            self.changes.insert((uid.clone(), instance, kind), result);
+        }
+        drop(slots);
+        match (tick.next, ready) {
+            (_, Some(Ok(ready))) => self.start(ready),
+            (_, Some(Err(error))) => {
+                self.tell(&pod, &uid, "Unhealthy", errored(kind, &error));
+                self.rest(id, now);
+            }
+            (Next::Wait | Next::Probe, None) => self.rest(id, now),
+            (Next::Stop, None) => {}
+        }
+    }
+
+    /// Runs a probe, or puts it in the queue.
+    fn start(&mut self, ready: Ready) {
+        if self.running.len() >= PROBES_AT_ONCE_MAX {
+            self.queue.push_back(ready);
+            return;
+        }
+        let id = ready.id;
+        let shared = self.shared.clone();
+        let mut slots = shared.lock();
+        // A pod that is gone by now isn't probed.
+        let Some(slot) = slots.slot(id) else { return };
+        let types = self.ports.types.clone();
+        slot.running = Some(self.running.spawn(async move {
+            let probe = attempt(&*types, &ready.container, &ready.check, ready.timeout);
+            Ended { id, outcome: AssertUnwindSafe(probe).catch_unwind().await.ok() }
+        }));
+    }
+
+    /// Runs probes from the queue while there is room.
+    fn fill(&mut self) {
+        while self.running.len() < PROBES_AT_ONCE_MAX {
+            let Some(ready) = self.queue.pop_front() else { return };
+            self.start(ready);
+        }
+    }
+
+    /// Takes in what a probe found. One that could not be carried out, or panicked, changes nothing.
+    fn ended(&mut self, ended: Ended) {
+        let Some((pod, uid)) = self.pod_of(ended.id) else { return };
+        let shared = self.shared.clone();
+        let mut slots = shared.lock();
+        let Some(slot) = slots.slot(ended.id) else { return };
+        slot.running = None;
+        let kind = slot.kind;
+        let passed = match &ended.outcome {
+            Some(Ok(ProbeOutcome::Success(_) | ProbeOutcome::Warning(_))) => Some(true),
+            Some(Ok(ProbeOutcome::Failure(_))) => Some(false),
+            Some(Err(_)) | None => None,
+        };
+        let settings = slot.settings;
+        let result = passed.and_then(|passed| slot.worker.found(&settings, passed));
+        let instance = slot.worker.container().cloned();
+        if let Some((instance, result)) = instance.zip(result)
+            && slots.set_result(&uid, &instance, kind, result)
+        {
+            self.changes.insert((uid.clone(), instance, kind), result);
+        }
+        drop(slots);
+        match ended.outcome {
+            Some(Ok(ProbeOutcome::Success(_))) => {}
+            Some(Ok(ProbeOutcome::Warning(text))) => {
+                self.tell(&pod, &uid, "ProbeWarning", format!("{} probe warning: {text}", kind.as_str()));
+            }
+            Some(Ok(ProbeOutcome::Failure(text))) => {
+                self.tell(&pod, &uid, "Unhealthy", format!("{} probe failed: {text}", kind.as_str()));
+            }
+            Some(Err(error)) => self.tell(&pod, &uid, "Unhealthy", errored(kind, &error)),
+            None => tracing::error!(%uid, probe = kind.as_str(), "a probe panicked"),
+        }
+        self.rest(ended.id, Instant::now());
+    }
+
+    /// Has the probe wait for its next tick; if one passed meanwhile, or a probe is wanted out of turn, not at all.
+    fn rest(&mut self, id: SlotId, now: Instant) {
+        let mut slots = self.shared.lock();
+        let Some(slot) = slots.slot(id) else { return };
+        let next = slot.next_tick.unwrap_or(now).max(now);
+        let at = if std::mem::take(&mut slot.is_triggered) { now } else { next };
+        slots.wait(id, Stage::Waiting(at));
+    }
+
+    fn pod_of(&self, id: SlotId) -> Option<(Arc<Pod>, PodUid)> {
+        let mut slots = self.shared.lock();
+        slots.slot(id).map(|slot| (slot.pod.clone(), slot.uid.clone()))
+    }
+
+    fn tell(&self, pod: &Pod, uid: &PodUid, reason: &str, message: String) {
+        self.ports.events.record(Event {
+            object: EventObject::Pod { full_name: PodFullName::of(pod), uid: uid.clone() },
+            kind: EventType::Warning,
+            reason: reason.to_owned(),
+            message,
+        });
+    }
+}
+
+/// The first tick after `now` of those that are whole periods after `first`.
+fn tick_after(first: Instant, period: Duration, now: Instant) -> Instant {
+    let period = period.min(WAIT_MAX);
+    let passed = now.saturating_duration_since(first).as_nanos();
+    let into = passed.checked_rem(period.as_nanos()).unwrap_or_default();
+    // A rest of a period is shorter than a day.
+    now + period.saturating_sub(Duration::from_nanos(u64::try_from(into).unwrap_or_default()))
+}
+
+/// What is to be run, with every reference resolved; or why it can't be.
+fn ready(id: SlotId, slot: &Slot, status: Option<&PodStatus>) -> Result<Ready, ProbeError> {
+    let error = |message: String| ProbeError { message };
+    let (container, probe) = slot.spec().ok_or_else(|| error("the pod has no such probe".to_owned()))?;
+    let instance = slot.worker.container().ok_or_else(|| error("there is no container".to_owned()))?;
+    let pod_ip = status.and_then(|status| status.pod_ip.as_deref());
+    let check = check(probe, container, pod_ip).map_err(|cause| error(cause.to_string()))?;
+    Ok(Ready { id, container: instance.clone(), check, timeout: slot.settings.timeout })
+}
+
+fn errored(kind: ProbeKind, error: &ProbeError) -> String {
+    format!("{} probe errored and resulted in unknown state: {error}", kind.as_str())
+}

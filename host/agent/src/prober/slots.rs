@@ -1,0 +1,307 @@
+//! The probes of all pods and their results: what the manager's task and its callers share.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+use witlet_core::pod::PodUid;
+use witlet_core::probe::facts::probed_containers;
+use witlet_core::probe::worker::{ProbeSettings, ProbeWorker};
+use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
+use witlet_core::runtime::ContainerId;
+
+/// A slot; never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct SlotId(u64);
+
+/// Something that the task is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// A new probe.
+    Begin(SlotId),
+    /// A probe that had stopped may have something to do again.
+    Revive(SlotId),
+    /// A probe is wanted out of turn.
+    Trigger(SlotId),
+}
+
+/// Where a probe is in its round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The task hasn't seen it yet.
+    New,
+    /// It waits for its first tick.
+    Delayed(Instant),
+    /// It waits for a tick.
+    Waiting(Instant),
+    /// It waits for room, or runs.
+    Probing,
+    /// It has nothing to do until there is another instance of the container.
+    Stopped,
+}
+
+/// One probe of one container.
+pub(super) struct Slot {
+    pub(super) uid: PodUid,
+    pub(super) pod: Arc<Pod>,
+    pub(super) container: String,
+    pub(super) kind: ProbeKind,
+    pub(super) settings: ProbeSettings,
+    pub(super) worker: ProbeWorker,
+    pub(super) stage: Stage,
+    /// Its ticks are whole periods after this.
+    pub(super) first_tick: Option<Instant>,
+    /// The first tick after the one that is being worked on.
+    pub(super) next_tick: Option<Instant>,
+    /// It is to be probed once more, without waiting for a tick.
+    pub(super) is_triggered: bool,
+    /// Of the probe that runs.
+    pub(super) running: Option<AbortHandle>,
+}
+
+impl Slot {
+    /// The container's spec and its probe, as the pod has them now.
+    pub(super) fn spec(&self) -> Option<(&Container, &k8s_openapi::api::core::v1::Probe)> {
+        let mut containers = probed_containers(&self.pod);
+        let (container, _) = containers.find(|(container, _)| container.name == self.container)?;
+        Some((container, self.kind.of(container)?))
+    }
+}
+
+/// A pod that has probes.
+struct Probed {
+    slots: BTreeMap<(String, ProbeKind), SlotId>,
+    results: Arc<ProbeResults>,
+    /// It ends: no liveness or startup probes any more.
+    is_ending: bool,
+}
+
+/// All probes.
+#[derive(Default)]
+pub(super) struct Slots {
+    pods: HashMap<PodUid, Probed>,
+    slots: HashMap<SlotId, Slot>,
+    given: u64,
+    /// Bounded by the slots: each is in it at most once for each kind of wake.
+    wakes: Vec<Wake>,
+    /// Slots that wait, by their time.
+    due: BTreeSet<(Instant, SlotId)>,
+}
+
+impl Slots {
+    /// Takes the pod's probes as its spec has them now. Says whether the task has something to do.
+    pub(super) fn add_pod(&mut self, pod: &Arc<Pod>) -> bool {
+        let uid = PodUid::of(pod);
+        let is_ending = self.pods.get(&uid).is_some_and(|probed| probed.is_ending);
+        let mut wanted = BTreeMap::new();
+        for (container, is_sidecar) in probed_containers(pod) {
+            for kind in ProbeKind::ALL {
+                let probe = kind.of(container).filter(|_| !is_ending || kind == ProbeKind::Readiness);
+                if let Some(probe) = probe {
+                    wanted.insert((container.name.clone(), kind), (ProbeSettings::of(probe), is_sidecar));
+                }
+            }
+        }
+        if wanted.is_empty() && !self.pods.contains_key(&uid) {
+            return false;
+        }
+        let before = self.wakes.len();
+        self.drop_slots(&uid, |key| !wanted.contains_key(key));
+        for ((container, kind), (settings, is_sidecar)) in wanted {
+            self.put(&uid, pod, container, kind, settings, is_sidecar);
+        }
+        self.wakes.len() > before
+    }
+
+    fn put(
+        &mut self,
+        uid: &PodUid,
+        pod: &Arc<Pod>,
+        container: String,
+        kind: ProbeKind,
+        settings: ProbeSettings,
+        is_sidecar: bool,
+    ) {
+        let probed = self.pods.entry(uid.clone()).or_insert_with(|| Probed {
+            slots: BTreeMap::new(),
+            results: Arc::default(),
+            is_ending: false,
+        });
+        let key = (container, kind);
+        if let Some(id) = probed.slots.get(&key) {
+            if let Some(slot) = self.slots.get_mut(id) {
+                slot.pod = pod.clone();
+                slot.settings = settings;
+                if slot.stage == Stage::Stopped && !self.wakes.contains(&Wake::Revive(*id)) {
+                    self.wakes.push(Wake::Revive(*id));
+                }
+            }
+            return;
+        }
+        let id = SlotId(self.given);
+        self.given += 1;
+        let slot = Slot {
+            uid: uid.clone(),
+            pod: pod.clone(),
+            container: key.0.clone(),
+            kind,
+            settings,
+            worker: ProbeWorker::new(kind, is_sidecar),
+            stage: Stage::New,
+            first_tick: None,
+            next_tick: None,
+            is_triggered: false,
+            running: None,
+        };
+        self.slots.insert(id, slot);
+        probed.slots.insert(key, id);
+        self.wakes.push(Wake::Begin(id));
+    }
+
+    /// Liveness and startup of the pod count as passed, for an end without restarts, and aren't probed any more.
+    pub(super) fn stop_liveness_and_startup(&mut self, uid: &PodUid) {
+        let Some(probed) = self.pods.get_mut(uid) else { return };
+        probed.is_ending = true;
+        for ((_, kind), id) in &probed.slots {
+            let container = self.slots.get(id).and_then(|slot| slot.worker.container().cloned());
+            if let Some(container) = container.filter(|_| *kind != ProbeKind::Readiness) {
+                let results = Arc::make_mut(&mut probed.results);
+                results.entry(container).or_default().set(*kind, Some(ProbeResult::Success));
+            }
+        }
+        self.drop_slots(uid, |(_, kind)| *kind != ProbeKind::Readiness);
+    }
+
+    /// Forgets the pod.
+    pub(super) fn remove_pod(&mut self, uid: &PodUid) {
+        self.drop_slots(uid, |_| true);
+        self.pods.remove(uid);
+    }
+
+    /// Forgets all other pods.
+    pub(super) fn retain_pods(&mut self, is_known: impl Fn(&PodUid) -> bool) {
+        let unknown: Vec<PodUid> = self.pods.keys().filter(|uid| !is_known(uid)).cloned().collect();
+        for uid in unknown {
+            self.remove_pod(&uid);
+        }
+    }
+
+    /// Has a probe run out of turn. Says whether the task has something to do.
+    pub(super) fn trigger(&mut self, uid: &PodUid, container: &str, kind: ProbeKind) -> bool {
+        let Some(probed) = self.pods.get(uid) else { return false };
+        let mut slots = probed.slots.iter();
+        let id = slots.find(|((name, of), _)| name == container && *of == kind).map(|(_, id)| *id);
+        let slot = id.and_then(|id| self.slots.get_mut(&id).map(|slot| (id, slot)));
+        let Some((id, slot)) = slot.filter(|(_, slot)| !slot.is_triggered && slot.stage != Stage::Stopped)
+        else {
+            return false;
+        };
+        slot.is_triggered = true;
+        self.wakes.push(Wake::Trigger(id));
+        true
+    }
+
+    pub(super) fn results(&self, uid: &PodUid) -> Arc<ProbeResults> {
+        self.pods.get(uid).map(|probed| probed.results.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn slot(&mut self, id: SlotId) -> Option<&mut Slot> {
+        self.slots.get_mut(&id)
+    }
+
+    pub(super) fn take_wakes(&mut self) -> Vec<Wake> {
+        std::mem::take(&mut self.wakes)
+    }
+
+    /// Writes a result. Says whether it is another than before.
+    pub(super) fn set_result(
+        &mut self,
+        uid: &PodUid,
+        container: &ContainerId,
+        kind: ProbeKind,
+        result: ProbeResult,
+    ) -> bool {
+        let Some(probed) = self.pods.get_mut(uid) else { return false };
+        let old = probed.results.get(container).and_then(|probes| probes.get(kind));
+        if old == Some(result) {
+            return false;
+        }
+        Arc::make_mut(&mut probed.results).entry(container.clone()).or_default().set(kind, Some(result));
+        true
+    }
+
+    /// Forgets a result; and the instance, once nothing is known of it.
+    pub(super) fn forget_result(&mut self, uid: &PodUid, container: &ContainerId, kind: ProbeKind) {
+        let Some(probed) = self.pods.get_mut(uid) else { return };
+        let results = Arc::make_mut(&mut probed.results);
+        if let Some(probes) = results.get_mut(container) {
+            probes.set(kind, None);
+            if ProbeKind::ALL.iter().all(|kind| probes.get(*kind).is_none()) {
+                results.remove(container);
+            }
+        }
+    }
+
+    /// Has a slot wait for its first tick, or for another one, until then.
+    pub(super) fn wait(&mut self, id: SlotId, stage: Stage) {
+        let Some(slot) = self.slots.get_mut(&id) else { return };
+        slot.stage = stage;
+        self.due.extend(due_at(stage).map(|at| (at, id)));
+    }
+
+    /// The slot doesn't wait any longer.
+    pub(super) fn stop_waiting(&mut self, id: SlotId) {
+        if let Some(at) = self.slots.get(&id).and_then(|slot| due_at(slot.stage)) {
+            self.due.remove(&(at, id));
+        }
+    }
+
+    /// When the first of the waiting slots is due.
+    pub(super) fn first_due(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// A slot that is due, the longest due first.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<SlotId> {
+        let (at, id) = self.due.pop_first()?;
+        if at > now {
+            self.due.insert((at, id));
+            return None;
+        }
+        Some(id)
+    }
+
+    /// How many probes there are.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn drop_slots(&mut self, uid: &PodUid, which: impl Fn(&(String, ProbeKind)) -> bool) {
+        let Some(probed) = self.pods.get_mut(uid) else { return };
+        probed.slots.retain(|key, id| {
+            if !which(key) {
+                return true;
+            }
+            if let Some(slot) = self.slots.remove(id) {
+                if let Some(at) = due_at(slot.stage) {
+                    self.due.remove(&(at, *id));
+                }
+                if let Some(running) = slot.running {
+                    running.abort();
+                }
+            }
+            false
+        });
+    }
+}
+
+/// When a slot in this stage is due.
+fn due_at(stage: Stage) -> Option<Instant> {
+    match stage {
+        Stage::Delayed(at) | Stage::Waiting(at) => Some(at),
+        Stage::New | Stage::Probing | Stage::Stopped => None,
+    }
+}
