@@ -13,6 +13,11 @@ use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, NamespaceMode, SandboxState};
 
 mod convergence;
+mod ephemeral;
+mod init;
+mod language;
+mod rules;
+mod sidecars;
 
 const NOW: i64 = 1_000;
 
@@ -84,6 +89,19 @@ fn plan_with(
 ) -> Plan {
     let restart_counts = &BTreeMap::new();
     plan(PlanInput { pod, observed, backoff, probes, restart_counts, resize: None, now: at(now) })
+}
+
+/// A claim, a pod and what is seen of it in the words of [`language`], and the steps that follow.
+type Claim<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
+
+#[track_caller]
+fn claims(claims: &[Claim<'_>]) {
+    for (claim, pod, seen, expected) in claims {
+        let made = language::pod(pod);
+        let (observed, probes) = language::seen(&made, seen);
+        let plan = plan_with(&made, &observed, &probes, &BackoffTable::new(CRASH), NOW);
+        assert_eq!(render(&plan), *expected, "{claim}: {pod}, {seen}");
+    }
 }
 
 #[track_caller]
