@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("host/cri", &["witlet-core", "witlet-ports", "witlet-proto"]),
     ("host/wasm", &["witlet-core", "witlet-ports"]),
     ("host/node", &["witlet-core", "witlet-ports"]),
+    ("host/probes", &["witlet-core", "witlet-ports"]),
     ("host/runtime", &["witlet-wasm", "witlet-proto"]),
     ("host/server", &["witlet-core", "witlet-ports"]),
     (
@@ -24,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "witlet-node",
             "witlet-plugins",
             "witlet-ports",
+            "witlet-probes",
             "witlet-runtime",
             "witlet-server",
             "witlet-wasm",
