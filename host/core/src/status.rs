@@ -1,34 +1,50 @@
 //! A pod's status: what the API, the local socket and people see of it, generated from facts.
 //!
-//! Rules of the kubelet's `generateAPIPodStatus` and of its status manager. Init and ephemeral containers have no status
-//! in this release.
+//! Rules of the kubelet's `generateAPIPodStatus` and of its status manager. `PodStatus.resize` stays empty, as it does
+//! upstream since conditions say how a resize stands; so does `allocatedResourcesStatus`, for there are no device plugins.
 
+mod addresses;
 mod conditions;
 mod containers;
+mod merge;
 mod phase;
+mod readiness;
+mod resize;
+mod resources;
+mod restart_all;
 mod special;
+pub mod termination_message;
+mod transition;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{HostIP, Pod, PodIP, PodStatus};
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::container::plan::sandbox::{SandboxNeed, need, network_of};
+use crate::container::plan::app_containers;
+use crate::container::plan::sandbox::{SandboxNeed, need};
+use crate::pod::deadline;
 use crate::pod::resources::qos;
-use crate::runtime::{ContainerId, NamespaceMode, ObservedPod};
+use crate::probe::ProbeResults;
+use crate::runtime::{ObservedPod, SandboxState};
 
-pub use containers::{IllegalTransition, ProbeResults, Waiting, WaitingReason, check_container_transition};
+pub use conditions::is_readiness_outdated;
+pub use merge::merge;
 pub use phase::Phase;
-pub use special::{blocked, rejected, terminated};
+pub use resize::{ResizeInProgress, ResizePending, ResizePendingReason, ResizeStatus};
+pub use special::{NodeEnd, blocked, ended_by_node, rejected, terminated};
+pub use transition::{IllegalTransition, check_container_transition};
+pub use waiting::{Waiting, WaitingReason};
 
 /// The facts that a status is generated from.
 #[derive(Clone, Copy, Debug)]
 pub struct StatusInput<'a> {
-    /// The pod as its source wants it.
+    /// The pod as its source wants it, with the resources that it was allocated.
     pub pod: &'a Pod,
-    /// What the runtime has of it.
+    /// What the runtime has of it, with the termination messages that were read.
     pub observed: &'a ObservedPod,
     /// The status generated last, if any. What it says stays where nothing newer is known.
     pub previous: Option<&'a PodStatus>,
@@ -36,10 +52,14 @@ pub struct StatusInput<'a> {
     pub host_ips: &'a [IpAddr],
     /// The runtime's name, the scheme of container ids.
     pub runtime_name: &'a str,
+    /// Whether the handler of the pod's runtime class has recursive read-only mounts.
+    pub recursive_read_only: bool,
     /// Why containers that should be started aren't, by container name. An entry is removed when the container starts.
     pub waiting: &'a BTreeMap<String, Waiting>,
     /// Results of probes, by container id.
-    pub probes: &'a BTreeMap<ContainerId, ProbeResults>,
+    pub probes: &'a ProbeResults,
+    /// How an in-place resize of the pod stands.
+    pub resize: &'a ResizeStatus,
     /// No container of the pod will be started any more: it is deleted, evicted, or was found ended.
     pub ends: bool,
     /// The time.
@@ -50,32 +70,77 @@ pub struct StatusInput<'a> {
 pub fn generate(input: StatusInput<'_>) -> PodStatus {
     let StatusInput { pod, observed, previous, now, .. } = input;
     let statuses = containers::statuses(input);
-    let generated = phase::of_containers(pod, &statuses, input.ends);
-    let before = previous.and_then(Phase::of);
-    // What has ended stays ended, whatever the runtime has forgotten since.
-    let ended =
-        [before, pod.status.as_ref().and_then(Phase::of)].into_iter().flatten().find(|p| p.is_terminal());
-    let phase = if generated.is_terminal() { generated } else { ended.unwrap_or(generated) };
-    // Reason and message belong to the phase, and go with it.
-    let kept = previous.filter(|_| before == Some(phase));
-    let mut status = PodStatus {
-        phase: Some(phase.as_str().to_owned()),
-        reason: kept.and_then(|previous| previous.reason.clone()),
-        message: kept.and_then(|previous| previous.message.clone()),
-        container_statuses: Some(statuses),
-        ..base(pod, previous, now)
-    };
-    set_addresses(&mut status, input);
-    let has_network = matches!(need(pod, observed), SandboxNeed::Keep(_));
-    status.conditions = Some(conditions::generate(conditions::ConditionInput {
+    let deciding = statuses.deciding();
+    let generated = phase::of_containers(phase::PhaseInput {
         pod,
-        phase,
-        statuses: status.container_statuses.as_deref().unwrap_or_default(),
+        statuses: &deciding,
+        ends: input.ends,
+        has_initialized: has_initialized(pod, observed),
+    });
+    let told = Told::of(input, generated);
+    let has_network = matches!(need(pod, observed), SandboxNeed::Keep(_));
+    let conditions = conditions::generate(conditions::ConditionInput {
+        pod,
+        phase: told.phase,
+        statuses: Some(&deciding),
         has_network,
+        restarting_all: restart_all::is_under_way(pod, observed),
+        resize: input.resize,
         previous,
         now,
-    }));
+    });
+    let mut status = PodStatus {
+        phase: Some(told.phase.as_str().to_owned()),
+        reason: told.reason,
+        message: told.message,
+        conditions: Some(conditions),
+        init_container_statuses: some(statuses.init),
+        container_statuses: Some(statuses.app),
+        ephemeral_container_statuses: some(statuses.ephemeral),
+        ..base(pod, previous, now)
+    };
+    resources::set_of_pod(&mut status, input);
+    addresses::set(&mut status, input);
     status
+}
+
+/// The phase with the reason and the message that belong to it.
+struct Told {
+    phase: Phase,
+    reason: Option<String>,
+    message: Option<String>,
+}
+
+impl Told {
+    /// What has ended stays ended, whatever the runtime has forgotten since; and a pod whose time is over has failed.
+    fn of(input: StatusInput<'_>, generated: Phase) -> Self {
+        let StatusInput { pod, previous, now, .. } = input;
+        let before = previous.and_then(Phase::of);
+        let at_source = pod.status.as_ref();
+        let ended = |phase: Option<Phase>| phase.filter(|phase| phase.is_terminal());
+        let at_source_ended = ended(at_source.and_then(Phase::of));
+        let phase = if generated.is_terminal() {
+            generated
+        } else {
+            ended(before).or(at_source_ended).unwrap_or(generated)
+        };
+        let started_at = previous.and_then(|previous| previous.start_time.as_ref()).map(|time| time.0);
+        let told = if !phase.is_terminal() && deadline::is_over(pod, started_at, now) {
+            let text = |text: &str| Some(text.to_owned());
+            Self { phase: Phase::Failed, reason: text(deadline::REASON), message: text(deadline::MESSAGE) }
+        } else {
+            // Reason and message belong to the phase, and go with it.
+            let kept = previous.filter(|_| before == Some(phase));
+            let from = |get: fn(&PodStatus) -> &Option<String>| {
+                let kept = kept.and_then(|kept| get(kept).clone());
+                let brought = || at_source.filter(|_| before == Some(phase)).and_then(|s| get(s).clone());
+                kept.or_else(brought)
+            };
+            Self { phase, reason: from(|status| &status.reason), message: from(|status| &status.message) }
+        };
+        // What the source was told once isn't taken back.
+        Self { phase: at_source_ended.unwrap_or(told.phase), ..told }
+    }
 }
 
 /// What every status has.
@@ -88,22 +153,18 @@ fn base(pod: &Pod, previous: Option<&PodStatus>, now: Timestamp) -> PodStatus {
     }
 }
 
-/// A pod on the host's network has the host's addresses. One whose sandbox is gone keeps those that it had.
-fn set_addresses(status: &mut PodStatus, input: StatusInput<'_>) {
-    let StatusInput { pod, observed, previous, host_ips, .. } = input;
-    let texts = |ips: &[IpAddr]| ips.iter().map(IpAddr::to_string).collect::<Vec<_>>();
-    let hosts = texts(host_ips);
-    let own = match network_of(pod) {
-        NamespaceMode::Node => hosts.clone(),
-        NamespaceMode::Pod | NamespaceMode::Container if observed.ips.is_empty() => {
-            previous.and_then(|p| p.pod_ips.as_ref()).into_iter().flatten().map(|ip| ip.ip.clone()).collect()
-        }
-        NamespaceMode::Pod | NamespaceMode::Container => texts(&observed.ips),
+/// Whether an app container was made in the sandbox that the pod has now (upstream:
+/// `HasAnyActiveRegularContainerStarted`).
+fn has_initialized(pod: &Pod, observed: &ObservedPod) -> bool {
+    let Some(active) = observed.sandboxes.first().filter(|sandbox| sandbox.state == SandboxState::Ready)
+    else {
+        return false;
     };
-    status.host_ip = hosts.first().cloned();
-    status.host_ips = some(hosts.into_iter().map(|ip| HostIP { ip }).collect());
-    status.pod_ip = own.first().cloned();
-    status.pod_ips = some(own.into_iter().map(|ip| PodIP { ip }).collect());
+    observed.containers.iter().any(|container| {
+        // A runtime that doesn't say where a container is has but one sandbox for each pod.
+        container.sandbox_id.as_ref().is_none_or(|id| *id == active.id)
+            && app_containers(pod).iter().any(|app| app.name == container.name)
+    })
 }
 
 /// None for an empty list, as the API leaves such fields out.

@@ -1,38 +1,61 @@
 //! The conditions of a pod that the node agent owns (upstream: `status/generate.go`).
 
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodCondition, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use jiff::Timestamp;
+
+use super::containers::{is_running, terminated_state};
 use super::phase::Phase;
-use crate::container::plan::app_containers;
+use super::resize::{self, ResizeStatus};
+use super::restart_all;
+use crate::container::plan::{app_containers, init_containers};
+use crate::pod::resources::is_sidecar;
 
 const READY_TO_START: &str = "PodReadyToStartContainers";
 const INITIALIZED: &str = "Initialized";
-const READY: &str = "Ready";
-const CONTAINERS_READY: &str = "ContainersReady";
+pub(super) const READY: &str = "Ready";
+pub(super) const CONTAINERS_READY: &str = "ContainersReady";
 const SCHEDULED: &str = "PodScheduled";
-const OWNED: [&str; 5] = [READY_TO_START, INITIALIZED, READY, CONTAINERS_READY, SCHEDULED];
+/// Condition that others and the agent share: the pod ends for a reason that isn't its own.
+pub(super) const DISRUPTION_TARGET: &str = "DisruptionTarget";
+const OWNED: [&str; 8] = [
+    READY_TO_START,
+    INITIALIZED,
+    READY,
+    CONTAINERS_READY,
+    SCHEDULED,
+    resize::PENDING,
+    resize::IN_PROGRESS,
+    restart_all::CONDITION,
+];
 
+const UNKNOWN_CONTAINER_STATUSES: &str = "UnknownContainerStatuses";
 const CONTAINERS_NOT_READY: &str = "ContainersNotReady";
+const CONTAINERS_NOT_INITIALIZED: &str = "ContainersNotInitialized";
 const READINESS_GATES_NOT_READY: &str = "ReadinessGatesNotReady";
 const POD_COMPLETED: &str = "PodCompleted";
 const POD_FAILED: &str = "PodFailed";
+const RESTART_ALL_STARTED: &str = "RestartAllContainersStarted";
 
 /// The facts that conditions are made from.
 #[derive(Clone, Copy)]
 pub(super) struct ConditionInput<'a> {
     pub(super) pod: &'a Pod,
     pub(super) phase: Phase,
-    pub(super) statuses: &'a [ContainerStatus],
+    /// Statuses of init and app containers; none if nobody knows any.
+    pub(super) statuses: Option<&'a [&'a ContainerStatus]>,
     /// Its sandbox is ready and has its network.
     pub(super) has_network: bool,
+    /// All containers are being stopped, to be restarted.
+    pub(super) restarting_all: bool,
+    pub(super) resize: &'a ResizeStatus,
     pub(super) previous: Option<&'a PodStatus>,
     pub(super) now: Timestamp,
 }
 
-/// Whether something holds, and why not.
-#[derive(Clone)]
+/// Whether something holds, and why or why not.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
     holds: bool,
     reason: Option<&'static str>,
@@ -44,93 +67,171 @@ impl Finding {
         Self { holds, reason: None, message: None }
     }
 
-    fn not(reason: &'static str, message: Option<String>) -> Self {
-        Self { holds: false, reason: Some(reason), message }
+    fn because(holds: bool, reason: &'static str, message: Option<String>) -> Self {
+        Self { holds, reason: Some(reason), message }
     }
 }
 
 /// All conditions: those of others as they were, then the agent's own. The time of a condition is when it last turned.
 pub(super) fn generate(input: ConditionInput<'_>) -> Vec<PodCondition> {
-    let containers_ready = containers_ready(input);
-    let ready = ready(input, &containers_ready);
-    let initialized = match input.phase {
-        Phase::Succeeded => Finding { holds: true, reason: Some(POD_COMPLETED), message: None },
-        // There are no init containers to wait for in this release.
-        Phase::Pending | Phase::Running | Phase::Failed => Finding::plain(true),
-    };
+    let ContainersReady(containers_ready) = containers_ready(input.pod, input.statuses, input.phase);
+    let ready = ready(input.pod, &containers_ready);
+    let mut conditions: Vec<PodCondition> = foreign(input.pod).cloned().collect();
+    // A pod that is at its end isn't resized any more.
+    if !input.phase.is_terminal() {
+        conditions.extend(resize::conditions(input.resize).map(|condition| timed(input, condition)));
+    }
+    let target = input.previous.and_then(|previous| find(previous, DISRUPTION_TARGET));
+    if let Some(target) = target {
+        put(&mut conditions, target.clone());
+    }
     let own = [
-        (READY_TO_START, Finding::plain(input.has_network)),
-        (INITIALIZED, initialized),
-        (READY, ready),
-        (CONTAINERS_READY, containers_ready),
-        (SCHEDULED, Finding::plain(true)),
+        (READY_TO_START, Some(Finding::plain(input.has_network))),
+        (INITIALIZED, Some(initialized(input))),
+        (READY, Some(ready)),
+        (CONTAINERS_READY, Some(containers_ready)),
+        (SCHEDULED, Some(Finding::plain(true))),
+        (restart_all::CONDITION, restart_all::is_possible(input.pod).then(|| all_restarting(input))),
     ];
-    let own = own.into_iter().map(|(kind, finding)| condition(input, kind, finding));
-    foreign(input.pod).cloned().chain(own).collect()
+    conditions.extend(own.into_iter().filter_map(|(kind, finding)| Some(condition(input, kind, finding?))));
+    conditions
 }
 
-/// Conditions that somebody else owns, such as readiness gates: the API server's word on them is the newest.
+/// Whether the agent alone says what a condition of this type is.
+pub(super) fn is_owned(condition: &PodCondition) -> bool {
+    OWNED.contains(&condition.type_.as_str())
+}
+
+/// The condition of this type.
+pub(super) fn find<'a>(status: &'a PodStatus, kind: &str) -> Option<&'a PodCondition> {
+    status.conditions.iter().flatten().find(|condition| condition.type_ == kind)
+}
+
+/// Puts a condition in the place of the one of its type, or at the end.
+pub(super) fn put(conditions: &mut Vec<PodCondition>, condition: PodCondition) {
+    match conditions.iter_mut().find(|old| old.type_ == condition.type_) {
+        Some(old) => *old = condition,
+        None => conditions.push(condition),
+    }
+}
+
+/// When a condition with this status turned: when the old one of its type did if that had the same status, else now.
+pub(super) fn turned(old: Option<&PodCondition>, status: &str, now: Timestamp) -> Option<Time> {
+    let same = old.filter(|old| old.status == status);
+    same.and_then(|old| old.last_transition_time.clone()).or(Some(Time(now)))
+}
+
+/// What `Ready` and `ContainersReady` of a pod at its end say, without time.
+pub(super) fn not_ready_at_end(
+    pod_generation: Option<i64>,
+    phase: Phase,
+    kind: &str,
+) -> Option<PodCondition> {
+    let finding = ended(phase)?;
+    Some(PodCondition {
+        type_: kind.to_owned(),
+        status: "False".to_owned(),
+        reason: finding.reason.map(str::to_owned),
+        observed_generation: pod_generation,
+        ..PodCondition::default()
+    })
+}
+
+/// Whether a readiness gate has turned since `Ready` was last told: then the pod needs a sync though nothing else changed
+/// (upstream: `NeedToReconcilePodReadiness`). Judges what the pod's own status says, as its source brought it.
+pub fn is_readiness_outdated(pod: &Pod) -> bool {
+    let gates = pod.spec.as_ref().and_then(|spec| spec.readiness_gates.as_ref());
+    if gates.is_none_or(Vec::is_empty) {
+        return false;
+    }
+    let Some(status) = &pod.status else { return false };
+    let Some(told) = find(status, READY) else { return false };
+    let Some(phase) = Phase::of(status) else { return false };
+    let init = status.init_container_statuses.iter().flatten();
+    let statuses: Vec<&ContainerStatus> = init.chain(status.container_statuses.iter().flatten()).collect();
+    let ContainersReady(containers_ready) = containers_ready(pod, Some(&statuses), phase);
+    let ready = ready(pod, &containers_ready);
+    told.status != word(ready.holds) || told.message != ready.message
+}
+
+/// Conditions that the agent doesn't own, such as readiness gates: the source's word on them is the newest.
 fn foreign(pod: &Pod) -> impl Iterator<Item = &PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
-    conditions.into_iter().flatten().filter(|condition| !OWNED.contains(&condition.type_.as_str()))
+    conditions.into_iter().flatten().filter(|condition| !is_owned(condition))
+}
+
+fn word(holds: bool) -> &'static str {
+    if holds { "True" } else { "False" }
 }
 
 fn condition(input: ConditionInput<'_>, kind: &str, finding: Finding) -> PodCondition {
-    let status = if finding.holds { "True" } else { "False" };
-    let before = input.previous.and_then(|p| p.conditions.iter().flatten().find(|c| c.type_ == kind));
-    let turned = before.filter(|before| before.status == status);
-    PodCondition {
+    let condition = PodCondition {
         type_: kind.to_owned(),
-        status: status.to_owned(),
+        status: word(finding.holds).to_owned(),
         reason: finding.reason.map(str::to_owned),
         message: finding.message,
-        last_transition_time: turned
-            .and_then(|before| before.last_transition_time.clone())
-            .or(Some(Time(input.now))),
         observed_generation: input.pod.metadata.generation,
         ..PodCondition::default()
+    };
+    timed(input, condition)
+}
+
+fn timed(input: ConditionInput<'_>, mut condition: PodCondition) -> PodCondition {
+    let old = input.previous.and_then(|previous| find(previous, &condition.type_));
+    condition.last_transition_time = turned(old, &condition.status, input.now);
+    condition
+}
+
+/// What the end of a pod says of its readiness; none while it hasn't ended.
+fn ended(phase: Phase) -> Option<Finding> {
+    match phase {
+        Phase::Succeeded => Some(Finding::because(false, POD_COMPLETED, None)),
+        Phase::Failed => Some(Finding::because(false, POD_FAILED, None)),
+        Phase::Pending | Phase::Running => None,
     }
 }
 
-fn containers_ready(input: ConditionInput<'_>) -> Finding {
-    match input.phase {
-        Phase::Succeeded => return Finding::not(POD_COMPLETED, None),
-        Phase::Failed => return Finding::not(POD_FAILED, None),
-        Phase::Pending | Phase::Running => {}
-    }
+/// Kept apart from other findings, for `Ready` follows from it.
+struct ContainersReady(Finding);
+
+/// App containers and sidecars have to be ready.
+fn containers_ready(pod: &Pod, statuses: Option<&[&ContainerStatus]>, phase: Phase) -> ContainersReady {
+    let Some(statuses) = statuses else {
+        let unknown = Finding::because(false, UNKNOWN_CONTAINER_STATUSES, None);
+        return ContainersReady(ended(phase).unwrap_or(unknown));
+    };
     let (mut unknown, mut unready) = (Vec::new(), Vec::new());
-    for container in app_containers(input.pod) {
-        match input.statuses.iter().find(|status| status.name == container.name) {
+    let sidecars = init_containers(pod).iter().filter(|container| is_sidecar(container));
+    for container in sidecars.chain(app_containers(pod)) {
+        match statuses.iter().find(|status| status.name == container.name) {
             None => unknown.push(container.name.as_str()),
             Some(status) if !status.ready => unready.push(container.name.as_str()),
             Some(_) => {}
         }
     }
-    let lists = [("unknown", unknown), ("unready", unready)];
-    let messages: Vec<String> = lists
-        .into_iter()
-        .filter(|(_, names)| !names.is_empty())
-        .map(|(what, names)| format!("containers with {what} status: [{}]", names.join(" ")))
-        .collect();
-    if messages.is_empty() {
-        Finding::plain(true)
-    } else {
-        Finding::not(CONTAINERS_NOT_READY, Some(messages.join(", ")))
-    }
+    ContainersReady(match (ended(phase), phase) {
+        (Some(ended), Phase::Failed) => ended,
+        (Some(ended), _) if unknown.is_empty() => ended,
+        (Some(_) | None, _) => match listed([("unknown", unknown), ("unready", unready)]) {
+            None => Finding::plain(true),
+            Some(message) => Finding::because(false, CONTAINERS_NOT_READY, Some(message)),
+        },
+    })
 }
 
 /// A pod is ready when its containers are and every readiness gate of its spec is a condition that is true.
-fn ready(input: ConditionInput<'_>, containers_ready: &Finding) -> Finding {
+fn ready(pod: &Pod, containers_ready: &Finding) -> Finding {
     if !containers_ready.holds {
         return containers_ready.clone();
     }
-    let gates = input.pod.spec.as_ref().and_then(|spec| spec.readiness_gates.as_ref());
+    let gates = pod.spec.as_ref().and_then(|spec| spec.readiness_gates.as_ref());
     let problems: Vec<String> = gates
         .into_iter()
         .flatten()
         .filter_map(|gate| {
             let kind = gate.condition_type.as_str();
-            match foreign(input.pod).find(|condition| condition.type_ == kind) {
+            let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
+            match conditions.into_iter().flatten().find(|condition| condition.type_ == kind) {
                 None => Some(format!("readiness gate {kind} has no condition")),
                 Some(condition) if condition.status == "True" => None,
                 Some(condition) => {
@@ -142,8 +243,65 @@ fn ready(input: ConditionInput<'_>, containers_ready: &Finding) -> Finding {
     if problems.is_empty() {
         Finding::plain(true)
     } else {
-        Finding::not(READINESS_GATES_NOT_READY, Some(problems.join(", ")))
+        Finding::because(false, READINESS_GATES_NOT_READY, Some(problems.join(", ")))
     }
+}
+
+/// Init containers have to be done, and sidecars started; or an app container was started, which comes after them.
+fn initialized(input: ConditionInput<'_>) -> Finding {
+    let ConditionInput { pod, statuses, phase, .. } = input;
+    let init = init_containers(pod);
+    let Some(statuses) = statuses else {
+        return match init.is_empty() {
+            true if phase == Phase::Succeeded => Finding::because(true, POD_COMPLETED, None),
+            true => Finding::plain(true),
+            false => Finding::because(false, UNKNOWN_CONTAINER_STATUSES, None),
+        };
+    };
+    let (mut unknown, mut incomplete) = (Vec::new(), Vec::new());
+    for container in init {
+        let status = statuses.iter().find(|status| status.name == container.name);
+        let done = |status: &ContainerStatus| {
+            if is_sidecar(container) { status.started == Some(true) } else { status.ready }
+        };
+        match status {
+            None => unknown.push(container.name.as_str()),
+            Some(status) if !done(status) => incomplete.push(container.name.as_str()),
+            Some(_) => {}
+        }
+    }
+    if phase == Phase::Succeeded && unknown.is_empty() {
+        return Finding::because(true, POD_COMPLETED, None);
+    }
+    let app_started = app_containers(pod).iter().any(|container| {
+        let status = statuses.iter().find(|status| status.name == container.name);
+        status.is_some_and(|status| is_running(status) || terminated_state(status).is_some())
+    });
+    match listed([("unknown", unknown), ("incomplete", incomplete)]) {
+        Some(message) if !app_started => Finding::because(false, CONTAINERS_NOT_INITIALIZED, Some(message)),
+        Some(_) | None => Finding::plain(true),
+    }
+}
+
+fn all_restarting(input: ConditionInput<'_>) -> Finding {
+    match ended(input.phase) {
+        Some(ended) => ended,
+        None if input.restarting_all => {
+            let message = "a container ended in a way that restarts all of them".to_owned();
+            Finding::because(true, RESTART_ALL_STARTED, Some(message))
+        }
+        None => Finding::plain(false),
+    }
+}
+
+/// Upstream's sentence about containers of which something isn't as it should be; none if there are no such.
+fn listed(lists: [(&str, Vec<&str>); 2]) -> Option<String> {
+    let parts: Vec<String> = lists
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(what, names)| format!("containers with {what} status: [{}]", names.join(" ")))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 #[cfg(test)]

@@ -1,151 +1,86 @@
 //! The states of a pod's containers: the kubelet's `convertToAPIContainerStatuses`.
 
-use std::fmt;
-
 use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting,
     ContainerStatus, Pod, PodStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use thiserror::Error;
 
-use super::StatusInput;
-use crate::container::plan::{RestartPolicy, app_containers, should_start};
-use crate::runtime::{ContainerRunState, ObservedContainer};
+use super::restart_all::{self, RESTARTING_ALL_CONTAINERS};
+use super::waiting::{Waiting, WaitingReason};
+use super::{StatusInput, readiness, resources, termination_message};
+use crate::container::plan::{ContainerKind, PodContainer, app_containers, containers, should_start};
+use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod};
 
 /// Reason of a termination that nobody saw.
 pub(super) const CONTAINER_STATUS_UNKNOWN: &str = "ContainerStatusUnknown";
 /// Exit code of a termination that nobody saw: as if killed by signal 9.
 pub(super) const EXIT_CODE_UNKNOWN: i32 = 137;
 
-/// Why a container that should run doesn't (the words of upstream's `kubelet` and `images` packages).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WaitingReason {
-    /// Nothing went wrong yet.
-    ContainerCreating,
-    /// Admission put it off.
-    Blocked,
-    /// It crashed, and its delay isn't over.
-    CrashLoopBackOff,
-    /// Its image could not be pulled.
-    ErrImagePull,
-    /// Its image could not be pulled, and the delay isn't over.
-    ImagePullBackOff,
-    /// Its image isn't there, and `imagePullPolicy: Never` forbids to pull it.
-    ErrImageNeverPull,
-    /// Its image's name isn't one.
-    InvalidImageName,
-    /// The runtime could not say whether it has the image.
-    ImageInspectError,
-    /// Its spec can't be turned into something that the runtime makes.
-    CreateContainerConfigError,
-    /// The runtime could not make it.
-    CreateContainerError,
-    /// The runtime could not start it.
-    RunContainerError,
-    /// The pod has no sandbox, since the runtime could not make one.
-    CreatePodSandboxError,
+const LOST: &str = "The container could not be located when the pod was terminated";
+const VANISHED: &str = "The container could not be located, although it was running";
+const REMOVED: &str = "The container was removed, since all containers of the pod are restarted";
+const INIT_FORGOTTEN: &str = "The runtime has no record of the init container; as containers after it were started, it \
+                              counts as completed";
+
+/// One status for each container of the spec.
+pub(super) struct Statuses {
+    /// In the order of the spec.
+    pub(super) init: Vec<ContainerStatus>,
+    /// Ordered by name, as upstream's are.
+    pub(super) app: Vec<ContainerStatus>,
+    /// Ordered by name.
+    pub(super) ephemeral: Vec<ContainerStatus>,
 }
 
-impl WaitingReason {
-    /// The API's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ContainerCreating => "ContainerCreating",
-            Self::Blocked => "Blocked",
-            Self::CrashLoopBackOff => "CrashLoopBackOff",
-            Self::ErrImagePull => "ErrImagePull",
-            Self::ImagePullBackOff => "ImagePullBackOff",
-            Self::ErrImageNeverPull => "ErrImageNeverPull",
-            Self::InvalidImageName => "InvalidImageName",
-            Self::ImageInspectError => "ImageInspectError",
-            Self::CreateContainerConfigError => "CreateContainerConfigError",
-            Self::CreateContainerError => "CreateContainerError",
-            Self::RunContainerError => "RunContainerError",
-            Self::CreatePodSandboxError => "CreatePodSandboxError",
-        }
+impl Statuses {
+    /// Those that phase and conditions follow from: init and app containers.
+    pub(super) fn deciding(&self) -> Vec<&ContainerStatus> {
+        self.init.iter().chain(&self.app).collect()
     }
 }
 
-impl fmt::Display for WaitingReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
+/// What is known beside one container while its status is made.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) input: StatusInput<'a>,
+    pub(super) kind: ContainerKind,
+    pub(super) container: &'a Container,
+    /// Its status in the pod's previous one.
+    pub(super) before: Option<&'a ContainerStatus>,
+    /// All containers are being restarted.
+    restarting_all: bool,
 }
 
-/// Why a container waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// The word.
-    pub reason: WaitingReason,
-    /// One sentence for people.
-    pub message: String,
-}
-
-impl Waiting {
-    /// A crashed container whose delay isn't over, in upstream's words.
-    pub fn crash_loop(pod: &Pod, container: &str, delay: std::time::Duration) -> Self {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let (name, namespace) = (text(&pod.metadata.name), text(&pod.metadata.namespace));
-        let message = format!(
-            "back-off {} restarting failed container={container} pod={name}_{namespace}({})",
-            go_duration(delay.as_secs()),
-            text(&pod.metadata.uid)
-        );
-        Self { reason: WaitingReason::CrashLoopBackOff, message }
-    }
-}
-
-/// What probes found out about a running container. A probe that the spec has and that has no result yet counts as not
-/// passed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProbeResults {
-    /// Whether the startup probe succeeded; none without a result.
-    pub started: Option<bool>,
-    /// Whether the readiness probe succeeds; none without a result.
-    pub ready: Option<bool>,
-}
-
-/// A container that has ended for good would run again.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("terminated container {container} would leave its state, which restart policy {policy:?} forbids")]
-pub struct IllegalTransition {
-    /// The container.
-    pub container: String,
-    /// The pod's policy.
-    pub policy: RestartPolicy,
-}
-
-/// Refuses a new status in which a container that has ended for good hasn't.
-pub fn check_container_transition(
-    pod: &Pod,
-    old: &PodStatus,
-    new: &PodStatus,
-) -> Result<(), IllegalTransition> {
-    let policy = RestartPolicy::of(pod);
-    for before in old.container_statuses.iter().flatten() {
-        let Some(ended) = terminated_state(before) else {
-            continue;
+/// The statuses of all containers.
+pub(super) fn statuses(input: StatusInput<'_>) -> Statuses {
+    let restarting_all = restart_all::explains_removal(input.pod, input.observed, input.previous);
+    let mut statuses = Statuses { init: Vec::new(), app: Vec::new(), ephemeral: Vec::new() };
+    for PodContainer { kind, container, .. } in containers(input.pod) {
+        let list = match kind {
+            ContainerKind::Init | ContainerKind::Sidecar => &mut statuses.init,
+            ContainerKind::App => &mut statuses.app,
+            ContainerKind::Ephemeral => &mut statuses.ephemeral,
         };
-        let may_run_again = match policy {
-            RestartPolicy::Always => true,
-            RestartPolicy::OnFailure => ended.exit_code != 0,
-            RestartPolicy::Never => false,
-        };
-        let after = new.container_statuses.iter().flatten().find(|status| status.name == before.name);
-        if !may_run_again && after.is_some_and(|status| terminated_state(status).is_none()) {
-            return Err(IllegalTransition { container: before.name.clone(), policy });
-        }
+        let before = input.previous.and_then(|previous| status_before(previous, kind, &container.name));
+        list.push(of_container(Context { input, kind, container: &container, before, restarting_all }));
     }
-    Ok(())
-}
-
-/// One status for each app container, ordered by name as upstream's are.
-pub(super) fn statuses(input: StatusInput<'_>) -> Vec<ContainerStatus> {
-    let mut statuses: Vec<ContainerStatus> =
-        app_containers(input.pod).iter().map(|container| of_container(input, container)).collect();
-    statuses.sort_by(|a, b| a.name.cmp(&b.name));
+    statuses.app.sort_by(|a, b| a.name.cmp(&b.name));
+    statuses.ephemeral.sort_by(|a, b| a.name.cmp(&b.name));
     statuses
+}
+
+fn status_before<'a>(
+    previous: &'a PodStatus,
+    kind: ContainerKind,
+    name: &str,
+) -> Option<&'a ContainerStatus> {
+    let list = match kind {
+        ContainerKind::Init | ContainerKind::Sidecar => &previous.init_container_statuses,
+        ContainerKind::App => &previous.container_statuses,
+        ContainerKind::Ephemeral => &previous.ephemeral_container_statuses,
+    };
+    list.iter().flatten().find(|status| status.name == name)
 }
 
 /// A status that says nothing but that the container waits.
@@ -153,7 +88,7 @@ pub(super) fn waiting_status(container: &Container, waiting: &Waiting) -> Contai
     ContainerStatus {
         name: container.name.clone(),
         image: container.image.clone().unwrap_or_default(),
-        state: Some(waiting_state(waiting)),
+        state: Some(waiting.state()),
         last_state: Some(ContainerState::default()),
         started: Some(false),
         ..ContainerStatus::default()
@@ -162,118 +97,217 @@ pub(super) fn waiting_status(container: &Container, waiting: &Waiting) -> Contai
 
 /// The state of a container that ended without anybody seeing how.
 pub(super) fn lost_state(message: &str) -> ContainerState {
-    ContainerState {
-        terminated: Some(ContainerStateTerminated {
-            reason: Some(CONTAINER_STATUS_UNKNOWN.to_owned()),
-            message: Some(message.to_owned()),
-            exit_code: EXIT_CODE_UNKNOWN,
-            ..ContainerStateTerminated::default()
-        }),
-        ..ContainerState::default()
-    }
+    ended(CONTAINER_STATUS_UNKNOWN, message, EXIT_CODE_UNKNOWN)
 }
 
-fn of_container(input: StatusInput<'_>, container: &Container) -> ContainerStatus {
-    let StatusInput { pod, observed, previous, .. } = input;
-    let before =
-        previous.and_then(|p| p.container_statuses.iter().flatten().find(|s| s.name == container.name));
-    let mut instances = observed.containers.iter().filter(|instance| instance.name == container.name);
-    let mut status = match instances.next() {
-        Some(newest) => of_instances(input, container, newest, instances.next(), before),
-        None => of_absent(pod, container, before),
+/// The same, at the end of the pod.
+pub(super) fn lost_with_pod() -> ContainerState {
+    lost_state(LOST)
+}
+
+/// The end that a status tells of.
+pub(super) fn terminated_state(status: &ContainerStatus) -> Option<&ContainerStateTerminated> {
+    status.state.as_ref().and_then(|state| state.terminated.as_ref())
+}
+
+/// The end before that.
+pub(super) fn last_terminated_state(status: &ContainerStatus) -> Option<&ContainerStateTerminated> {
+    status.last_state.as_ref().and_then(|state| state.terminated.as_ref())
+}
+
+pub(super) fn is_running(status: &ContainerStatus) -> bool {
+    status.state.as_ref().is_some_and(|state| state.running.is_some())
+}
+
+pub(super) fn is_waiting(status: &ContainerStatus) -> bool {
+    status.state.as_ref().is_some_and(|state| state.waiting.is_some())
+}
+
+fn of_container(context: Context<'_>) -> ContainerStatus {
+    let Context { input, container, .. } = context;
+    let mut instances = input.observed.containers.iter().filter(|instance| instance.name == container.name);
+    let newest = instances.next();
+    let mut status = match newest {
+        Some(newest) => of_instances(context, newest, instances.next()),
+        None => of_absent(context),
     };
-    if let Some(waiting) = input.waiting.get(&container.name)
-        && should_start(pod, &container.name, observed)
+    status.volume_mounts = resources::volume_mounts(container, input.recursive_read_only);
+    if let Some(state) = forgotten_init(context, newest, &status) {
+        status.state = Some(state);
+    } else if let Some(waiting) = input.waiting.get(&container.name)
+        && is_to_start(context, newest)
     {
         if terminated_state(&status).is_some() {
             status.last_state = status.state.take();
         }
-        status.state = Some(waiting_state(waiting));
+        status.state = Some(waiting.state());
     }
-    set_readiness(&mut status, input, container);
+    readiness::set(&mut status, context, newest);
     status
 }
 
 /// The runtime has the container: its newest instance says how it is, the one before how it last ended.
 fn of_instances(
-    input: StatusInput<'_>,
-    container: &Container,
+    context: Context<'_>,
     newest: &ObservedContainer,
     older: Option<&ObservedContainer>,
-    before: Option<&ContainerStatus>,
 ) -> ContainerStatus {
+    let Context { input, container, before, .. } = context;
     let id = full_id(input.runtime_name, newest);
-    let older = older.and_then(|older| exited_state(input.runtime_name, older));
-    // The older instance may have been removed since it was last seen.
-    let remembered = || {
-        let same = before.filter(|before| before.container_id.as_deref() == Some(id.as_str()));
-        same.and_then(|before| before.last_state.clone())
-    };
+    let older = older.and_then(|older| exited_state(input, older));
     let image =
         if newest.image.is_empty() { container.image.as_deref() } else { Some(newest.image.as_str()) };
-    ContainerStatus {
+    let state = state_of(context, newest, &id);
+    let allocated = container.resources.as_ref();
+    let mut status = ContainerStatus {
         name: container.name.clone(),
         image: image.unwrap_or_default().to_owned(),
         image_id: newest.image_id.clone(),
         restart_count: i32::try_from(newest.restart_count).unwrap_or(i32::MAX),
-        state: Some(state_of(input.runtime_name, newest, before)),
-        last_state: older.or_else(remembered).or_else(|| Some(ContainerState::default())),
+        state: Some(state),
+        last_state: older.or_else(|| remembered(before, &id)).or_else(|| Some(ContainerState::default())),
+        resources: Some(resources::in_force(context, newest, &id)),
+        allocated_resources: allocated.and_then(|allocated| allocated.requests.clone()),
+        user: newest.user.as_ref().map(resources::user),
+        stop_signal: newest.stop_signal.clone(),
         container_id: Some(id),
         ..ContainerStatus::default()
+    };
+    status.restart_count = restart_count(&status, before);
+    status
+}
+
+/// The end of an instance that the runtime doesn't have any more.
+fn remembered(before: Option<&ContainerStatus>, id: &str) -> Option<ContainerState> {
+    let before = before?;
+    let other = before.container_id.as_deref() != Some(id);
+    match terminated_state(before) {
+        Some(_) if other => before.state.clone(),
+        _ => last_terminated_state(before).and(before.last_state.clone()),
+    }
+}
+
+/// What the runtime says, unless it has forgotten instances that were counted before.
+fn restart_count(status: &ContainerStatus, before: Option<&ContainerStatus>) -> i32 {
+    let Some(before) = before else { return status.restart_count };
+    let was_lost = is_running(before)
+        && terminated_state(status).is_some_and(|e| e.reason.as_deref() == Some(CONTAINER_STATUS_UNKNOWN));
+    let runs_again = is_running(status)
+        && terminated_state(before).is_some()
+        && status.container_id != before.container_id
+        && before.restart_count >= status.restart_count;
+    if was_lost || runs_again {
+        before.restart_count.saturating_add(1)
+    } else {
+        status.restart_count.max(before.restart_count)
     }
 }
 
 /// The runtime has nothing of the container: it was never made, or all its instances were removed.
-fn of_absent(pod: &Pod, container: &Container, before: Option<&ContainerStatus>) -> ContainerStatus {
-    let creating = Waiting { reason: WaitingReason::ContainerCreating, message: String::new() };
-    let mut status = waiting_status(container, &creating);
+fn of_absent(context: Context<'_>) -> ContainerStatus {
+    let Context { input, container, before, restarting_all, .. } = context;
+    let mut status = waiting_status(container, &Waiting::untouched(input.pod));
     let Some(before) = before else {
         return status;
     };
+    if restarting_all && !is_waiting(before) {
+        let waiting = Waiting { reason: WaitingReason::RestartingAllContainers, message: REMOVED.to_owned() };
+        return ContainerStatus {
+            state: Some(waiting.state()),
+            last_state: Some(ended(RESTARTING_ALL_CONTAINERS, REMOVED, EXIT_CODE_UNKNOWN)),
+            restart_count: before.restart_count.saturating_add(1),
+            ..status
+        };
+    }
     if terminated_state(before).is_some() {
         return before.clone();
     }
     status.restart_count = before.restart_count;
     status.last_state = before.last_state.clone();
-    if is_running(before) {
+    if is_running(before) && last_terminated_state(before).is_none() {
         // It ran, so it must have ended: to call it waiting alone would make the pod look as if it had never run.
-        status.last_state = Some(lost_state("The container could not be located, although it was running"));
-        if pod.metadata.deletion_timestamp.is_none() {
+        status.last_state = Some(lost_state(VANISHED));
+        if input.pod.metadata.deletion_timestamp.is_none() {
             status.restart_count = status.restart_count.saturating_add(1);
         }
     }
     status
 }
 
-fn state_of(
-    runtime_name: &str,
-    container: &ObservedContainer,
-    before: Option<&ContainerStatus>,
-) -> ContainerState {
+/// An init container of which nothing is left, in a pod that is past it: it must have completed. Its status may never have
+/// been told to anybody who remembers it, such as that of a static pod's over a restart of the agent.
+fn forgotten_init(
+    context: Context<'_>,
+    newest: Option<&ObservedContainer>,
+    status: &ContainerStatus,
+) -> Option<ContainerState> {
+    let past = context.kind == ContainerKind::Init
+        && newest.is_none()
+        && is_waiting(status)
+        && any_app_container_made(context.input.pod, context.input.observed);
+    past.then(|| ended("Completed", INIT_FORGOTTEN, 0))
+}
+
+/// Whether any app container was made, so that the init containers were once done.
+fn any_app_container_made(pod: &Pod, observed: &ObservedPod) -> bool {
+    app_containers(pod).iter().any(|container| {
+        observed.container(&container.name).is_some_and(|newest| match newest.state {
+            ContainerRunState::Created | ContainerRunState::Running | ContainerRunState::Exited => true,
+            ContainerRunState::Unknown => false,
+        })
+    })
+}
+
+/// Whether the container doesn't run and the next sync starts it. An init container that is done isn't started again,
+/// whatever its policy.
+fn is_to_start(context: Context<'_>, newest: Option<&ObservedContainer>) -> bool {
+    let Context { input, kind, container, .. } = context;
+    let done =
+        newest.is_some_and(|newest| newest.state == ContainerRunState::Exited && newest.exit_code == 0);
+    !(kind == ContainerKind::Init && done) && should_start(input.pod, &container.name, input.observed)
+}
+
+fn state_of(context: Context<'_>, container: &ObservedContainer, id: &str) -> ContainerState {
+    let before = context.before;
     match container.state {
         ContainerRunState::Running => ContainerState {
             running: Some(ContainerStateRunning { started_at: container.started_at.map(Time) }),
             ..ContainerState::default()
         },
-        ContainerRunState::Exited => exited_state(runtime_name, container).unwrap_or_default(),
+        ContainerRunState::Exited => exited_state(context.input, container).unwrap_or_default(),
         ContainerRunState::Unknown if before.is_some_and(is_running) => {
-            lost_state("The container could not be located when the pod was terminated")
+            let reason =
+                if context.restarting_all { RESTARTING_ALL_CONTAINERS } else { CONTAINER_STATUS_UNKNOWN };
+            ended(reason, LOST, EXIT_CODE_UNKNOWN)
         }
-        ContainerRunState::Created | ContainerRunState::Unknown => {
-            ContainerState { waiting: Some(ContainerStateWaiting::default()), ..ContainerState::default() }
+        ContainerRunState::Unknown => {
+            // An end that was told stays told while nobody knows better.
+            let same = before.filter(|before| before.container_id.as_deref() == Some(id));
+            let told = same.filter(|before| terminated_state(before).is_some());
+            told.and_then(|before| before.state.clone()).unwrap_or_else(waits)
         }
+        ContainerRunState::Created => waits(),
     }
 }
 
+/// Waits, and nobody says why.
+fn waits() -> ContainerState {
+    ContainerState { waiting: Some(ContainerStateWaiting::default()), ..ContainerState::default() }
+}
+
 /// None for a container that hasn't exited.
-fn exited_state(runtime_name: &str, container: &ObservedContainer) -> Option<ContainerState> {
+fn exited_state(input: StatusInput<'_>, container: &ObservedContainer) -> Option<ContainerState> {
+    let message = || {
+        let bytes_max = termination_message::share_bytes(input.pod);
+        termination_message::told(&container.message, container.termination_message.as_deref(), bytes_max)
+    };
     let terminated = match container.state {
         ContainerRunState::Exited => ContainerStateTerminated {
-            container_id: Some(full_id(runtime_name, container)),
+            container_id: Some(full_id(input.runtime_name, container)),
             exit_code: container.exit_code,
             finished_at: container.finished_at.map(Time),
-            message: text(&container.message),
-            reason: text(&container.reason),
+            message: message(),
+            reason: Some(container.reason.clone()).filter(|reason| !reason.is_empty()),
             signal: None,
             started_at: container.started_at.map(Time),
         },
@@ -282,20 +316,13 @@ fn exited_state(runtime_name: &str, container: &ObservedContainer) -> Option<Con
     Some(ContainerState { terminated: Some(terminated), ..ContainerState::default() })
 }
 
-/// Started and ready: by the probes where the spec has some, else whenever it runs.
-fn set_readiness(status: &mut ContainerStatus, input: StatusInput<'_>, container: &Container) {
-    let newest = input.observed.container(&container.name);
-    let results = newest.and_then(|newest| input.probes.get(&newest.id)).copied().unwrap_or_default();
-    let started = is_running(status) && results.started.unwrap_or_else(|| container.startup_probe.is_none());
-    status.started = Some(started);
-    status.ready = started && results.ready.unwrap_or_else(|| container.readiness_probe.is_none());
-}
-
-fn waiting_state(waiting: &Waiting) -> ContainerState {
+fn ended(reason: &str, message: &str, exit_code: i32) -> ContainerState {
     ContainerState {
-        waiting: Some(ContainerStateWaiting {
-            reason: Some(waiting.reason.as_str().to_owned()),
-            message: text(&waiting.message),
+        terminated: Some(ContainerStateTerminated {
+            reason: Some(reason.to_owned()),
+            message: Some(message.to_owned()),
+            exit_code,
+            ..ContainerStateTerminated::default()
         }),
         ..ContainerState::default()
     }
@@ -303,26 +330,6 @@ fn waiting_state(waiting: &Waiting) -> ContainerState {
 
 fn full_id(runtime_name: &str, container: &ObservedContainer) -> String {
     format!("{runtime_name}://{}", container.id)
-}
-
-pub(super) fn terminated_state(status: &ContainerStatus) -> Option<&ContainerStateTerminated> {
-    status.state.as_ref().and_then(|state| state.terminated.as_ref())
-}
-
-fn is_running(status: &ContainerStatus) -> bool {
-    status.state.as_ref().is_some_and(|state| state.running.is_some())
-}
-
-fn text(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
-/// Seconds as Go prints a duration, which is how people know the message: `10s`, `2m40s`.
-fn go_duration(seconds: u64) -> String {
-    match (seconds / 60, seconds % 60) {
-        (0, seconds) => format!("{seconds}s"),
-        (minutes, seconds) => format!("{minutes}m{seconds}s"),
-    }
 }
 
 #[cfg(test)]

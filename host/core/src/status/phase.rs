@@ -1,8 +1,12 @@
-//! The phase of a pod: the kubelet's `getPhase`, as far as app containers go.
+//! The phase of a pod: the kubelet's `getPhase`.
 
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
+use k8s_openapi::api::core::v1::{
+    Container, ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodStatus,
+};
 
-use crate::container::plan::{RestartPolicy, app_containers};
+use super::restart_all::RESTARTING_ALL_CONTAINERS;
+use crate::container::plan::{app_containers, init_containers, should_restart};
+use crate::pod::resources::is_sidecar;
 use crate::pod::static_pod::is_static;
 
 /// Where a pod is in its life.
@@ -44,66 +48,156 @@ impl Phase {
     }
 }
 
-/// How many containers are in which state.
+/// The facts that a phase follows from.
+#[derive(Clone, Copy)]
+pub(super) struct PhaseInput<'a> {
+    pub(super) pod: &'a Pod,
+    /// Statuses of init and app containers.
+    pub(super) statuses: &'a [&'a ContainerStatus],
+    /// No container will be started any more, whatever the restart policy.
+    pub(super) ends: bool,
+    /// An app container was made in the sandbox that the pod has now, so its init containers are behind it.
+    pub(super) has_initialized: bool,
+}
+
+/// How the init containers without those that stay (sidecars) are doing.
+#[derive(Default)]
+struct InitTally {
+    pending: usize,
+    failed_for_good: usize,
+}
+
+/// How many app containers and sidecars are in which state.
 #[derive(Default)]
 struct Tally {
     unknown: usize,
     waiting: usize,
     running: usize,
+    /// App containers that ended.
     stopped: usize,
+    /// Those of them that won't be started again.
+    stopped_for_good: usize,
     succeeded: usize,
+    /// Sidecars that haven't started; a restart of one that had doesn't set the pod back.
+    sidecars_pending: usize,
 }
 
-/// `ends` says that no container will be started any more, whatever the restart policy. Static pods take no terminal
-/// phase by that (upstream, kubernetes#116484): their containers are restarted when they come back.
-pub(super) fn of_containers(pod: &Pod, statuses: &[ContainerStatus], ends: bool) -> Phase {
-    let tally = tally(pod, statuses);
+/// Static pods take no terminal phase from `ends` (upstream, kubernetes#116484): their containers are restarted when they
+/// come back.
+pub(super) fn of_containers(input: PhaseInput<'_>) -> Phase {
+    let PhaseInput { pod, ends, has_initialized, .. } = input;
+    let init = init_tally(input);
+    let tally = tally(input);
     let all_stopped = tally.running == 0 && tally.stopped > 0 && tally.unknown == 0;
     let all_succeeded = tally.stopped == tally.succeeded;
-    if tally.waiting > 0 {
+    if init.failed_for_good > 0 {
+        Phase::Failed
+    } else if init.pending > 0 || (tally.sidecars_pending > 0 && !has_initialized) || tally.waiting > 0 {
         Phase::Pending
     } else if tally.running > 0 && tally.unknown == 0 {
         Phase::Running
     } else if !all_stopped {
         Phase::Pending
-    } else if ends && !is_static(pod) {
-        if all_succeeded { Phase::Succeeded } else { Phase::Failed }
+    } else if tally.stopped > tally.stopped_for_good && (!ends || is_static(pod)) {
+        Phase::Running
+    } else if all_succeeded {
+        Phase::Succeeded
     } else {
-        match RestartPolicy::of(pod) {
-            RestartPolicy::Always => Phase::Running,
-            RestartPolicy::OnFailure | RestartPolicy::Never if all_succeeded => Phase::Succeeded,
-            RestartPolicy::Never => Phase::Failed,
-            RestartPolicy::OnFailure => Phase::Running,
-        }
+        Phase::Failed
     }
 }
 
-fn tally(pod: &Pod, statuses: &[ContainerStatus]) -> Tally {
-    let mut tally = Tally::default();
-    for container in app_containers(pod) {
-        let status = statuses.iter().find(|status| status.name == container.name);
-        let state = status.and_then(|status| status.state.as_ref());
-        let ended_before = status
-            .and_then(|status| status.last_state.as_ref())
-            .is_some_and(|last| last.terminated.is_some());
-        let Some(state) = state else {
-            tally.unknown += 1;
-            continue;
-        };
-        if state.running.is_some() {
-            tally.running += 1;
-        } else if let Some(terminated) = &state.terminated {
-            tally.stopped += 1;
-            tally.succeeded += usize::from(terminated.exit_code == 0);
-        } else if state.waiting.is_some() && ended_before {
-            tally.stopped += 1;
-        } else if state.waiting.is_some() {
-            tally.waiting += 1;
-        } else {
-            tally.unknown += 1;
+fn init_tally(input: PhaseInput<'_>) -> InitTally {
+    let mut tally = InitTally::default();
+    for container in init_containers(input.pod).iter().filter(|container| !is_sidecar(container)) {
+        match seen(input, container) {
+            Seen::Running | Seen::Waiting | Seen::Unknown => tally.pending += 1,
+            Seen::Ended(ended) | Seen::Restarts(ended) => {
+                let failed = ended.exit_code != 0 && !restarts(input.pod, container, ended);
+                tally.failed_for_good += usize::from(failed);
+            }
         }
     }
     tally
+}
+
+fn tally(input: PhaseInput<'_>) -> Tally {
+    let mut tally = Tally::default();
+    for sidecar in init_containers(input.pod).iter().filter(|container| is_sidecar(container)) {
+        let status = status_of(input, sidecar);
+        match seen(input, sidecar) {
+            Seen::Running => {
+                tally.running += 1;
+                let started = status.is_some_and(|status| status.started == Some(true));
+                tally.sidecars_pending += usize::from(!started);
+            }
+            // The end of a sidecar says nothing about its pod.
+            Seen::Ended(_) | Seen::Restarts(_) => {}
+            Seen::Waiting => {
+                tally.waiting += 1;
+                tally.sidecars_pending += 1;
+            }
+            Seen::Unknown => {
+                tally.unknown += 1;
+                tally.sidecars_pending += usize::from(status.is_some());
+            }
+        }
+    }
+    for container in app_containers(input.pod) {
+        match seen(input, container) {
+            Seen::Running => tally.running += 1,
+            Seen::Ended(ended) => {
+                tally.stopped += 1;
+                tally.stopped_for_good += usize::from(!restarts(input.pod, container, ended));
+                tally.succeeded += usize::from(ended.exit_code == 0);
+            }
+            Seen::Restarts(ended) => {
+                tally.stopped += 1;
+                tally.stopped_for_good += usize::from(!restarts(input.pod, container, ended));
+            }
+            Seen::Waiting => tally.waiting += 1,
+            Seen::Unknown => tally.unknown += 1,
+        }
+    }
+    tally
+}
+
+/// What a status says of a container, as far as the phase is concerned.
+enum Seen<'a> {
+    Running,
+    Ended(&'a ContainerStateTerminated),
+    /// It ended before and waits for its next start.
+    Restarts(&'a ContainerStateTerminated),
+    /// It waits for its first start.
+    Waiting,
+    Unknown,
+}
+
+fn status_of<'a>(input: PhaseInput<'a>, container: &Container) -> Option<&'a ContainerStatus> {
+    input.statuses.iter().copied().find(|status| status.name == container.name)
+}
+
+fn seen<'a>(input: PhaseInput<'a>, container: &Container) -> Seen<'a> {
+    let Some(status) = status_of(input, container) else { return Seen::Unknown };
+    let Some(state) = &status.state else { return Seen::Unknown };
+    let ended =
+        |state: &'a Option<ContainerState>| state.as_ref().and_then(|state| state.terminated.as_ref());
+    if state.running.is_some() {
+        Seen::Running
+    } else if let Some(ended) = &state.terminated {
+        Seen::Ended(ended)
+    } else if state.waiting.is_some() {
+        ended(&status.last_state).map_or(Seen::Waiting, Seen::Restarts)
+    } else {
+        Seen::Unknown
+    }
+}
+
+/// Whether a container that ended like this is started again: by its own rules or its pod's policy, or since all of its
+/// pod is.
+fn restarts(pod: &Pod, container: &Container, ended: &ContainerStateTerminated) -> bool {
+    ended.reason.as_deref() == Some(RESTARTING_ALL_CONTAINERS)
+        || should_restart(pod, container, ended.exit_code)
 }
 
 #[cfg(test)]

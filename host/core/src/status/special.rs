@@ -1,13 +1,27 @@
 //! Statuses that don't come from looking at the runtime: pods that were refused, that wait, and that are at their end.
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodCondition, PodStatus};
 
-use super::conditions::{self, ConditionInput};
-use super::containers::{Waiting, WaitingReason, lost_state, terminated_state, waiting_status};
-use super::{Phase, base};
-use crate::container::plan::app_containers;
+use super::conditions::{self, ConditionInput, DISRUPTION_TARGET, turned};
+use super::containers::{is_waiting, last_terminated_state, lost_with_pod, terminated_state, waiting_status};
+use super::resize::ResizeStatus;
+use super::waiting::{Waiting, WaitingReason};
+use super::{Phase, base, some};
+use crate::container::plan::{app_containers, init_containers};
 use crate::pod::static_pod::is_static;
+
+/// Why the node ends a pod that would have gone on, as its status tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeEnd {
+    /// A word of upstream's: `Evicted`, `Terminated` (the node shuts down), `Preempting`, …
+    pub reason: String,
+    /// One sentence for people.
+    pub message: String,
+}
+
+/// Reason of the condition `DisruptionTarget` that the node sets.
+const TERMINATION_BY_KUBELET: &str = "TerminationByKubelet";
 
 /// A pod that admission refused for good: it never runs here.
 pub fn rejected(pod: &Pod, reason: &str, message: &str, now: Timestamp) -> PodStatus {
@@ -32,28 +46,65 @@ pub fn blocked(
 ) -> PodStatus {
     let waiting = Waiting { reason: WaitingReason::Blocked, message: format!("{reason}: {message}") };
     let statuses = app_containers(pod).iter().map(|container| waiting_status(container, &waiting));
+    let init = init_containers(pod).iter().map(|container| waiting_status(container, &waiting));
     let mut status = PodStatus {
         phase: Some(Phase::Pending.as_str().to_owned()),
         reason: Some(reason.to_owned()),
         message: Some(message.to_owned()),
         container_statuses: Some(statuses.collect()),
+        init_container_statuses: some(init.collect()),
         ..base(pod, previous, now)
     };
     set_conditions(&mut status, pod, Phase::Pending, previous, now);
     status
 }
 
-/// A pod of which nothing runs any more. A container that nobody saw end counts as killed, and the phase becomes terminal;
-/// but not that of a static pod, which its source may bring back (upstream, kubernetes#116484).
+/// The status of a pod that the node ends: it has failed for the node's reason, and `DisruptionTarget` says so to whoever
+/// counts failures (KEP-3329).
+pub fn ended_by_node(pod: &Pod, last: &PodStatus, end: &NodeEnd, now: Timestamp) -> PodStatus {
+    let mut status = PodStatus {
+        phase: Some(Phase::Failed.as_str().to_owned()),
+        reason: Some(end.reason.clone()),
+        message: Some(end.message.clone()),
+        ..last.clone()
+    };
+    let target = PodCondition {
+        type_: DISRUPTION_TARGET.to_owned(),
+        status: "True".to_owned(),
+        reason: Some(TERMINATION_BY_KUBELET.to_owned()),
+        message: Some(end.message.clone()),
+        observed_generation: pod.metadata.generation,
+        last_transition_time: turned(conditions::find(last, DISRUPTION_TARGET), "True", now),
+        ..PodCondition::default()
+    };
+    conditions::put(status.conditions.get_or_insert_default(), target);
+    let with_target = status.clone();
+    set_conditions(&mut status, pod, Phase::Failed, Some(&with_target), now);
+    status
+}
+
+/// A pod of which nothing runs any more. A container that nobody saw end counts as killed, unless the pod never came to it;
+/// and the phase becomes terminal, but not that of a static pod, which its source may bring back (upstream,
+/// kubernetes#116484).
 pub fn terminated(pod: &Pod, last: &PodStatus, now: Timestamp) -> PodStatus {
     let mut status = last.clone();
+    if has_initialized(pod, last) {
+        status.container_statuses.iter_mut().flatten().for_each(end);
+    }
+    let tried = tried_init_containers(last);
+    status.init_container_statuses.iter_mut().flatten().take(tried).for_each(end);
+    let all = [
+        &mut status.init_container_statuses,
+        &mut status.container_statuses,
+        &mut status.ephemeral_container_statuses,
+    ];
+    for container in all.into_iter().flatten().flatten() {
+        // An init container that is done stays ready, which is what it means for one.
+        container.ready &= terminated_state(container).is_some_and(|ended| ended.exit_code == 0);
+        container.started = container.started.map(|_| false);
+    }
     for container in status.container_statuses.iter_mut().flatten() {
-        if terminated_state(container).is_none() {
-            container.state =
-                Some(lost_state("The container could not be located when the pod was terminated"));
-        }
         container.ready = false;
-        container.started = Some(false);
     }
     let phase = match Phase::of(last) {
         Some(phase) if phase.is_terminal() || is_static(pod) => phase,
@@ -65,6 +116,36 @@ pub fn terminated(pod: &Pod, last: &PodStatus, now: Timestamp) -> PodStatus {
     status
 }
 
+fn end(container: &mut ContainerStatus) {
+    if terminated_state(container).is_none() {
+        container.state = Some(lost_with_pod());
+    }
+}
+
+/// Whether the pod came as far as its app containers: it has no init containers, the last of them succeeded, or an app
+/// container was started.
+fn has_initialized(pod: &Pod, last: &PodStatus) -> bool {
+    let left_waiting =
+        |status: &ContainerStatus| !is_waiting(status) || last_terminated_state(status).is_some();
+    let succeeded = |status: &ContainerStatus| {
+        [terminated_state(status), last_terminated_state(status)]
+            .into_iter()
+            .flatten()
+            .any(|ended| ended.exit_code == 0)
+    };
+    init_containers(pod).is_empty()
+        || last.container_statuses.iter().flatten().any(left_waiting)
+        || last.init_container_statuses.iter().flatten().next_back().is_some_and(succeeded)
+}
+
+/// How many init containers, from the first on, the pod has tried: up to the last one that isn't waiting for its first
+/// start, and at least one.
+fn tried_init_containers(last: &PodStatus) -> usize {
+    let statuses = last.init_container_statuses.as_deref().unwrap_or_default();
+    let tried = |status: &ContainerStatus| !is_waiting(status) || last_terminated_state(status).is_some();
+    statuses.iter().rposition(tried).unwrap_or_default() + 1
+}
+
 fn set_conditions(
     status: &mut PodStatus,
     pod: &Pod,
@@ -72,8 +153,20 @@ fn set_conditions(
     previous: Option<&PodStatus>,
     now: Timestamp,
 ) {
-    let statuses = status.container_statuses.as_deref().unwrap_or_default();
-    let conditions =
-        conditions::generate(ConditionInput { pod, phase, statuses, has_network: false, previous, now });
+    let init = status.init_container_statuses.iter().flatten();
+    let statuses: Vec<&ContainerStatus> = init.chain(status.container_statuses.iter().flatten()).collect();
+    let conditions = conditions::generate(ConditionInput {
+        pod,
+        phase,
+        statuses: status.container_statuses.is_some().then_some(statuses.as_slice()),
+        has_network: false,
+        restarting_all: false,
+        resize: &ResizeStatus::default(),
+        previous,
+        now,
+    });
     status.conditions = Some(conditions);
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,8 +19,10 @@ fn generate_of(pod: &Pod, seen: &ObservedPod, previous: Option<&PodStatus>, now:
         previous,
         host_ips: &host_ips,
         runtime_name: "containerd",
+        recursive_read_only: true,
         waiting: &BTreeMap::new(),
         probes: &BTreeMap::new(),
+        resize: &ResizeStatus::default(),
         ends: false,
         now: at(now),
     })
@@ -63,6 +65,7 @@ fn a_running_pod_has_everything_that_people_look_for() {
           lastState: {}
           name: a
           ready: true
+          resources: {}
           restartCount: 0
           started: true
           state:
@@ -77,6 +80,7 @@ fn a_running_pod_has_everything_that_people_look_for() {
         podIPs:
         - ip: "10.0.0.7"
         qosClass: BestEffort
+        resources: {}
         startTime: "2027-01-15T08:00:05Z"
     "#]]
     .assert_eq(&yaml(&status));
@@ -240,7 +244,8 @@ proptest! {
         let seen = in_sandbox(containers.collect());
         let input = StatusInput {
             pod: &pod, observed: &seen, previous: None, host_ips: &[], runtime_name: "r",
-            waiting: &BTreeMap::new(), probes: &BTreeMap::new(), ends, now: at(1),
+            recursive_read_only: false, waiting: &BTreeMap::new(), probes: &BTreeMap::new(),
+            resize: &ResizeStatus::default(), ends, now: at(1),
         };
         let status = generate(input);
         let phase = Phase::of(&status);

@@ -1,11 +1,15 @@
 //! Tests of the states of containers: what the runtime has, why they wait, and what is remembered.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{
+    ContainerRestartRule, ContainerRestartRuleOnExitCodes, EphemeralContainer, PodCondition,
+};
 
 use super::*;
-use crate::fixtures::{at, exited, first, in_sandbox, instance, pod, running};
-use crate::runtime::{ContainerId, ObservedPod};
+use crate::fixtures::{at, exited, first, in_sandbox, instance, observed, pod, running, spec};
+use crate::probe::{ContainerProbes, ProbeResult, ProbeResults};
+use crate::status::ResizeStatus;
 
 /// A state in one line.
 fn word(state: &Option<ContainerState>) -> String {
@@ -27,17 +31,22 @@ struct Facts {
     observed: ObservedPod,
     previous: Option<PodStatus>,
     waiting: BTreeMap<String, Waiting>,
-    probes: BTreeMap<ContainerId, ProbeResults>,
+    probes: ProbeResults,
 }
 
 impl Facts {
     fn of(pod: Pod, containers: Vec<ObservedContainer>) -> Self {
         let observed = in_sandbox(containers);
-        Self { pod, observed, previous: None, waiting: BTreeMap::new(), probes: BTreeMap::new() }
+        Self { pod, observed, previous: None, waiting: BTreeMap::new(), probes: ProbeResults::new() }
     }
 
     fn before(mut self, statuses: Vec<ContainerStatus>) -> Self {
-        self.previous = Some(PodStatus { container_statuses: Some(statuses), ..PodStatus::default() });
+        self.previous.get_or_insert_default().container_statuses = Some(statuses);
+        self
+    }
+
+    fn init_before(mut self, statuses: Vec<ContainerStatus>) -> Self {
+        self.previous.get_or_insert_default().init_container_statuses = Some(statuses);
         self
     }
 
@@ -46,25 +55,51 @@ impl Facts {
         self
     }
 
-    fn statuses(&self) -> Vec<ContainerStatus> {
+    fn all(&self) -> Statuses {
         statuses(StatusInput {
             pod: &self.pod,
             observed: &self.observed,
             previous: self.previous.as_ref(),
             host_ips: &[],
             runtime_name: "containerd",
+            recursive_read_only: true,
             waiting: &self.waiting,
             probes: &self.probes,
+            resize: &ResizeStatus::default(),
             ends: false,
             now: at(1_000),
         })
     }
 
-    /// State, last state and restart count of the first container.
-    fn words(&self) -> (String, String, i32) {
-        let status = self.statuses().remove(0);
-        (word(&status.state), word(&status.last_state), status.restart_count)
+    fn statuses(&self) -> Vec<ContainerStatus> {
+        self.all().app
     }
+
+    fn init(&self) -> ContainerStatus {
+        self.all().init.remove(0)
+    }
+
+    /// State, last state and restart count of the first app container.
+    fn words(&self) -> (String, String, i32) {
+        words_of(&self.statuses().remove(0))
+    }
+}
+
+fn words_of(status: &ContainerStatus) -> (String, String, i32) {
+    (word(&status.state), word(&status.last_state), status.restart_count)
+}
+
+/// A pod with an init container or a sidecar `x` before its app container `a`.
+fn with_init(policy: &str, is_sidecar: bool) -> Pod {
+    let mut pod = pod(policy, &["a"]);
+    let init = Container {
+        name: "x".to_owned(),
+        image: Some("x-image".to_owned()),
+        restart_policy: is_sidecar.then(|| "Always".to_owned()),
+        ..Container::default()
+    };
+    spec(&mut pod).init_containers = Some(vec![init]);
+    pod
 }
 
 fn words(state: &str, last_state: &str, restart_count: i32) -> (String, String, i32) {
@@ -151,7 +186,8 @@ fn a_last_state_is_remembered_after_the_runtime_removed_the_instance() {
     let facts = Facts::of(one(), vec![again]).before(before.clone());
     assert_eq!(facts.words(), words("running", "terminated 3 Error", 1));
     let newer = instance(&one(), "a", 2, ContainerRunState::Running);
-    assert_eq!(Facts::of(one(), vec![newer]).before(before).words(), words("running", "empty", 2));
+    let facts = Facts::of(one(), vec![newer]).before(before);
+    assert_eq!(facts.words(), words("running", "terminated 3 Error", 2), "the last end that anybody saw");
 }
 
 #[test]
@@ -203,35 +239,61 @@ fn an_end_that_was_told_stays_told_after_the_runtime_forgot_it() {
 fn a_running_container_of_which_the_runtime_lost_track_counts_as_killed() {
     let lost = vec![instance(&one(), "a", 0, ContainerRunState::Unknown)];
     let facts = Facts::of(one(), lost).before(vec![was_running(0)]);
-    assert_eq!(facts.words(), words("terminated 137 ContainerStatusUnknown", "empty", 0));
+    assert_eq!(facts.words(), words("terminated 137 ContainerStatusUnknown", "empty", 1));
 }
 
 #[test]
 fn probes_that_the_spec_has_decide_on_started_and_ready() {
+    use ProbeResult::{Failure, Success, Unknown};
     // Startup probe, its result; readiness probe, its result; then started, ready.
     let cases = [
         (false, None, false, None, true, true),
         (true, None, false, None, false, false),
-        (true, Some(false), false, None, false, false),
-        (true, Some(true), false, None, true, true),
+        (true, Some(Unknown), false, None, false, false),
+        (true, Some(Failure), false, None, false, false),
+        (true, Some(Success), false, None, true, true),
         (false, None, true, None, true, false),
-        (false, None, true, Some(false), true, false),
-        (false, None, true, Some(true), true, true),
-        (true, Some(false), true, Some(true), false, false),
-        (true, Some(true), true, Some(true), true, true),
+        (false, None, true, Some(Failure), true, false),
+        (false, None, true, Some(Success), true, true),
+        (true, Some(Failure), true, Some(Success), false, false),
+        (true, Some(Success), true, Some(Success), true, true),
     ];
-    for (startup, started, readiness, ready, expected_started, expected_ready) in cases {
+    for (has_startup, startup, has_readiness, readiness, started, ready) in cases {
         let mut pod = one();
-        first(&mut pod).startup_probe = startup.then(Default::default);
-        first(&mut pod).readiness_probe = readiness.then(Default::default);
+        first(&mut pod).startup_probe = has_startup.then(Default::default);
+        first(&mut pod).readiness_probe = has_readiness.then(Default::default);
         let mut facts = Facts::of(pod.clone(), vec![running(&pod, "a")]);
-        facts.probes.insert("a-0".into(), ProbeResults { started, ready });
+        facts.probes.insert("a-0".into(), ContainerProbes { startup, readiness, liveness: None });
         let status = facts.statuses().remove(0);
-        assert_eq!((status.started, status.ready), (Some(expected_started), expected_ready));
+        assert_eq!((status.started, status.ready), (Some(started), ready));
         facts.observed.containers[0].state = ContainerRunState::Exited;
         let status = facts.statuses().remove(0);
         assert_eq!((status.started, status.ready), (Some(false), false), "what doesn't run is neither");
     }
+}
+
+#[test]
+fn a_restart_of_the_agent_takes_back_neither_started_nor_ready_of_the_same_instance() {
+    let mut pod = one();
+    first(&mut pod).startup_probe = Some(Default::default());
+    first(&mut pod).readiness_probe = Some(Default::default());
+    let mut facts = Facts::of(pod.clone(), vec![running(&pod, "a")]);
+    let passes = Some(ProbeResult::Success);
+    facts.probes.insert("a-0".into(), ContainerProbes { startup: passes, readiness: passes, liveness: None });
+    let before = facts.statuses();
+    facts.probes.clear();
+    let mut facts = facts.before(before);
+    let status = facts.statuses().remove(0);
+    assert_eq!((status.started, status.ready), (Some(true), true));
+    facts.probes.insert(
+        "a-0".into(),
+        ContainerProbes { startup: passes, readiness: Some(ProbeResult::Failure), liveness: None },
+    );
+    assert!(!facts.statuses().remove(0).ready, "a result counts more than what was said before");
+    facts.probes.clear();
+    facts.observed.containers.insert(0, instance(&pod, "a", 1, ContainerRunState::Running));
+    let status = facts.statuses().remove(0);
+    assert_eq!((status.started, status.ready), (Some(false), false), "another instance has to show it anew");
 }
 
 #[test]
@@ -244,47 +306,211 @@ fn containers_are_ordered_by_name_and_strangers_left_out() {
 }
 
 #[test]
-fn a_crash_loop_is_told_in_upstreams_words() {
-    for (seconds, expected) in [(10, "10s"), (60, "1m0s"), (160, "2m40s"), (300, "5m0s")] {
-        let waiting = Waiting::crash_loop(&one(), "a", Duration::from_secs(seconds));
-        let message = format!("back-off {expected} restarting failed container=a pod=web_ns(uid-1)");
-        assert_eq!(waiting, Waiting { reason: WaitingReason::CrashLoopBackOff, message });
+fn an_end_that_nobody_saw_stays_told_while_nobody_knows_better() {
+    let lost = || vec![instance(&one(), "a", 0, ContainerRunState::Unknown)];
+    let first = Facts::of(one(), lost()).before(vec![was_running(0)]).statuses();
+    let again = Facts::of(one(), lost()).before(first.clone());
+    assert_eq!(words_of(&again.statuses()[0]), words_of(&first[0]));
+}
+
+#[test]
+fn ephemeral_containers_have_statuses_of_their_own() {
+    let mut pod = one();
+    let debugger = |name: &str| EphemeralContainer { name: name.to_owned(), ..EphemeralContainer::default() };
+    spec(&mut pod).ephemeral_containers = Some(vec![debugger("z"), debugger("d")]);
+    let statuses = Facts::of(pod.clone(), vec![running(&pod, "z")]).all();
+    let names: Vec<&str> = statuses.ephemeral.iter().map(|status| status.name.as_str()).collect();
+    assert_eq!(names, ["d", "z"]);
+    assert_eq!(words_of(&statuses.ephemeral[0]), words("waiting ContainerCreating: -", "empty", 0));
+    assert_eq!(word(&statuses.ephemeral[1].state), "running");
+    assert_eq!((statuses.ephemeral[1].ready, statuses.ephemeral[1].started), (false, None));
+    assert_eq!(statuses.app.len(), 1);
+}
+
+#[test]
+fn containers_of_a_pod_with_init_containers_wait_for_its_initialisation() {
+    let facts = Facts::of(with_init("Always", false), vec![]);
+    assert_eq!(facts.words(), words("waiting PodInitializing: -", "empty", 0));
+    assert_eq!(words_of(&facts.init()), words("waiting PodInitializing: -", "empty", 0));
+}
+
+#[test]
+fn an_init_container_is_ready_once_it_has_succeeded() {
+    let pod = with_init("Always", false);
+    // What the runtime has of it; its state, started, ready.
+    let cases = [
+        (vec![], "waiting PodInitializing: -", false, false),
+        (vec![running(&pod, "x")], "running", true, false),
+        (vec![exited(&pod, "x", 1)], "terminated 1 Error", false, false),
+        (vec![exited(&pod, "x", 0)], "terminated 0 Completed", false, true),
+    ];
+    for (seen, state, started, ready) in cases {
+        let status = Facts::of(pod.clone(), seen).init();
+        assert_eq!(
+            (word(&status.state).as_str(), status.started, status.ready),
+            (state, Some(started), ready)
+        );
     }
 }
 
 #[test]
-fn a_container_that_ended_for_good_may_not_run_again() {
-    let status = |state: &str| {
-        let pod = one();
-        let seen = match state {
-            "running" => running(&pod, "a"),
-            "failed" => exited(&pod, "a", 1),
-            _ => exited(&pod, "a", 0),
-        };
-        let statuses = Facts::of(pod, vec![seen]).statuses();
-        PodStatus { container_statuses: Some(statuses), ..PodStatus::default() }
-    };
+fn an_init_container_that_is_done_never_waits_again() {
+    let pod = with_init("Always", false);
+    let mut facts = Facts::of(pod.clone(), vec![exited(&pod, "x", 0)]);
+    let waiting = Waiting { reason: WaitingReason::CrashLoopBackOff, message: String::new() };
+    facts.waiting.insert("x".to_owned(), waiting);
+    assert_eq!(word(&facts.init().state), "terminated 0 Completed");
+    facts.observed.containers[0].exit_code = 1;
+    assert_eq!(words_of(&facts.init()), words("waiting CrashLoopBackOff: -", "terminated 1 Completed", 0));
+}
+
+#[test]
+fn an_init_container_that_the_runtime_forgot_counts_as_done_once_an_app_container_was_made() {
+    // Whether it is a sidecar, the app container's state, the init container's.
     let cases = [
-        ("Always", "succeeded", "running", true),
-        ("Always", "failed", "running", true),
-        ("OnFailure", "succeeded", "running", false),
-        ("OnFailure", "failed", "running", true),
-        ("Never", "succeeded", "running", false),
-        ("Never", "failed", "running", false),
-        ("Never", "failed", "failed", true),
-        ("Never", "running", "failed", true),
-        ("Never", "running", "running", true),
+        (false, Some(ContainerRunState::Running), "terminated 0 Completed"),
+        (false, Some(ContainerRunState::Created), "terminated 0 Completed"),
+        (false, Some(ContainerRunState::Exited), "terminated 0 Completed"),
+        (false, Some(ContainerRunState::Unknown), "waiting PodInitializing: -"),
+        (false, None, "waiting PodInitializing: -"),
+        (true, Some(ContainerRunState::Running), "waiting PodInitializing: -"),
     ];
-    for (policy, old, new, allowed) in cases {
-        let pod = pod(policy, &["a"]);
-        let result = check_container_transition(&pod, &status(old), &status(new));
-        assert_eq!(result.is_ok(), allowed, "{policy}: {old} to {new}");
+    for (is_sidecar, app, expected) in cases {
+        let pod = with_init("Always", is_sidecar);
+        let seen = app.map(|state| instance(&pod, "a", 0, state)).into_iter().collect();
+        let status = Facts::of(pod, seen).init();
+        assert_eq!(word(&status.state), expected, "{is_sidecar} {app:?}");
+        assert_eq!(status.ready, expected.starts_with("terminated"));
     }
-    let error = check_container_transition(&pod("Never", &["a"]), &status("failed"), &status("running"));
-    assert_eq!(
-        error.unwrap_err().to_string(),
-        "terminated container a would leave its state, which restart policy Never forbids"
-    );
-    let gone = PodStatus::default();
-    assert_eq!(check_container_transition(&pod("Never", &["a"]), &status("failed"), &gone), Ok(()));
+    let pod = with_init("Always", false);
+    let failed = exited(&pod, "x", 3);
+    let before = vec![Facts::of(pod.clone(), vec![failed]).init()];
+    let status = Facts::of(pod.clone(), vec![running(&pod, "a")]).init_before(before).init();
+    assert_eq!(word(&status.state), "terminated 3 Error", "what was told stays told");
+}
+
+#[test]
+fn a_sidecar_is_started_and_ready_like_an_app_container() {
+    let mut pod = with_init("Never", true);
+    spec(&mut pod).init_containers.as_mut().unwrap()[0].startup_probe = Some(Default::default());
+    let mut facts = Facts::of(pod.clone(), vec![running(&pod, "x")]);
+    let status = facts.init();
+    assert_eq!((status.started, status.ready), (Some(false), false));
+    let startup = Some(ProbeResult::Success);
+    facts.probes.insert("x-0".into(), ContainerProbes { startup, ..ContainerProbes::default() });
+    let status = facts.init();
+    assert_eq!((status.started, status.ready), (Some(true), true));
+}
+
+#[test]
+fn a_sidecar_waits_for_its_restart_whatever_its_pods_policy() {
+    let pod = with_init("Never", true);
+    let mut facts = Facts::of(pod.clone(), vec![exited(&pod, "x", 0)]);
+    let waiting = Waiting { reason: WaitingReason::CrashLoopBackOff, message: String::new() };
+    facts.waiting.insert("x".to_owned(), waiting);
+    assert_eq!(words_of(&facts.init()), words("waiting CrashLoopBackOff: -", "terminated 0 Completed", 0));
+}
+
+#[test]
+fn an_instance_that_was_removed_before_its_successor_is_the_last_state() {
+    let before = Facts::of(one(), vec![exited(&one(), "a", 3)]).statuses();
+    // Its successor has the next count, or one that starts over since the runtime has forgotten all.
+    for count in [1, 0] {
+        let mut next = instance(&one(), "a", count, ContainerRunState::Running);
+        next.id = "another".into();
+        let facts = Facts::of(one(), vec![next]).before(before.clone());
+        assert_eq!(facts.words(), words("running", "terminated 3 Error", 1), "{count}");
+    }
+}
+
+#[test]
+fn a_restart_count_never_goes_back() {
+    let seen = || vec![instance(&one(), "a", 2, ContainerRunState::Running)];
+    assert_eq!(Facts::of(one(), seen()).before(vec![was_running(5)]).words().2, 5);
+    assert_eq!(Facts::of(one(), seen()).before(vec![was_running(1)]).words().2, 2);
+    assert_eq!(Facts::of(one(), vec![]).before(Facts::of(one(), seen()).statuses()).words().2, 3);
+}
+
+#[test]
+fn an_older_loss_is_not_overwritten_by_a_newer_one() {
+    let mut before = was_running(2);
+    before.last_state = Some(lost_state("the first time"));
+    let facts = Facts::of(one(), vec![]).before(vec![before]);
+    let status = facts.statuses().remove(0);
+    assert_eq!(status.restart_count, 2);
+    let told = last_terminated_state(&status).and_then(|ended| ended.message.clone());
+    assert_eq!(told.as_deref(), Some("the first time"));
+}
+
+#[test]
+fn the_end_of_a_container_tells_its_termination_message_within_its_share() {
+    let mut pod = pod("Always", &["a", "b", "c", "d"]);
+    let mut seen = exited(&pod, "a", 1);
+    seen.message = "oom".to_owned();
+    seen.termination_message = Some("x".repeat(4096));
+    let told = |pod: &Pod| {
+        let status = Facts::of(pod.clone(), vec![seen.clone()]).statuses().remove(0);
+        terminated_state(&status).and_then(|ended| ended.message.clone()).unwrap()
+    };
+    assert_eq!(told(&pod).len(), 3_072);
+    assert!(told(&pod).starts_with("oom: x"));
+    spec(&mut pod).containers.truncate(1);
+    assert_eq!(told(&pod).len(), 4_096 + "oom: ".len());
+}
+
+/// A pod whose container `b` restarts all when it ends with 42.
+fn restarting_all() -> Pod {
+    let mut pod = pod("Never", &["a", "b"]);
+    let trigger = &mut spec(&mut pod).containers[1];
+    let codes = ContainerRestartRuleOnExitCodes { operator: "In".to_owned(), values: Some(vec![42]) };
+    let action = "RestartAllContainers".to_owned();
+    trigger.restart_policy = Some("Never".to_owned());
+    trigger.restart_policy_rules = Some(vec![ContainerRestartRule { action, exit_codes: Some(codes) }]);
+    pod
+}
+
+#[test]
+fn a_container_removed_to_be_started_anew_says_so() {
+    let pod = restarting_all();
+    let removed = words("waiting RestartingAllContainers: -", "terminated 137 RestartingAllContainers", 1);
+    let without_message = |status: &ContainerStatus| {
+        let (state, last, count) = words_of(status);
+        let state = state.split(": ").next().unwrap_or_default().to_owned();
+        (format!("{state}: -"), last, count)
+    };
+    let before = Facts::of(pod.clone(), vec![running(&pod, "a"), exited(&pod, "b", 42)]).statuses();
+    let halfway = Facts::of(pod.clone(), vec![exited(&pod, "b", 42)]).before(before.clone());
+    assert_eq!(without_message(&halfway.statuses()[0]), removed);
+    assert_eq!(words_of(&halfway.statuses()[1]), words("terminated 42 Error", "empty", 0));
+    // All are gone; that it had begun is known from the condition.
+    let mut all_gone = Facts::of(pod.clone(), vec![]).before(before.clone());
+    let began = PodCondition {
+        type_: restart_all::CONDITION.to_owned(),
+        status: "True".to_owned(),
+        ..PodCondition::default()
+    };
+    all_gone.previous.as_mut().unwrap().conditions = Some(vec![began]);
+    assert_eq!(all_gone.statuses().iter().map(without_message).collect::<Vec<_>>(), vec![removed; 2]);
+    // Without it, a container that vanished is a loss like any other.
+    let lost = Facts::of(pod, vec![]).before(before).statuses();
+    assert_eq!(word(&lost[0].last_state), "terminated 137 ContainerStatusUnknown");
+}
+
+#[test]
+fn a_container_started_anew_after_all_were_removed_counts_on() {
+    let pod = restarting_all();
+    let before = vec![ContainerStatus {
+        name: "a".to_owned(),
+        ..Facts::of(pod.clone(), vec![exited(&pod, "a", 0)]).statuses().remove(0)
+    }];
+    let mut next = running(&pod, "a");
+    next.id = "another".into();
+    let status = Facts::of(pod, vec![next]).before(before).statuses().remove(0);
+    assert_eq!(words_of(&status), words("running", "terminated 0 Completed", 1));
+}
+
+#[test]
+fn nothing_of_another_sandbox_is_missed_and_nothing_is_told_without_one() {
+    let facts = Facts { observed: observed(vec![], vec![]), ..Facts::of(one(), vec![]) };
+    assert_eq!(facts.words(), words("waiting ContainerCreating: -", "empty", 0));
 }
