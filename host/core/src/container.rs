@@ -2,5 +2,6 @@
 
 pub mod backoff;
 pub mod config;
+pub mod gc;
 pub mod hash;
 pub mod plan;
