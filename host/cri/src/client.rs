@@ -224,23 +224,28 @@ impl PodView for CriClient {
     }
 
     async fn events(&self, events: mpsc::Sender<RuntimeEvent>) -> Result<(), RuntimeError> {
-        const CALL: &str = "GetContainerEvents";
+        tokio::select! {
+            // A quiet runtime sends nothing, and maybe not even the beginning of its answer, so nothing else would
+            // show that nobody listens any more.
+            () = events.closed() => Ok(()),
+            told = self.tell_events(&events) => told,
+        }
+    }
+}
+
+impl CriClient {
+    /// Without a deadline: it lasts as long as the runtime, which may have nothing to tell for hours.
+    async fn tell_events(&self, events: &mpsc::Sender<RuntimeEvent>) -> Result<(), RuntimeError> {
+        let refused = |status| self.runtime.refused("GetContainerEvents", self.deadlines.request, &status);
         let mut client = self.runtime.runtime_service();
-        // The stream has no deadline of its own: it lasts as long as the runtime.
-        let begun = client.get_container_events(cri::GetEventsRequest {});
-        let mut stream = self.runtime.answer(CALL, self.deadlines.request, begun).await?;
-        loop {
-            let told = tokio::select! {
-                () = events.closed() => return Ok(()),
-                told = stream.message() => {
-                    told.map_err(|status| self.runtime.refused(CALL, self.deadlines.request, &status))?
-                }
-            };
-            let Some(told) = told else { return Ok(()) };
+        let begun = client.get_container_events(cri::GetEventsRequest {}).await;
+        let mut stream = begun.map_err(refused)?.into_inner();
+        while let Some(told) = stream.message().await.map_err(refused)? {
             if events.send(convert::runtime_event(told)).await.is_err() {
                 return Ok(());
             }
         }
+        Ok(())
     }
 }
 
@@ -282,7 +287,7 @@ impl Containers for CriClient {
         let limit = self.deadlines.request;
         let create = cri::CreateContainerRequest {
             pod_sandbox_id: sandbox.to_string(),
-            config: Some(convert::container_config(config, sandbox_config)),
+            config: Some(convert::container_config(config, sandbox_config)?),
             sandbox_config: Some(convert::sandbox_config(sandbox_config)),
         };
         let mut client = self.runtime.runtime_service();
@@ -334,6 +339,7 @@ impl Containers for CriClient {
         command: &[String],
         timeout: Option<Duration>,
     ) -> Result<ExecOutput, RuntimeError> {
+        const CALL: &str = "ExecSync";
         // The runtime kills the command when its time is over, and needs some time to say so.
         let limit = timeout.map_or(self.deadlines.request, |timeout| timeout.saturating_add(EXEC_SLACK));
         let exec = cri::ExecSyncRequest {
@@ -342,8 +348,14 @@ impl Containers for CriClient {
             timeout: timeout.map_or(0, convert::whole_seconds),
         };
         let mut client = self.runtime.runtime_service();
-        let answer = self.runtime.answer("ExecSync", limit, client.exec_sync(request(exec, limit))).await?;
-        Ok(ExecOutput { stdout: answer.stdout, stderr: answer.stderr, exit_code: answer.exit_code })
+        match self.runtime.answer(CALL, limit, client.exec_sync(request(exec, limit))).await {
+            Ok(answer) => Ok(convert::exec_output(answer)),
+            // It had its own time, not ours with the slack.
+            Err(RuntimeError::DeadlineExceeded { .. }) => {
+                Err(RuntimeError::DeadlineExceeded { call: CALL, limit: timeout.unwrap_or(limit) })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError> {
@@ -374,11 +386,7 @@ impl Images for CriClient {
         sandbox: &SandboxConfig,
     ) -> Result<String, RuntimeError> {
         let limit = self.deadlines.pull;
-        let pull = cri::PullImageRequest {
-            image: Some(convert::image_spec(image)),
-            auth: auth.map(convert::image_auth),
-            sandbox_config: Some(convert::sandbox_config(sandbox)),
-        };
+        let pull = convert::pull_image(image, auth, sandbox);
         let mut client = self.images.image_service();
         let answer = self.images.answer("PullImage", limit, client.pull_image(request(pull, limit))).await?;
         convert::id("PullImage", answer.image_ref)

@@ -9,6 +9,9 @@ use witlet_ports::RuntimeError;
 
 use crate::endpoint::Endpoint;
 
+/// Longest message of a runtime that is kept, in bytes: they end in events and statuses.
+const WORDS_BYTES_MAX: usize = 8 * 1024;
+
 /// What a failed call means.
 pub(crate) fn runtime_error(
     call: &'static str,
@@ -16,7 +19,7 @@ pub(crate) fn runtime_error(
     limit: Duration,
     status: &Status,
 ) -> RuntimeError {
-    let message = status.message().to_owned();
+    let message = cut(status.message());
     let unavailable = |message| RuntimeError::Unavailable { call, endpoint: endpoint.to_string(), message };
     match status.code() {
         // A status with a cause was made on this side, because the transport failed.
@@ -55,7 +58,12 @@ pub(crate) fn runtime_error(
 
 /// The runtime's words, or the name of its code if it has none.
 fn said(status: &Status) -> String {
-    if status.message().is_empty() { status.code().to_string() } else { status.message().to_owned() }
+    if status.message().is_empty() { status.code().to_string() } else { cut(status.message()) }
+}
+
+/// The beginning, which says what failed.
+fn cut(message: &str) -> String {
+    message[..message.floor_char_boundary(WORDS_BYTES_MAX)].to_owned()
 }
 
 /// Why nobody answers, and the way out where there is one.

@@ -6,12 +6,15 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    CgroupDriver, ContainerRunState, ImageInfo, ListedContainer, ListedSandbox, NamespaceMode,
-    ObservedContainer, ObservedPod, ObservedSandbox, RuntimeCondition, RuntimeEvent, RuntimePod,
-    RuntimeStatus, RuntimeVersion, SandboxState, labels,
+    CgroupDriver, ContainerRunState, ContainerUser, ExecOutput, ImageInfo, LinuxResources, ListedContainer,
+    ListedSandbox, Mount, MountPropagation, NamespaceMode, ObservedContainer, ObservedPod, ObservedSandbox,
+    RuntimeCondition, RuntimeEvent, RuntimeHandler, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxState,
+    labels,
 };
 use witlet_ports::RuntimeError;
 use witlet_proto::cri;
+
+use crate::convert::signal;
 
 type Labels = BTreeMap<String, String>;
 
@@ -227,6 +230,10 @@ pub(crate) fn observed_container(
         reason: status.reason,
         message: status.message,
         log_path: status.log_path,
+        mounts: status.mounts.into_iter().map(mount).collect(),
+        resources: status.resources.and_then(|resources| resources.linux).map(linux_resources),
+        user: status.user.and_then(|user| user.linux).map(container_user),
+        stop_signal: signal::name_of(status.stop_signal),
         ..ObservedContainer::new(
             id(call, status.id)?,
             container_name(&status.labels, status.metadata.as_ref()),
@@ -234,6 +241,43 @@ pub(crate) fn observed_container(
             time(status.created_at),
         )
     })
+}
+
+fn mount(mount: cri::Mount) -> Mount {
+    let propagation = match cri::MountPropagation::try_from(mount.propagation) {
+        Ok(cri::MountPropagation::PropagationHostToContainer) => MountPropagation::HostToContainer,
+        Ok(cri::MountPropagation::PropagationBidirectional) => MountPropagation::Bidirectional,
+        Ok(cri::MountPropagation::PropagationPrivate) | Err(_) => MountPropagation::Private,
+    };
+    Mount {
+        container_path: mount.container_path.into(),
+        host_path: mount.host_path.into(),
+        read_only: mount.readonly,
+        recursive_read_only: mount.recursive_read_only,
+        propagation,
+        selinux_relabel: mount.selinux_relabel,
+    }
+}
+
+fn linux_resources(resources: cri::LinuxContainerResources) -> LinuxResources {
+    LinuxResources {
+        cpu_shares: resources.cpu_shares,
+        cpu_quota_us: resources.cpu_quota,
+        cpu_period_us: resources.cpu_period,
+        memory_limit_bytes: resources.memory_limit_in_bytes,
+        oom_score_adj: resources.oom_score_adj,
+        memory_swap_limit_bytes: resources.memory_swap_limit_in_bytes,
+        hugepage_limits: resources
+            .hugepage_limits
+            .into_iter()
+            .map(|one| (one.page_size, one.limit))
+            .collect(),
+        unified: resources.unified,
+    }
+}
+
+fn container_user(user: cri::LinuxContainerUser) -> ContainerUser {
+    ContainerUser { uid: user.uid, gid: user.gid, supplemental_groups: user.supplemental_groups }
 }
 
 /// Who the runtime is.
@@ -258,7 +302,19 @@ pub(crate) fn runtime_status(answer: cri::StatusResponse) -> Result<RuntimeStatu
             message: condition.message,
         })
         .collect();
-    Ok(RuntimeStatus { conditions, ..RuntimeStatus::default() })
+    let handlers = answer.runtime_handlers.into_iter().map(runtime_handler).collect();
+    let supplemental_groups_policy =
+        answer.features.is_some_and(|features| features.supplemental_groups_policy);
+    Ok(RuntimeStatus { conditions, handlers, supplemental_groups_policy })
+}
+
+fn runtime_handler(handler: cri::RuntimeHandler) -> RuntimeHandler {
+    let features = handler.features.unwrap_or_default();
+    RuntimeHandler {
+        name: handler.name,
+        recursive_read_only_mounts: features.recursive_read_only_mounts,
+        user_namespaces: features.user_namespaces,
+    }
 }
 
 /// Who makes cgroups, if the runtime says so.
@@ -268,6 +324,11 @@ pub(crate) fn cgroup_driver(answer: cri::RuntimeConfigResponse) -> Option<Cgroup
         cri::CgroupDriver::Systemd => Some(CgroupDriver::Systemd),
         cri::CgroupDriver::Cgroupfs => Some(CgroupDriver::Cgroupfs),
     }
+}
+
+/// What a command gave.
+pub(crate) fn exec_output(answer: cri::ExecSyncResponse) -> ExecOutput {
+    ExecOutput { stdout: answer.stdout, stderr: answer.stderr, exit_code: answer.exit_code }
 }
 
 /// Something that happened.
@@ -289,3 +350,6 @@ pub(crate) fn image_info(image: cri::Image) -> Result<ImageInfo, RuntimeError> {
         pinned: image.pinned,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,10 +6,14 @@ use std::time::Duration;
 
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ContainerSecurity, DnsConfig, ImageAuth, LinuxResources, Mount,
-    NamespaceMode, PortMapping, Protocol, SandboxConfig, SeccompProfile, labels,
+    AppArmorProfile, ContainerConfig, ContainerId, Device, DnsConfig, IdMapping, ImageAuth, LinuxResources,
+    Mount, MountPropagation, NamespaceMode, PortMapping, Protocol, SandboxConfig, SeccompProfile,
+    SelinuxLabel, SupplementalGroupsPolicy, UserNamespace, labels,
 };
+use witlet_ports::RuntimeError;
 use witlet_proto::cri;
+
+use crate::convert::signal;
 
 /// Paths under /proc and /sys that containers can't see: the fixed part of upstream's list for
 /// `procMount: Default` (`pkg/securitycontext/util.go`). The runtime ignores it for privileged containers.
@@ -51,12 +55,26 @@ fn labelled(uid: &PodUid) -> BTreeMap<String, String> {
     BTreeMap::from([(labels::POD_UID.to_owned(), uid.to_string())])
 }
 
-/// An image by the name that a pod gives it.
+/// An image by the name that a pod gives it. Its runtime's handler stays unnamed, as upstream has it
+/// (`RuntimeClassInImageCriApi` is off).
 pub(crate) fn image_spec(image: &str) -> cri::ImageSpec {
     cri::ImageSpec {
         image: image.to_owned(),
         user_specified_image: image.to_owned(),
         ..cri::ImageSpec::default()
+    }
+}
+
+/// An image to fetch for a pod, whose annotations go with it.
+pub(crate) fn pull_image(
+    image: &str,
+    auth: Option<&ImageAuth>,
+    sandbox: &SandboxConfig,
+) -> cri::PullImageRequest {
+    cri::PullImageRequest {
+        image: Some(cri::ImageSpec { annotations: sandbox.annotations.clone(), ..image_spec(image) }),
+        auth: auth.map(image_auth),
+        sandbox_config: Some(sandbox_config(sandbox)),
     }
 }
 
@@ -78,15 +96,22 @@ pub(crate) fn sandbox_config(config: &SandboxConfig) -> cri::PodSandboxConfig {
         linux: Some(cri::LinuxPodSandboxConfig {
             cgroup_parent: config.cgroup_parent.clone().unwrap_or_default(),
             security_context: Some(sandbox_security(config)),
-            ..cri::LinuxPodSandboxConfig::default()
+            sysctls: config.sysctls.clone(),
+            overhead: named_resources(&config.overhead),
+            resources: named_resources(&config.resources),
         }),
         windows: None,
     }
 }
 
-/// A container to create in that sandbox, whose namespaces it shares.
-pub(crate) fn container_config(config: &ContainerConfig, sandbox: &SandboxConfig) -> cri::ContainerConfig {
-    cri::ContainerConfig {
+/// A container to create in that sandbox, whose namespaces it shares. Fails if the CRI has no such stop signal.
+pub(crate) fn container_config(
+    config: &ContainerConfig,
+    sandbox: &SandboxConfig,
+) -> Result<cri::ContainerConfig, RuntimeError> {
+    let stop_signal = config.stop_signal.as_deref().map_or(Ok(cri::Signal::RuntimeDefault), stop_signal)?;
+    let user_namespace = sandbox.user_namespace.as_ref();
+    Ok(cri::ContainerConfig {
         metadata: Some(cri::ContainerMetadata { name: config.name.clone(), attempt: config.attempt }),
         image: Some(cri::ImageSpec {
             image: config.image.clone(),
@@ -101,7 +126,8 @@ pub(crate) fn container_config(config: &ContainerConfig, sandbox: &SandboxConfig
             .iter()
             .map(|(key, value)| cri::KeyValue { key: key.clone(), value: value.clone() })
             .collect(),
-        mounts: config.mounts.iter().map(mount).collect(),
+        mounts: config.mounts.iter().map(|one| mount(one, user_namespace)).collect(),
+        devices: config.devices.iter().map(device).collect(),
         labels: config.labels.clone(),
         annotations: config.annotations.clone(),
         log_path: text(&config.log_path),
@@ -110,10 +136,19 @@ pub(crate) fn container_config(config: &ContainerConfig, sandbox: &SandboxConfig
         tty: config.tty,
         linux: Some(cri::LinuxContainerConfig {
             resources: Some(linux_resources(&config.resources)),
-            security_context: Some(container_security(&config.security, sandbox)),
+            security_context: Some(container_security(config, sandbox)),
         }),
-        ..cri::ContainerConfig::default()
-    }
+        windows: None,
+        cdi_devices: Vec::new(),
+        stop_signal: stop_signal.into(),
+    })
+}
+
+fn stop_signal(name: &str) -> Result<cri::Signal, RuntimeError> {
+    signal::from_name(name).ok_or_else(|| RuntimeError::Failed {
+        call: "CreateContainer",
+        message: format!("stop signal {name:?} isn't one that the CRI has"),
+    })
 }
 
 /// The CRI's strings are UTF-8. Our paths come from flags and manifests, which are too; anything else reaches the
@@ -144,24 +179,68 @@ fn port_mapping(mapping: &PortMapping) -> cri::PortMapping {
     }
 }
 
-fn mount(mount: &Mount) -> cri::Mount {
+/// In a user namespace the owners of what is mounted are shown as in the namespace (upstream:
+/// `applyPlatformSpecificContainerConfig`).
+fn mount(mount: &Mount, user_namespace: Option<&UserNamespace>) -> cri::Mount {
+    let propagation = match mount.propagation {
+        MountPropagation::Private => cri::MountPropagation::PropagationPrivate,
+        MountPropagation::HostToContainer => cri::MountPropagation::PropagationHostToContainer,
+        MountPropagation::Bidirectional => cri::MountPropagation::PropagationBidirectional,
+    };
     cri::Mount {
         container_path: text(&mount.container_path),
         host_path: text(&mount.host_path),
         readonly: mount.read_only,
-        ..cri::Mount::default()
+        selinux_relabel: mount.selinux_relabel,
+        propagation: propagation.into(),
+        uid_mappings: user_namespace.map(|user| id_mappings(&user.uids)).unwrap_or_default(),
+        gid_mappings: user_namespace.map(|user| id_mappings(&user.gids)).unwrap_or_default(),
+        recursive_read_only: mount.recursive_read_only,
+        image: None,
+        image_sub_path: String::new(),
     }
 }
 
+fn id_mappings(mappings: &[IdMapping]) -> Vec<cri::IdMapping> {
+    let one = |mapping: &IdMapping| cri::IdMapping {
+        host_id: mapping.host_id,
+        container_id: mapping.container_id,
+        length: mapping.length,
+    };
+    mappings.iter().map(one).collect()
+}
+
+fn device(device: &Device) -> cri::Device {
+    cri::Device {
+        container_path: text(&device.container_path),
+        host_path: text(&device.host_path),
+        permissions: device.permissions.clone(),
+    }
+}
+
+/// What isn't named stays 0 or empty, which leaves it alone.
 fn linux_resources(resources: &LinuxResources) -> cri::LinuxContainerResources {
+    let hugepage = |(page_size, limit): (&String, &u64)| cri::HugepageLimit {
+        page_size: page_size.clone(),
+        limit: *limit,
+    };
     cri::LinuxContainerResources {
         cpu_period: resources.cpu_period_us,
         cpu_quota: resources.cpu_quota_us,
         cpu_shares: resources.cpu_shares,
         memory_limit_in_bytes: resources.memory_limit_bytes,
         oom_score_adj: resources.oom_score_adj,
-        ..cri::LinuxContainerResources::default()
+        cpuset_cpus: String::new(),
+        cpuset_mems: String::new(),
+        hugepage_limits: resources.hugepage_limits.iter().map(hugepage).collect(),
+        unified: resources.unified.clone(),
+        memory_swap_limit_in_bytes: resources.memory_swap_limit_bytes,
     }
+}
+
+/// None if nothing is named.
+fn named_resources(resources: &LinuxResources) -> Option<cri::LinuxContainerResources> {
+    (*resources != LinuxResources::default()).then(|| linux_resources(resources))
 }
 
 /// New limits of a container.
@@ -177,7 +256,7 @@ pub(crate) fn update_resources(
 }
 
 /// Credentials for a registry.
-pub(crate) fn image_auth(auth: &ImageAuth) -> cri::AuthConfig {
+fn image_auth(auth: &ImageAuth) -> cri::AuthConfig {
     cri::AuthConfig {
         username: auth.username.clone(),
         password: auth.password.clone(),
@@ -198,11 +277,66 @@ fn namespace_mode(mode: NamespaceMode) -> i32 {
 }
 
 fn namespaces(sandbox: &SandboxConfig) -> cri::NamespaceOption {
+    let userns_options = sandbox.user_namespace.as_ref().map(|user| cri::UserNamespace {
+        mode: cri::NamespaceMode::Pod.into(),
+        uids: id_mappings(&user.uids),
+        gids: id_mappings(&user.gids),
+    });
     cri::NamespaceOption {
         network: namespace_mode(sandbox.network),
         pid: namespace_mode(sandbox.pid),
         ipc: namespace_mode(sandbox.ipc),
-        ..cri::NamespaceOption::default()
+        target_id: String::new(),
+        userns_options,
+    }
+}
+
+/// The sandbox's, but for an ephemeral container that joins another one's processes.
+fn container_namespaces(sandbox: &SandboxConfig, pid_target: Option<&ContainerId>) -> cri::NamespaceOption {
+    let shared = namespaces(sandbox);
+    match pid_target {
+        None => shared,
+        Some(target) => cri::NamespaceOption {
+            pid: cri::NamespaceMode::Target.into(),
+            target_id: target.to_string(),
+            ..shared
+        },
+    }
+}
+
+fn groups_policy(policy: SupplementalGroupsPolicy) -> i32 {
+    match policy {
+        SupplementalGroupsPolicy::Merge => cri::SupplementalGroupsPolicy::Merge,
+        SupplementalGroupsPolicy::Strict => cri::SupplementalGroupsPolicy::Strict,
+    }
+    .into()
+}
+
+fn selinux(label: &SelinuxLabel) -> cri::SeLinuxOption {
+    cri::SeLinuxOption {
+        user: label.user.clone(),
+        role: label.role.clone(),
+        r#type: label.kind.clone(),
+        level: label.level.clone(),
+    }
+}
+
+fn apparmor(profile: &AppArmorProfile) -> cri::SecurityProfile {
+    use cri::security_profile::ProfileType;
+    let (profile_type, localhost_ref) = match profile {
+        AppArmorProfile::RuntimeDefault => (ProfileType::RuntimeDefault, String::new()),
+        AppArmorProfile::Unconfined => (ProfileType::Unconfined, String::new()),
+        AppArmorProfile::Localhost(name) => (ProfileType::Localhost, name.clone()),
+    };
+    cri::SecurityProfile { profile_type: profile_type.into(), localhost_ref }
+}
+
+/// The same for runtimes that know only the field of old.
+fn apparmor_of_old(profile: &AppArmorProfile) -> String {
+    match profile {
+        AppArmorProfile::RuntimeDefault => "runtime/default".to_owned(),
+        AppArmorProfile::Unconfined => "unconfined".to_owned(),
+        AppArmorProfile::Localhost(name) => format!("localhost/{name}"),
     }
 }
 
@@ -224,20 +358,31 @@ fn sandbox_security(config: &SandboxConfig) -> cri::LinuxSandboxSecurityContext 
     let security = &config.security;
     cri::LinuxSandboxSecurityContext {
         namespace_options: Some(namespaces(config)),
+        selinux_options: security.selinux.as_ref().map(selinux),
         run_as_user: number(security.run_as_user),
         run_as_group: number(security.run_as_group),
         readonly_rootfs: security.read_only_root,
         supplemental_groups: security.supplemental_groups.clone(),
         privileged: config.privileged,
         seccomp: Some(seccomp(&security.seccomp)),
+        apparmor: security.apparmor.as_ref().map(apparmor),
+        supplemental_groups_policy: groups_policy(security.supplemental_groups_policy),
         ..cri::LinuxSandboxSecurityContext::default()
     }
 }
 
+#[allow(deprecated, reason = "runtimes of older releases know AppArmor profiles only by the field of old")]
 fn container_security(
-    security: &ContainerSecurity,
+    config: &ContainerConfig,
     sandbox: &SandboxConfig,
 ) -> cri::LinuxContainerSecurityContext {
+    let security = &config.security;
+    let unless_unmasked = |paths: &[&str]| match security.proc_unmasked {
+        true => Vec::new(),
+        false => paths.iter().map(|path| (*path).to_owned()).collect(),
+    };
+    // The CRI takes one of the two.
+    let run_as_username = security.run_as_username.clone().filter(|_| security.run_as_user.is_none());
     cri::LinuxContainerSecurityContext {
         capabilities: Some(cri::Capability {
             add_capabilities: security.capabilities_add.clone(),
@@ -245,15 +390,23 @@ fn container_security(
             add_ambient_capabilities: Vec::new(),
         }),
         privileged: security.privileged,
-        namespace_options: Some(namespaces(sandbox)),
+        namespace_options: Some(container_namespaces(sandbox, config.pid_target.as_ref())),
+        selinux_options: security.selinux.as_ref().map(selinux),
         run_as_user: number(security.run_as_user),
+        run_as_username: run_as_username.unwrap_or_default(),
         run_as_group: number(security.run_as_group),
         readonly_rootfs: security.read_only_root,
         supplemental_groups: security.supplemental_groups.clone(),
+        supplemental_groups_policy: groups_policy(security.supplemental_groups_policy),
         no_new_privs: security.no_new_privileges,
-        masked_paths: MASKED_PATHS.map(str::to_owned).to_vec(),
-        readonly_paths: READONLY_PATHS.map(str::to_owned).to_vec(),
+        masked_paths: unless_unmasked(&MASKED_PATHS),
+        readonly_paths: unless_unmasked(&READONLY_PATHS),
         seccomp: Some(seccomp(&security.seccomp)),
+        apparmor: security.apparmor.as_ref().map(apparmor),
+        apparmor_profile: security.apparmor.as_ref().map(apparmor_of_old).unwrap_or_default(),
         ..cri::LinuxContainerSecurityContext::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

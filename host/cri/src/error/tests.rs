@@ -60,3 +60,11 @@ fn a_failure_without_words_names_its_code() {
     let error = check(Status::new(Code::Aborted, ""));
     assert_eq!(error.to_string(), format!("StopContainer: {}", Code::Aborted));
 }
+
+#[test]
+fn long_messages_are_cut_between_characters() {
+    let error = check(Status::new(Code::Unknown, "é".repeat(WORDS_BYTES_MAX)));
+    assert_eq!(error.to_string().len(), "StopContainer: ".len() + WORDS_BYTES_MAX);
+    let error = check(Status::new(Code::Unknown, format!("x{}", "é".repeat(WORDS_BYTES_MAX))));
+    assert_eq!(error.to_string().len(), "StopContainer: ".len() + WORDS_BYTES_MAX - 1);
+}

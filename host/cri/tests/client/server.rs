@@ -1,10 +1,11 @@
 //! A scripted CRI server on a socket of its own.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::stream::{self, BoxStream, StreamExt};
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 use tokio::runtime::Runtime;
@@ -23,6 +24,33 @@ pub(crate) struct Answers {
     pub(crate) version_takes: Duration,
     /// Roughly how large the answer of `ListPodSandbox` is.
     pub(crate) list_bytes: usize,
+    /// What `GetContainerEvents` does.
+    pub(crate) events: Events,
+}
+
+/// What `GetContainerEvents` does.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Events {
+    /// As older runtimes.
+    #[default]
+    Unimplemented,
+    /// Never even begins to answer.
+    Silent,
+    /// Tells of these containers of pod `u-1`, and then nothing more.
+    ThenQuiet(Vec<&'static str>),
+    /// Tells of these, and ends the stream.
+    ThenEnd(Vec<&'static str>),
+    /// Tells of these, and breaks off.
+    ThenFail(Vec<&'static str>),
+}
+
+/// Told when it is dropped.
+struct Guard(Arc<Notify>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
 }
 
 /// Runs until it is stopped or dropped.
@@ -39,6 +67,9 @@ struct Scripted {
     answers: Answers,
     version_asked: Arc<Notify>,
     last_stop_timeout: Arc<AtomicI64>,
+    exec_begun: Arc<Notify>,
+    exec_cancelled: Arc<Notify>,
+    last_update: Arc<Mutex<Option<cri::UpdateContainerResourcesRequest>>>,
 }
 
 impl Server {
@@ -54,6 +85,9 @@ impl Server {
             answers,
             version_asked: Arc::new(Notify::new()),
             last_stop_timeout: Arc::new(AtomicI64::new(-1)),
+            exec_begun: Arc::new(Notify::new()),
+            exec_cancelled: Arc::new(Notify::new()),
+            last_update: Arc::default(),
         };
         // The limit is the client's to hold: the server sends what it is told to.
         let service = RuntimeServiceServer::new(scripted.clone()).max_encoding_message_size(usize::MAX);
@@ -82,6 +116,20 @@ impl Server {
 
     pub(crate) fn last_stop_timeout(&self) -> i64 {
         self.scripted.last_stop_timeout.load(Ordering::SeqCst)
+    }
+
+    /// Told when the command `hang` was begun.
+    pub(crate) fn exec_begun(&self) -> Arc<Notify> {
+        self.scripted.exec_begun.clone()
+    }
+
+    /// Told when nobody waits for the command `hang` any more.
+    pub(crate) fn exec_cancelled(&self) -> Arc<Notify> {
+        self.scripted.exec_cancelled.clone()
+    }
+
+    pub(crate) fn last_update(&self) -> Option<cri::UpdateContainerResourcesRequest> {
+        self.scripted.last_update.lock().expect("no holder panics").clone()
     }
 
     /// Breaks off everything, as a crash does, and leaves the place for the next one.
@@ -191,6 +239,64 @@ impl Scripted {
         Ok(cri::ContainerStatusResponse { status, info: Default::default() })
     }
 
+    async fn exec(&self, request: cri::ExecSyncRequest) -> Result<cri::ExecSyncResponse, Status> {
+        match request.cmd.first().map_or("", String::as_str) {
+            _ if request.container_id != "c-stays" => Err(Status::not_found(request.container_id)),
+            "hang" => {
+                let _guard = Guard(self.exec_cancelled.clone());
+                self.exec_begun.notify_one();
+                std::future::pending().await
+            }
+            "slow" => Err(Status::deadline_exceeded("timeout 1s exceeded: context deadline exceeded")),
+            "broken" => Err(Status::unknown("runc ".repeat(10_000))),
+            "flood" => Ok(cri::ExecSyncResponse { stdout: vec![b'x'; 17 << 20], ..Default::default() }),
+            _ => Ok(cri::ExecSyncResponse {
+                stdout: request.cmd.join(" ").into_bytes(),
+                stderr: vec![0xff],
+                exit_code: i32::try_from(request.timeout).expect("small"),
+            }),
+        }
+    }
+
+    /// Only for `u` with `p`.
+    fn pulled(request: cri::PullImageRequest) -> Result<cri::PullImageResponse, Status> {
+        let auth = request.auth.unwrap_or_default();
+        let image = request.image.unwrap_or_default().image;
+        match (image.as_str(), auth.username.as_str(), auth.password.as_str()) {
+            ("private:1", "u", "p") => Ok(cri::PullImageResponse { image_ref: "sha256:private".to_owned() }),
+            ("private:1", ..) => Err(Status::unknown("401 Unauthorized")),
+            ("nameless:1", ..) => Ok(cri::PullImageResponse::default()),
+            _ => Err(Status::not_found(image)),
+        }
+    }
+
+    async fn events(
+        &self,
+    ) -> Result<BoxStream<'static, Result<cri::ContainerEventResponse, Status>>, Status> {
+        let told = |ids: &[&str]| {
+            let event = |id: &&str| {
+                let metadata = cri::PodSandboxMetadata { uid: "u-1".to_owned(), ..Default::default() };
+                let status = cri::PodSandboxStatus { metadata: Some(metadata), ..Default::default() };
+                Ok(cri::ContainerEventResponse {
+                    container_id: (*id).to_owned(),
+                    pod_sandbox_status: Some(status),
+                    ..Default::default()
+                })
+            };
+            stream::iter(ids.iter().map(event).collect::<Vec<_>>())
+        };
+        match &self.answers.events {
+            Events::Unimplemented => Err(Status::unimplemented("unknown method GetContainerEvents")),
+            Events::Silent => std::future::pending().await,
+            Events::ThenQuiet(ids) => Ok(told(ids).chain(stream::pending()).boxed()),
+            Events::ThenEnd(ids) => Ok(told(ids).boxed()),
+            Events::ThenFail(ids) => {
+                let broken = stream::iter([Err(Status::aborted("the stream broke"))]);
+                Ok(told(ids).chain(broken).boxed())
+            }
+        }
+    }
+
     fn image(spec: Option<cri::ImageSpec>) -> Result<cri::ImageStatusResponse, Status> {
         let image = match spec.unwrap_or_default().image.as_str() {
             "present:1" => Some(cri::Image { id: "sha256:present".to_owned(), ..cri::Image::default() }),
@@ -207,6 +313,7 @@ macro_rules! service {
         $service:ident;
         scripted: { $($name:ident($self_:ident, $request:ident: $in:ident) -> $out:ident $body:block)* }
         absent: { $($absent:ident($absent_in:ident) -> $absent_out:ident),* $(,)? }
+        told: { $($told:ident as $told_type:ident($told_in:ident) -> $told_out:ident),* $(,)? }
         streams: { $($stream:ident as $stream_type:ident($stream_in:ident) -> $stream_out:ident),* $(,)? }
     ) => {
         #[tonic::async_trait]
@@ -221,6 +328,12 @@ macro_rules! service {
             $(
                 async fn $absent(&self, _: Request<cri::$absent_in>) -> Result<Response<cri::$absent_out>, Status> {
                     Err(Status::unimplemented(concat!("unknown method ", stringify!($absent))))
+                }
+            )*
+            $(
+                type $told_type = BoxStream<'static, Result<cri::$told_out, Status>>;
+                async fn $told(&self, _: Request<cri::$told_in>) -> Result<Response<Self::$told_type>, Status> {
+                    self.events().await.map(Response::new)
                 }
             )*
             $(
@@ -266,13 +379,21 @@ service! {
         remove_container(self, request: RemoveContainerRequest) -> RemoveContainerResponse {
             Err(Status::not_found(request.container_id))
         }
+        exec_sync(self, request: ExecSyncRequest) -> ExecSyncResponse { self.exec(request).await }
+        update_container_resources(self, request: UpdateContainerResourcesRequest) -> UpdateContainerResourcesResponse {
+            *self.last_update.lock().expect("no holder panics") = Some(request);
+            Ok(cri::UpdateContainerResourcesResponse {})
+        }
+        reopen_container_log(self, request: ReopenContainerLogRequest) -> ReopenContainerLogResponse {
+            match request.container_id.as_str() {
+                "c-stays" => Ok(cri::ReopenContainerLogResponse {}),
+                other => Err(Status::not_found(other)),
+            }
+        }
     }
     absent: {
         run_pod_sandbox(RunPodSandboxRequest) -> RunPodSandboxResponse,
         create_container(CreateContainerRequest) -> CreateContainerResponse,
-        update_container_resources(UpdateContainerResourcesRequest) -> UpdateContainerResourcesResponse,
-        reopen_container_log(ReopenContainerLogRequest) -> ReopenContainerLogResponse,
-        exec_sync(ExecSyncRequest) -> ExecSyncResponse,
         exec(ExecRequest) -> ExecResponse,
         attach(AttachRequest) -> AttachResponse,
         port_forward(PortForwardRequest) -> PortForwardResponse,
@@ -287,13 +408,15 @@ service! {
         runtime_config(RuntimeConfigRequest) -> RuntimeConfigResponse,
         update_pod_sandbox_resources(UpdatePodSandboxResourcesRequest) -> UpdatePodSandboxResourcesResponse,
     }
+    told: {
+        get_container_events as GetContainerEventsStream(GetEventsRequest) -> ContainerEventResponse,
+    }
     streams: {
         stream_pod_sandboxes as StreamPodSandboxesStream(StreamPodSandboxesRequest) -> StreamPodSandboxesResponse,
         stream_containers as StreamContainersStream(StreamContainersRequest) -> StreamContainersResponse,
         stream_container_stats as StreamContainerStatsStream(StreamContainerStatsRequest) -> StreamContainerStatsResponse,
         stream_pod_sandbox_stats as StreamPodSandboxStatsStream(StreamPodSandboxStatsRequest) -> StreamPodSandboxStatsResponse,
         stream_pod_sandbox_metrics as StreamPodSandboxMetricsStream(StreamPodSandboxMetricsRequest) -> StreamPodSandboxMetricsResponse,
-        get_container_events as GetContainerEventsStream(GetEventsRequest) -> ContainerEventResponse,
     }
 }
 
@@ -301,13 +424,14 @@ service! {
     ImageService;
     scripted: {
         image_status(self, request: ImageStatusRequest) -> ImageStatusResponse { Self::image(request.image) }
+        pull_image(self, request: PullImageRequest) -> PullImageResponse { Self::pulled(request) }
     }
     absent: {
         list_images(ListImagesRequest) -> ListImagesResponse,
-        pull_image(PullImageRequest) -> PullImageResponse,
         remove_image(RemoveImageRequest) -> RemoveImageResponse,
         image_fs_info(ImageFsInfoRequest) -> ImageFsInfoResponse,
     }
+    told: {}
     streams: {
         stream_images as StreamImagesStream(StreamImagesRequest) -> StreamImagesResponse,
     }

@@ -1,28 +1,16 @@
 //! The client against a server on a real socket: deadlines, sizes, lost connections, and pods that change while
 //! they are looked at.
 
-mod server;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use server::{Answers, Server};
+use crate::server::{Answers, Server};
+use crate::{FixedClock, runtime_at};
 use witlet_core::Timestamp;
 use witlet_core::pod::PodUid;
+use witlet_core::runtime::SandboxConfig;
 use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, connect};
-use witlet_ports::{Clock, Runtime, RuntimeError};
-
-struct FixedClock;
-
-impl Clock for FixedClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::UNIX_EPOCH
-    }
-}
-
-fn runtime_at(path: &std::path::Path) -> Runtime {
-    connect(path.to_str().expect("UTF-8"), Arc::new(FixedClock)).expect("a socket path")
-}
+use witlet_ports::RuntimeError;
 
 #[test]
 fn a_client_outside_of_tokio_is_an_error() {
@@ -171,6 +159,8 @@ async fn stopping_and_removing_what_is_not_there_succeeds_and_starting_it_fails(
 #[tokio::test]
 async fn a_call_that_the_runtime_lacks_is_named() {
     let server = Server::start(Answers::default());
-    let error = runtime_at(server.path()).images.pull("any:1").await.expect_err("not scripted");
-    assert!(matches!(error, RuntimeError::Unimplemented { call: "PullImage", .. }), "{error}");
+    let runtime = runtime_at(server.path());
+    let error = runtime.sandboxes.run(&SandboxConfig::default()).await.expect_err("not scripted");
+    assert!(matches!(error, RuntimeError::Unimplemented { call: "RunPodSandbox", .. }), "{error}");
+    assert_eq!(runtime.info.cgroup_driver().await.expect("older runtimes don't say"), None);
 }

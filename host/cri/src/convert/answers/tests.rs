@@ -1,236 +1,15 @@
-//! Every field that crosses the edge, both ways.
+//! Every field that comes in.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use expect_test::expect;
 use jiff::Timestamp;
 use proptest::prelude::*;
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::{
-    ContainerConfig, ContainerRunState, ContainerSecurity, DnsConfig, LinuxResources, Mount, NamespaceMode,
-    ObservedPod, PortMapping, Protocol, SandboxConfig, SandboxState, SeccompProfile, labels,
-};
+use witlet_core::runtime::{ContainerRunState, ObservedPod, SandboxState, labels};
 use witlet_proto::cri;
 
 use super::*;
-
-fn sandbox() -> SandboxConfig {
-    SandboxConfig {
-        name: "web".to_owned(),
-        namespace: "shop".to_owned(),
-        uid: "u-1".to_owned(),
-        attempt: 2,
-        hostname: "web".to_owned(),
-        log_directory: PathBuf::from("/var/log/pods/shop_web_u-1"),
-        labels: BTreeMap::from([(labels::POD_UID.to_owned(), "u-1".to_owned())]),
-        annotations: BTreeMap::from([("team".to_owned(), "tills".to_owned())]),
-        dns: Some(DnsConfig {
-            servers: vec!["10.0.0.10".to_owned()],
-            searches: vec!["shop.svc".to_owned()],
-            options: vec!["ndots:5".to_owned()],
-        }),
-        port_mappings: vec![PortMapping {
-            protocol: Protocol::Udp,
-            container_port: 53,
-            host_port: 5353,
-            host_ip: Some("127.0.0.1".parse().expect("an address")),
-        }],
-        network: NamespaceMode::Pod,
-        pid: NamespaceMode::Container,
-        ipc: NamespaceMode::Node,
-        cgroup_parent: Some("/kubepods/podu-1".to_owned()),
-        runtime_handler: "gvisor".to_owned(),
-        privileged: true,
-        security: ContainerSecurity {
-            run_as_user: Some(65_534),
-            run_as_group: Some(0),
-            supplemental_groups: vec![7],
-            read_only_root: true,
-            seccomp: SeccompProfile::RuntimeDefault,
-            ..ContainerSecurity::default()
-        },
-    }
-}
-
-#[test]
-fn a_sandbox_goes_out_whole() {
-    let sent = sandbox_config(&sandbox());
-    let linux = sent.linux.clone().expect("always set");
-    assert_eq!(
-        sent,
-        cri::PodSandboxConfig {
-            metadata: Some(cri::PodSandboxMetadata {
-                name: "web".to_owned(),
-                uid: "u-1".to_owned(),
-                namespace: "shop".to_owned(),
-                attempt: 2,
-            }),
-            hostname: "web".to_owned(),
-            log_directory: "/var/log/pods/shop_web_u-1".to_owned(),
-            dns_config: Some(cri::DnsConfig {
-                servers: vec!["10.0.0.10".to_owned()],
-                searches: vec!["shop.svc".to_owned()],
-                options: vec!["ndots:5".to_owned()],
-            }),
-            port_mappings: vec![cri::PortMapping {
-                protocol: cri::Protocol::Udp.into(),
-                container_port: 53,
-                host_port: 5353,
-                host_ip: "127.0.0.1".to_owned(),
-            }],
-            labels: BTreeMap::from([("io.kubernetes.pod.uid".to_owned(), "u-1".to_owned())]),
-            annotations: BTreeMap::from([("team".to_owned(), "tills".to_owned())]),
-            linux: Some(linux.clone()),
-            windows: None,
-        }
-    );
-    assert_eq!(linux.cgroup_parent, "/kubepods/podu-1");
-    let security = linux.security_context.expect("always set");
-    let namespaces = security.namespace_options.clone().expect("always set");
-    assert_eq!(
-        (namespaces.network(), namespaces.pid(), namespaces.ipc()),
-        (cri::NamespaceMode::Pod, cri::NamespaceMode::Container, cri::NamespaceMode::Node)
-    );
-    assert_eq!(security.run_as_user, Some(cri::Int64Value { value: 65_534 }));
-    assert_eq!(security.run_as_group, Some(cri::Int64Value { value: 0 }), "root's group isn't an absent one");
-    assert_eq!(security.supplemental_groups, [7]);
-    assert!(security.readonly_rootfs && security.privileged);
-    assert_eq!(
-        security.seccomp.map(|s| s.profile_type()),
-        Some(cri::security_profile::ProfileType::RuntimeDefault)
-    );
-}
-
-fn container() -> ContainerConfig {
-    ContainerConfig {
-        name: "app".to_owned(),
-        attempt: 3,
-        image: "sha256:aa".to_owned(),
-        user_specified_image: "app:1".to_owned(),
-        command: vec!["/bin/app".to_owned()],
-        args: vec!["--fast".to_owned()],
-        working_dir: "/srv".to_owned(),
-        env: vec![("B".to_owned(), "2".to_owned()), ("A".to_owned(), "1".to_owned())],
-        mounts: vec![Mount {
-            container_path: "/data".into(),
-            host_path: "/mnt/data".into(),
-            read_only: true,
-        }],
-        labels: BTreeMap::from([("l".to_owned(), "1".to_owned())]),
-        annotations: BTreeMap::from([("a".to_owned(), "2".to_owned())]),
-        log_path: PathBuf::from("app/3.log"),
-        stdin: true,
-        stdin_once: true,
-        tty: true,
-        resources: LinuxResources {
-            cpu_shares: 512,
-            cpu_quota_us: 50_000,
-            cpu_period_us: 100_000,
-            memory_limit_bytes: 1 << 30,
-            oom_score_adj: -997,
-        },
-        security: ContainerSecurity {
-            run_as_user: None,
-            privileged: true,
-            read_only_root: true,
-            no_new_privileges: true,
-            capabilities_add: vec!["NET_ADMIN".to_owned()],
-            capabilities_drop: vec!["ALL".to_owned()],
-            seccomp: SeccompProfile::Localhost("/etc/seccomp/app.json".into()),
-            ..ContainerSecurity::default()
-        },
-    }
-}
-
-#[test]
-fn a_container_goes_out_whole_and_shares_its_sandboxs_namespaces() {
-    let sent = container_config(&container(), &sandbox());
-    assert_eq!(sent.metadata, Some(cri::ContainerMetadata { name: "app".to_owned(), attempt: 3 }));
-    let image = sent.image.expect("always set");
-    assert_eq!((image.image.as_str(), image.user_specified_image.as_str()), ("sha256:aa", "app:1"));
-    assert_eq!((sent.command, sent.args), (vec!["/bin/app".to_owned()], vec!["--fast".to_owned()]));
-    assert_eq!(sent.working_dir, "/srv");
-    let env: Vec<_> = sent.envs.iter().map(|e| format!("{}={}", e.key, e.value)).collect();
-    assert_eq!(env, ["B=2", "A=1"], "in order");
-    let mounts: Vec<_> =
-        sent.mounts.iter().map(|m| (m.container_path.as_str(), m.host_path.as_str(), m.readonly)).collect();
-    assert_eq!(mounts, [("/data", "/mnt/data", true)]);
-    assert_eq!((sent.labels["l"].as_str(), sent.annotations["a"].as_str()), ("1", "2"));
-    assert_eq!(
-        (sent.log_path.as_str(), sent.stdin, sent.stdin_once, sent.tty),
-        ("app/3.log", true, true, true)
-    );
-    let linux = sent.linux.expect("always set");
-    expect![[r#"
-        LinuxContainerResources {
-            cpu_period: 100000,
-            cpu_quota: 50000,
-            cpu_shares: 512,
-            memory_limit_in_bytes: 1073741824,
-            oom_score_adj: -997,
-            cpuset_cpus: "",
-            cpuset_mems: "",
-            hugepage_limits: [],
-            unified: {},
-            memory_swap_limit_in_bytes: 0,
-        }
-    "#]]
-    .assert_debug_eq(&linux.resources.expect("always set"));
-    let security = linux.security_context.expect("always set");
-    assert_eq!(
-        security.namespace_options,
-        sandbox_config(&sandbox()).linux.and_then(|l| l.security_context).and_then(|s| s.namespace_options)
-    );
-    assert_eq!(security.run_as_user, None, "the image decides");
-    assert!(security.privileged && security.readonly_rootfs && security.no_new_privs);
-    let capabilities = security.capabilities.expect("always set");
-    assert_eq!(
-        (capabilities.add_capabilities, capabilities.drop_capabilities),
-        (vec!["NET_ADMIN".to_owned()], vec!["ALL".to_owned()])
-    );
-    let seccomp = security.seccomp.expect("always set");
-    assert_eq!(seccomp.profile_type(), cri::security_profile::ProfileType::Localhost);
-    assert_eq!(seccomp.localhost_ref, "/etc/seccomp/app.json");
-    assert!(security.masked_paths.contains(&"/proc/kcore".to_owned()));
-    assert!(security.readonly_paths.contains(&"/proc/sys".to_owned()));
-}
-
-#[test]
-fn protocols_and_namespaces_keep_their_meaning() {
-    for (ours, theirs) in [
-        (Protocol::Tcp, cri::Protocol::Tcp),
-        (Protocol::Udp, cri::Protocol::Udp),
-        (Protocol::Sctp, cri::Protocol::Sctp),
-    ] {
-        let mut config = sandbox();
-        config.port_mappings[0].protocol = ours;
-        assert_eq!(sandbox_config(&config).port_mappings[0].protocol(), theirs);
-    }
-    for (ours, theirs) in [
-        (NamespaceMode::Pod, cri::NamespaceMode::Pod),
-        (NamespaceMode::Container, cri::NamespaceMode::Container),
-        (NamespaceMode::Node, cri::NamespaceMode::Node),
-    ] {
-        let sent = sandbox_config(&SandboxConfig { network: ours, ..sandbox() });
-        let options = sent.linux.and_then(|l| l.security_context).and_then(|s| s.namespace_options);
-        assert_eq!(options.map(|o| o.network()), Some(theirs));
-    }
-}
-
-#[test]
-fn a_grace_is_never_rounded_down() {
-    for (grace, seconds) in [
-        (Duration::ZERO, 0),
-        (Duration::from_millis(1), 1),
-        (Duration::from_secs(30), 30),
-        (Duration::from_millis(30_001), 31),
-        (Duration::MAX, i64::MAX),
-    ] {
-        assert_eq!(whole_seconds(grace), seconds, "{grace:?}");
-    }
-}
 
 fn pod_labels(uid: &str) -> BTreeMap<String, String> {
     BTreeMap::from([
@@ -356,9 +135,22 @@ fn addresses_of_a_sandbox_come_primary_first() {
     assert_eq!(error.to_string(), r#"PodSandboxStatus: malformed answer: "ten.one" is no IP address"#);
 }
 
-#[test]
-fn a_container_status_comes_in_whole() {
-    let status = cri::ContainerStatus {
+fn limits() -> cri::LinuxContainerResources {
+    cri::LinuxContainerResources {
+        cpu_period: 1,
+        cpu_quota: 2,
+        cpu_shares: 3,
+        memory_limit_in_bytes: 4,
+        oom_score_adj: 5,
+        hugepage_limits: vec![cri::HugepageLimit { page_size: "2MB".to_owned(), limit: 6 }],
+        unified: BTreeMap::from([("memory.high".to_owned(), "7".to_owned())]),
+        memory_swap_limit_in_bytes: 8,
+        ..cri::LinuxContainerResources::default()
+    }
+}
+
+fn full_status() -> cri::ContainerStatus {
+    cri::ContainerStatus {
         id: "c1".to_owned(),
         metadata: Some(cri::ContainerMetadata { name: "app".to_owned(), attempt: 1 }),
         state: cri::ContainerState::ContainerExited.into(),
@@ -380,7 +172,32 @@ fn a_container_status_comes_in_whole() {
             (labels::POD_TERMINATION_GRACE_PERIOD.to_owned(), "30".to_owned()),
         ]),
         log_path: "/var/log/pods/x/app/5.log".to_owned(),
+        mounts: vec![cri::Mount {
+            container_path: "/data".to_owned(),
+            host_path: "/mnt".to_owned(),
+            readonly: true,
+            recursive_read_only: true,
+            propagation: cri::MountPropagation::PropagationBidirectional.into(),
+            selinux_relabel: true,
+            ..cri::Mount::default()
+        }],
+        resources: Some(cri::ContainerResources { linux: Some(limits()), windows: None }),
+        user: Some(cri::ContainerUser {
+            linux: Some(cri::LinuxContainerUser { uid: 1, gid: 2, supplemental_groups: vec![3] }),
+        }),
+        stop_signal: cri::Signal::Sigrtminplus3.into(),
         ..cri::ContainerStatus::default()
+    }
+}
+
+#[test]
+fn a_container_status_comes_in_whole() {
+    let status = cri::ContainerStatus {
+        mounts: Vec::new(),
+        resources: None,
+        user: None,
+        stop_signal: 0,
+        ..full_status()
     };
     let answer = cri::ContainerStatusResponse { status: Some(status), info: BTreeMap::new() };
     let observed = observed_container(answer, "s1").expect("well formed");
@@ -416,9 +233,44 @@ fn a_container_status_comes_in_whole() {
             reason: "OOMKilled",
             message: "too much",
             log_path: "/var/log/pods/x/app/5.log",
+            termination_message_path: None,
+            termination_message_policy: None,
+            termination_message: None,
+            mounts: [],
+            resources: None,
+            user: None,
+            stop_signal: None,
         }
     "#]]
     .assert_debug_eq(&observed);
+}
+
+#[test]
+fn what_a_container_was_made_with_comes_in_whole() {
+    let answer = cri::ContainerStatusResponse { status: Some(full_status()), info: BTreeMap::new() };
+    let observed = observed_container(answer, "s1").expect("well formed");
+    let mount = Mount {
+        container_path: "/data".into(),
+        host_path: "/mnt".into(),
+        read_only: true,
+        recursive_read_only: true,
+        propagation: MountPropagation::Bidirectional,
+        selinux_relabel: true,
+    };
+    assert_eq!(observed.mounts, [mount]);
+    let limits = LinuxResources {
+        cpu_period_us: 1,
+        cpu_quota_us: 2,
+        cpu_shares: 3,
+        memory_limit_bytes: 4,
+        oom_score_adj: 5,
+        hugepage_limits: BTreeMap::from([("2MB".to_owned(), 6)]),
+        unified: BTreeMap::from([("memory.high".to_owned(), "7".to_owned())]),
+        memory_swap_limit_bytes: 8,
+    };
+    assert_eq!(observed.resources, Some(limits));
+    assert_eq!(observed.user, Some(ContainerUser { uid: 1, gid: 2, supplemental_groups: vec![3] }));
+    assert_eq!(observed.stop_signal.as_deref(), Some("SIGRTMIN+3"));
 }
 
 #[test]
@@ -442,6 +294,8 @@ fn a_container_without_our_annotations_falls_back_to_what_the_cri_says() {
         (observed.sandbox_id, observed.spec_hash, observed.termination_grace_seconds),
         (None, None, None)
     );
+    assert_eq!((observed.resources, observed.user, observed.stop_signal), (None, None, None));
+    assert!(observed.mounts.is_empty());
     assert_eq!(observed.image_id, "sha256:bb");
 }
 
@@ -481,6 +335,95 @@ fn answers_without_their_body_are_malformed() {
         image_info(cri::Image::default()).expect_err("no id").to_string(),
         "ImageStatus: malformed answer: the id is empty"
     );
+}
+
+#[test]
+fn what_the_runtime_can_do_is_read_and_silence_is_no() {
+    let status = Some(cri::RuntimeStatus::default());
+    let handler = |name: &str, features| cri::RuntimeHandler { name: name.to_owned(), features };
+    let both = cri::RuntimeHandlerFeatures { recursive_read_only_mounts: true, user_namespaces: true };
+    let answer = cri::StatusResponse {
+        status: status.clone(),
+        runtime_handlers: vec![handler("", Some(both)), handler("kata", None)],
+        features: Some(cri::RuntimeFeatures {
+            supplemental_groups_policy: true,
+            ..cri::RuntimeFeatures::default()
+        }),
+        ..cri::StatusResponse::default()
+    };
+    let told = runtime_status(answer).expect("well formed");
+    let shown: Vec<_> = told
+        .handlers
+        .iter()
+        .map(|h| (h.name.as_str(), h.recursive_read_only_mounts, h.user_namespaces))
+        .collect();
+    assert_eq!(shown, [("", true, true), ("kata", false, false)]);
+    assert!(told.supplemental_groups_policy);
+    let silent = runtime_status(cri::StatusResponse { status, ..cri::StatusResponse::default() });
+    let silent = silent.expect("well formed");
+    assert!(silent.handlers.is_empty() && !silent.supplemental_groups_policy);
+}
+
+#[test]
+fn cgroup_drivers_of_now_are_known_and_those_of_later_are_not() {
+    let answer = |cgroup_driver| cri::RuntimeConfigResponse {
+        linux: Some(cri::LinuxRuntimeConfiguration { cgroup_driver }),
+    };
+    assert_eq!(cgroup_driver(answer(0)), Some(CgroupDriver::Systemd));
+    assert_eq!(cgroup_driver(answer(1)), Some(CgroupDriver::Cgroupfs));
+    assert_eq!(cgroup_driver(answer(2)), None);
+    assert_eq!(cgroup_driver(cri::RuntimeConfigResponse { linux: None }), None);
+}
+
+#[test]
+fn events_name_their_pod_if_they_can() {
+    let event = |pod_sandbox_status| cri::ContainerEventResponse {
+        container_id: "c-1".to_owned(),
+        pod_sandbox_status,
+        ..cri::ContainerEventResponse::default()
+    };
+    let of = |uid: &str| {
+        let metadata =
+            Some(cri::PodSandboxMetadata { uid: uid.to_owned(), ..cri::PodSandboxMetadata::default() });
+        Some(cri::PodSandboxStatus { metadata, ..cri::PodSandboxStatus::default() })
+    };
+    for (status, uid) in [(of("u-1"), Some("u-1")), (of(""), None), (None, None)] {
+        let told = runtime_event(event(status));
+        assert_eq!((told.uid, told.id.as_str()), (uid.map(PodUid::from), "c-1"));
+    }
+}
+
+#[test]
+fn an_image_comes_in_whole() {
+    let image = cri::Image {
+        id: "sha256:aa".to_owned(),
+        repo_tags: vec!["a:1".to_owned()],
+        repo_digests: vec!["a@sha256:bb".to_owned()],
+        size: 9,
+        uid: Some(cri::Int64Value { value: 0 }),
+        username: "app".to_owned(),
+        pinned: true,
+        ..cri::Image::default()
+    };
+    let info = image_info(image).expect("well formed");
+    expect![[r#"
+        ImageInfo {
+            id: "sha256:aa",
+            repo_tags: [
+                "a:1",
+            ],
+            repo_digests: [
+                "a@sha256:bb",
+            ],
+            size_bytes: 9,
+            uid: Some(
+                0,
+            ),
+            username: "app",
+            pinned: true,
+        }
+    "#]]
+    .assert_debug_eq(&info);
 }
 
 proptest! {
