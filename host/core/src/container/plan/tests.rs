@@ -16,6 +16,7 @@ mod convergence;
 mod ephemeral;
 mod init;
 mod language;
+mod resize;
 mod rules;
 mod sidecars;
 
