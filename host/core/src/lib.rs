@@ -13,6 +13,8 @@ pub mod event;
 mod fixtures;
 pub mod hook;
 pub mod image;
+pub mod logs;
+pub mod network;
 pub mod node;
 pub mod pleg;
 pub mod pod;

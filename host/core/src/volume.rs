@@ -1,6 +1,19 @@
 //! Volumes of a pod: what has to be there on the machine, and what of it containers see.
+//!
+//! Rules of the kubelet's volume manager, its plugins for volumes that need no API server, and `makeMounts`.
+
+mod empty_dir;
+mod error;
+mod expand;
+mod files;
+mod mounts;
+mod set_up;
 
 use std::path::PathBuf;
+
+pub use error::VolumeSpecError;
+pub use mounts::{MountInput, MountSource, PlannedMount, mounts};
+pub use set_up::{DownwardValue, VolumeFacts, set_ups};
 
 /// One volume as it should be on the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +22,7 @@ pub struct VolumeSetUp {
     pub name: String,
     /// What it is.
     pub kind: VolumeKind,
-    /// Group that owns its content, and whether the whole tree is changed or only a root that differs.
+    /// Group that owns its content; none leaves the owner alone.
     pub ownership: Option<Ownership>,
 }
 

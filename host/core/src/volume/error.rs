@@ -1,0 +1,153 @@
+//! Why a pod's volumes can't be had as its spec has them.
+
+use std::error::Error;
+
+use thiserror::Error;
+
+/// A volume, or a mount of one, that can't be. Upstream's cases, close to its words.
+#[derive(Debug, Error)]
+pub enum VolumeSpecError {
+    /// A kind of volume that this release doesn't have.
+    #[error("volume {volume}: {kind} volumes are not supported by this release")]
+    Unsupported {
+        /// The volume.
+        volume: String,
+        /// Field of the API, such as `secret`.
+        kind: &'static str,
+    },
+    /// `emptyDir.medium` is no word of the API.
+    #[error("volume {volume}: unknown storage medium {medium:?}")]
+    Medium {
+        /// The volume.
+        volume: String,
+        /// The word.
+        medium: String,
+    },
+    /// `emptyDir.sizeLimit` is no quantity.
+    #[error("volume {volume}: sizeLimit {quantity:?} is not a quantity")]
+    Quantity {
+        /// The volume.
+        volume: String,
+        /// The text.
+        quantity: String,
+    },
+    /// Containers ask for several sizes of huge pages, and the volume doesn't say which.
+    #[error(
+        "volume {volume}: medium HugePages can't be used if containers request several sizes of huge pages"
+    )]
+    SeveralPageSizes {
+        /// The volume.
+        volume: String,
+    },
+    /// No container asks for huge pages of this kind.
+    #[error(
+        "volume {volume}: medium {medium}: huge pages requested, but there is no resource request for huge pages"
+    )]
+    NoPageSize {
+        /// The volume.
+        volume: String,
+        /// The medium as the spec has it.
+        medium: String,
+    },
+    /// A path on the host that climbs.
+    #[error("volume {volume}: invalid HostPath {path:?}: must not contain '..'")]
+    HostPath {
+        /// The volume.
+        volume: String,
+        /// The path.
+        path: String,
+    },
+    /// `hostPath.type` is no word of the API.
+    #[error("volume {volume}: {kind:?} is an invalid volume type")]
+    HostPathType {
+        /// The volume.
+        volume: String,
+        /// The word.
+        kind: String,
+    },
+    /// The path of a file in a volume that can't be.
+    #[error("volume {volume}: invalid path {path:?}: {problem}")]
+    FilePath {
+        /// The volume.
+        volume: String,
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// A file that draws from nothing.
+    #[error("volume {volume}: file {path:?} has neither fieldRef nor resourceFieldRef")]
+    NoSource {
+        /// The volume.
+        volume: String,
+        /// The path.
+        path: String,
+    },
+    /// What a file draws from can't be had.
+    #[error("volume {volume}: value of file {path:?}")]
+    Value {
+        /// The volume.
+        volume: String,
+        /// The path.
+        path: String,
+        /// Why not.
+        #[source]
+        cause: Box<dyn Error + Send + Sync>,
+    },
+    /// `fsGroup` isn't a group's number.
+    #[error("fsGroup {gid} is not a group id")]
+    Group {
+        /// The number.
+        gid: i64,
+    },
+    /// A mount of a volume that the pod doesn't have.
+    #[error("cannot find volume {volume:?} to mount into container {container:?}")]
+    NoVolume {
+        /// The volume.
+        volume: String,
+        /// The container.
+        container: String,
+    },
+    /// `subPathExpr` names a variable that isn't there.
+    #[error("volume mount {volume:?} of container {container:?}: missing value for {variable:?}")]
+    NoVariable {
+        /// The volume.
+        volume: String,
+        /// The container.
+        container: String,
+        /// The variable.
+        variable: String,
+    },
+    /// A sub-path that can't be.
+    #[error("volume mount {volume:?} of container {container:?}: SubPath {path:?} {problem}")]
+    SubPath {
+        /// The volume.
+        volume: String,
+        /// The container.
+        container: String,
+        /// The path, expanded.
+        path: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// `mountPropagation` is no word of the API.
+    #[error("invalid MountPropagation mode: {mode:?}")]
+    Propagation {
+        /// The word.
+        mode: String,
+    },
+    /// Recursive read-only where it can't be.
+    #[error("volume {volume:?} requested recursive read-only mode, but it is {problem}")]
+    RecursiveReadOnly {
+        /// The volume.
+        volume: String,
+        /// What stands against it.
+        problem: &'static str,
+    },
+    /// `recursiveReadOnly` is no word of the API.
+    #[error("unknown recursive read-only mode {mode:?}")]
+    RecursiveReadOnlyMode {
+        /// The word.
+        mode: String,
+    },
+}

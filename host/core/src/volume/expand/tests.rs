@@ -1,0 +1,41 @@
+//! Tests of names in sub-paths.
+
+use super::*;
+
+#[test]
+fn names_are_replaced_by_their_last_value() {
+    let env = [("POD", "old"), ("POD", "web-0"), ("A", "$(POD)"), ("EMPTY", "")];
+    let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    for (text, expected) in [
+        ("", ""),
+        ("plain/path", "plain/path"),
+        ("$(POD)", "web-0"),
+        ("logs/$(POD)/x", "logs/web-0/x"),
+        ("$(POD)$(POD)", "web-0web-0"),
+        // Values are not looked into.
+        ("$(A)", "$(POD)"),
+        ("$(EMPTY)", ""),
+        ("$$(POD)", "$(POD)"),
+        ("$$$(POD)", "$web-0"),
+        ("$POD", "$POD"),
+        ("$(POD", "$(POD"),
+        ("a$", "a$"),
+    ] {
+        assert_eq!(expand(text, &env), Ok(expected.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn a_name_that_is_not_there_is_an_error() {
+    for (text, name) in [("$(NOBODY)", "NOBODY"), ("a/$()/b", ""), ("$($(A))", "$(A")] {
+        assert_eq!(expand(text, &[]), Err(ExpandError::Missing(name.to_owned())), "{text}");
+    }
+}
+
+#[test]
+fn a_path_grows_to_what_linux_takes_and_no_further() {
+    let env = |length| [("A".to_owned(), "a".repeat(length))];
+    assert_eq!(expand("$(A)", &env(4096)).map(|path| path.len()), Ok(4096));
+    assert_eq!(expand("$(A)", &env(4097)), Err(ExpandError::TooLong));
+    assert_eq!(expand(&"$(A)".repeat(1 << 20), &env(4096)), Err(ExpandError::TooLong));
+}

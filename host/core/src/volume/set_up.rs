@@ -1,0 +1,178 @@
+//! What has to be made of a pod's volumes before its containers start.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::path::{Component, Path};
+
+use k8s_openapi::api::core::v1::{
+    HostPathVolumeSource, ObjectFieldSelector, Pod, PodSpec, ResourceFieldSelector, Volume,
+};
+
+use super::{HostPathCheck, Ownership, VolumeKind, VolumeSetUp, VolumeSpecError, empty_dir, files};
+
+#[cfg(test)]
+mod tests;
+
+/// What volumes need to know of the node.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VolumeFacts {
+    /// Memory that all pods together may have: the most that a volume in memory gets. None if that isn't known.
+    pub allocatable_memory_bytes: Option<u64>,
+}
+
+/// What a file of a `downwardAPI` volume says.
+#[derive(Clone, Copy, Debug)]
+pub enum DownwardValue<'a> {
+    /// A field of the pod.
+    Field(&'a ObjectFieldSelector),
+    /// A request or limit of one of its containers.
+    Resource(&'a ResourceFieldSelector),
+}
+
+/// How the value of a `downwardAPI` file is found.
+pub(super) type Resolve<'a> = dyn Fn(DownwardValue<'_>) -> Result<String, Box<dyn Error + Send + Sync>> + 'a;
+
+/// Every volume that a container of the pod mounts, in the spec's order; others are left alone, as upstream does.
+/// `resolve` gives the values of `downwardAPI` files.
+pub fn set_ups(
+    pod: &Pod,
+    facts: VolumeFacts,
+    resolve: &Resolve<'_>,
+) -> Result<Vec<VolumeSetUp>, VolumeSpecError> {
+    let Some(spec) = &pod.spec else { return Ok(Vec::new()) };
+    let used = mounted(spec);
+    let gid = group(spec)?;
+    let volumes = spec.volumes.iter().flatten().filter(|volume| used.contains(volume.name.as_str()));
+    volumes.map(|volume| set_up(pod, volume, gid, facts, resolve)).collect()
+}
+
+fn set_up(
+    pod: &Pod,
+    volume: &Volume,
+    gid: Option<u32>,
+    facts: VolumeFacts,
+    resolve: &Resolve<'_>,
+) -> Result<VolumeSetUp, VolumeSpecError> {
+    let kind = if let Some(source) = &volume.host_path {
+        host_path(&volume.name, source)?
+    } else if let Some(source) = &volume.downward_api {
+        files::downward_api(pod, &volume.name, source, facts, resolve)?
+    } else if let Some(source) = &volume.projected {
+        files::projected(pod, &volume.name, source, facts, resolve)?
+    } else if let Some(kind) = unsupported(volume) {
+        return Err(VolumeSpecError::Unsupported { volume: volume.name.clone(), kind });
+    } else {
+        // A volume without a source is an `emptyDir`.
+        let source = volume.empty_dir.clone().unwrap_or_default();
+        empty_dir::kind(pod, &volume.name, &source, facts)?
+    };
+    // `fsGroupChangePolicy` concerns none of these kinds.
+    let ownership = |read_only| gid.map(|gid| Ownership { gid, on_root_mismatch: false, read_only });
+    let ownership = match &kind {
+        VolumeKind::EmptyDir | VolumeKind::Tmpfs { .. } | VolumeKind::HugePages { .. } => ownership(false),
+        VolumeKind::Files { .. } => ownership(true),
+        VolumeKind::HostPath { .. } => None,
+    };
+    Ok(VolumeSetUp { name: volume.name.clone(), kind, ownership })
+}
+
+/// Names of the volumes that any container mounts.
+fn mounted(spec: &PodSpec) -> BTreeSet<&str> {
+    let ephemeral = spec.ephemeral_containers.iter().flatten().map(|container| &container.volume_mounts);
+    let containers = spec.init_containers.iter().flatten().chain(&spec.containers);
+    let mounts = containers.map(|container| &container.volume_mounts).chain(ephemeral).flatten().flatten();
+    mounts.map(|mount| mount.name.as_str()).collect()
+}
+
+fn group(spec: &PodSpec) -> Result<Option<u32>, VolumeSpecError> {
+    let gid = spec.security_context.as_ref().and_then(|security| security.fs_group);
+    gid.map(|gid| u32::try_from(gid).map_err(|_| VolumeSpecError::Group { gid })).transpose()
+}
+
+fn host_path(volume: &str, source: &HostPathVolumeSource) -> Result<VolumeKind, VolumeSpecError> {
+    let path = Path::new(&source.path);
+    if path.components().any(|part| part == Component::ParentDir) {
+        return Err(VolumeSpecError::HostPath { volume: volume.to_owned(), path: source.path.clone() });
+    }
+    let check = match source.type_.as_deref() {
+        None | Some("") => HostPathCheck::Unset,
+        Some("DirectoryOrCreate") => HostPathCheck::DirectoryOrCreate,
+        Some("Directory") => HostPathCheck::Directory,
+        Some("FileOrCreate") => HostPathCheck::FileOrCreate,
+        Some("File") => HostPathCheck::File,
+        Some("Socket") => HostPathCheck::Socket,
+        Some("CharDevice") => HostPathCheck::CharDevice,
+        Some("BlockDevice") => HostPathCheck::BlockDevice,
+        Some(kind) => {
+            return Err(VolumeSpecError::HostPathType { volume: volume.to_owned(), kind: kind.to_owned() });
+        }
+    };
+    Ok(VolumeKind::HostPath { path: path.to_owned(), check })
+}
+
+/// The kind of a volume that isn't done here, by the API's name.
+fn unsupported(volume: &Volume) -> Option<&'static str> {
+    // Every kind but those above: one that is forgotten here would become an empty folder.
+    let Volume {
+        name: _,
+        empty_dir: _,
+        host_path: _,
+        downward_api: _,
+        projected: _,
+        aws_elastic_block_store,
+        azure_disk,
+        azure_file,
+        cephfs,
+        cinder,
+        config_map,
+        csi,
+        ephemeral,
+        fc,
+        flex_volume,
+        flocker,
+        gce_persistent_disk,
+        git_repo,
+        glusterfs,
+        image,
+        iscsi,
+        nfs,
+        persistent_volume_claim,
+        photon_persistent_disk,
+        portworx_volume,
+        quobyte,
+        rbd,
+        scale_io,
+        secret,
+        storageos,
+        vsphere_volume,
+    } = volume;
+    let kinds = [
+        ("awsElasticBlockStore", aws_elastic_block_store.is_some()),
+        ("azureDisk", azure_disk.is_some()),
+        ("azureFile", azure_file.is_some()),
+        ("cephfs", cephfs.is_some()),
+        ("cinder", cinder.is_some()),
+        ("configMap", config_map.is_some()),
+        ("csi", csi.is_some()),
+        ("ephemeral", ephemeral.is_some()),
+        ("fc", fc.is_some()),
+        ("flexVolume", flex_volume.is_some()),
+        ("flocker", flocker.is_some()),
+        ("gcePersistentDisk", gce_persistent_disk.is_some()),
+        ("gitRepo", git_repo.is_some()),
+        ("glusterfs", glusterfs.is_some()),
+        ("image", image.is_some()),
+        ("iscsi", iscsi.is_some()),
+        ("nfs", nfs.is_some()),
+        ("persistentVolumeClaim", persistent_volume_claim.is_some()),
+        ("photonPersistentDisk", photon_persistent_disk.is_some()),
+        ("portworxVolume", portworx_volume.is_some()),
+        ("quobyte", quobyte.is_some()),
+        ("rbd", rbd.is_some()),
+        ("scaleIO", scale_io.is_some()),
+        ("secret", secret.is_some()),
+        ("storageos", storageos.is_some()),
+        ("vsphereVolume", vsphere_volume.is_some()),
+    ];
+    kinds.into_iter().find(|(_, used)| *used).map(|(name, _)| name)
+}
