@@ -3,10 +3,12 @@
 pub mod allocation;
 pub mod deadline;
 pub mod defaults;
+pub mod fields;
 pub(crate) mod identity;
 pub mod quantity;
 pub mod resources;
 pub mod static_pod;
+pub mod user_namespace;
 pub mod validation;
 pub mod worker;
 

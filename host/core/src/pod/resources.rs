@@ -19,6 +19,10 @@ mod tests;
 pub const CPU: &str = "cpu";
 /// Name of the resource for RAM, in bytes.
 pub const MEMORY: &str = "memory";
+/// Name of the resource for local disk, in bytes.
+pub const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
+/// What names of huge pages begin with, before their size; in bytes.
+pub const HUGE_PAGES: &str = "hugepages-";
 
 /// Amounts by resource name: `cpu` in thousandths, all else in base units.
 pub type Amounts = BTreeMap<String, i64>;
@@ -85,6 +89,11 @@ pub fn limits(pod: &Pod) -> Amounts {
         }
     }
     total
+}
+
+/// What the pod's containers ask for together, by the rule of [`requests`], without overhead and without the pod's own word.
+pub fn container_requests(spec: &PodSpec) -> Amounts {
+    effective(spec, |resources| resources.requests.as_ref())
 }
 
 /// Ports that the pod takes on the host, in the spec's order. On the host network every container port is one.
@@ -201,7 +210,7 @@ fn effective(
 /// The pod's own word on CPU, memory and huge pages goes before its containers' sum.
 fn override_by_pod(total: &mut Amounts, own: Option<&BTreeMap<String, Quantity>>) {
     for (name, value) in amounts(own) {
-        if name == CPU || name == MEMORY || name.starts_with("hugepages-") {
+        if name == CPU || name == MEMORY || name.starts_with(HUGE_PAGES) {
             total.insert(name, value);
         }
     }

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{Pod, PodSpec, Toleration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub use names::{is_dns_label, is_dns_subdomain};
+pub(crate) use names::{is_environment_name, is_qualified_name};
 
 #[cfg(test)]
 mod tests;

@@ -1,31 +1,245 @@
-//! A container's environment: literal values, fields of the pod, and `$(VAR)` in values, command and arguments.
+//! A container's environment: literal values, values from the pod, from objects and from files, and `$(VAR)` in values,
+//! command, arguments and paths below volumes (upstream: `makeEnvironmentVariables` of `kubelet_pods.go`).
 
-use std::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::core::v1::{EnvVar, Pod};
+use k8s_openapi::api::core::v1::{
+    ConfigMapKeySelector, Container, EnvFromSource, EnvVar, FileKeySelector, ObjectFieldSelector,
+    ResourceFieldSelector, SecretKeySelector,
+};
 
+use super::env_file::{self, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use super::{ConfigError, ContainerInput};
-use crate::container::plan::sandbox::network_of;
-use crate::runtime::NamespaceMode;
+use crate::pod::fields::{FieldError, PodFields};
+use crate::pod::validation::is_environment_name;
 
-/// The variables in the spec's order; a name that occurs twice is there twice, and its last value counts. A value may
-/// refer to the variables before it.
+/// The variables, each name once: those of `envFrom`, then those of `env` in their order. A later value replaces an
+/// earlier one at its place. A value may refer to the variables before it.
 pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, String)>, ConfigError> {
-    let mut env: Vec<(String, String)> = Vec::new();
+    let mut env = Environment::default();
+    for source in input.container.env_from.iter().flatten() {
+        for (name, value) in from_object(input, source)? {
+            if is_environment_name(&name) {
+                env.set(name, value);
+            }
+        }
+    }
     for variable in input.container.env.iter().flatten() {
         let value = match (&variable.value, &variable.value_from) {
             (Some(value), _) if !value.is_empty() => {
-                expand(value, &env).map_err(|TooLong| ConfigError::TooLong {
+                let expanded = expand(value, &env.variables).map_err(|TooLong| ConfigError::TooLong {
                     container: input.container.name.clone(),
                     text: format!("environment variable {}", variable.name),
-                })?
+                })?;
+                Some(expanded)
             }
-            (_, Some(_)) => from_pod(input, variable)?,
-            (_, None) => String::new(),
+            (_, Some(_)) => from_source(input, variable)?,
+            (_, None) => Some(String::new()),
         };
-        env.push((variable.name.clone(), value));
+        // An optional source that isn't there leaves the variable out.
+        if let Some(value) = value {
+            env.set(variable.name.clone(), value);
+        }
     }
-    Ok(env)
+    Ok(env.variables)
+}
+
+#[derive(Default)]
+struct Environment {
+    variables: Vec<(String, String)>,
+    places: BTreeMap<String, usize>,
+}
+
+impl Environment {
+    fn set(&mut self, name: String, value: String) {
+        match self.places.get(&name) {
+            Some(place) => self.variables[*place].1 = value,
+            None => {
+                self.places.insert(name.clone(), self.variables.len());
+                self.variables.push((name, value));
+            }
+        }
+    }
+}
+
+/// Names that `envFrom` would give and that no process can have; they are left out, which upstream tells as the event
+/// `InvalidEnvironmentVariableNames`.
+pub fn skipped_names(input: ContainerInput<'_>) -> Result<Vec<String>, ConfigError> {
+    let mut skipped = Vec::new();
+    for source in input.container.env_from.iter().flatten() {
+        let names = from_object(input, source)?.into_iter().map(|(name, _)| name);
+        skipped.extend(names.filter(|name| !is_environment_name(name)));
+    }
+    skipped.sort();
+    Ok(skipped)
+}
+
+/// The environment files that a container's variables come from, by volume and path in it.
+pub fn env_files(container: &Container) -> BTreeSet<(String, String)> {
+    let sources = container.env.iter().flatten().filter_map(|variable| variable.value_from.as_ref());
+    let files = sources.filter_map(|source| source.file_key_ref.as_ref());
+    files.map(|file| (file.volume_name.clone(), file.path.clone())).collect()
+}
+
+/// All entries of a config map or secret, with the prefix before their names.
+fn from_object(
+    input: ContainerInput<'_>,
+    source: &EnvFromSource,
+) -> Result<Vec<(String, String)>, ConfigError> {
+    let prefix = source.prefix.as_deref().unwrap_or_default();
+    let named = |name: &str| format!("{prefix}{name}");
+    if let Some(reference) = &source.config_map_ref {
+        let map = input.objects.config_maps.and_then(|maps| maps.get(&reference.name));
+        return match map {
+            Some(map) => Ok(map.iter().map(|(name, value)| (named(name), value.clone())).collect()),
+            None if reference.optional == Some(true) => Ok(Vec::new()),
+            None => Err(ConfigError::NoObject { kind: "configmap", name: reference.name.clone() }),
+        };
+    }
+    let Some(reference) = &source.secret_ref else { return Ok(Vec::new()) };
+    match input.objects.secrets.and_then(|secrets| secrets.get(&reference.name)) {
+        Some(secret) => secret
+            .iter()
+            .map(|(key, value)| Ok((named(key), text_of(&reference.name, key, value)?)))
+            .collect(),
+        None if reference.optional == Some(true) => Ok(Vec::new()),
+        None => Err(ConfigError::NoObject { kind: "secret", name: reference.name.clone() }),
+    }
+}
+
+/// None where an optional source isn't there.
+fn from_source(input: ContainerInput<'_>, variable: &EnvVar) -> Result<Option<String>, ConfigError> {
+    let Some(source) = &variable.value_from else { return Ok(None) };
+    let error = |cause: FieldError| ConfigError::Field {
+        container: input.container.name.clone(),
+        variable: variable.name.clone(),
+        cause,
+    };
+    if let Some(field) = &source.field_ref {
+        return from_field(input, field).map(Some).map_err(error);
+    }
+    if let Some(selector) = &source.resource_field_ref {
+        return from_resource(input, selector).map(Some).map_err(error);
+    }
+    if let Some(selector) = &source.config_map_key_ref {
+        return from_config_map(input, selector);
+    }
+    if let Some(selector) = &source.secret_key_ref {
+        return from_secret(input, selector);
+    }
+    match &source.file_key_ref {
+        Some(selector) => from_file(input, selector),
+        None => Err(error(FieldError::Nothing)),
+    }
+}
+
+fn fields(input: ContainerInput<'_>) -> PodFields<'_> {
+    PodFields { pod: input.pod, pod_ips: input.pod_ips, node: input.host.node }
+}
+
+fn from_field(input: ContainerInput<'_>, field: &ObjectFieldSelector) -> Result<String, FieldError> {
+    match field.api_version.as_deref() {
+        None | Some("" | "v1") => fields(input).environment(&field.field_path),
+        Some(_) => Err(FieldError::Path { path: field.field_path.clone() }),
+    }
+}
+
+fn from_resource(input: ContainerInput<'_>, selector: &ResourceFieldSelector) -> Result<String, FieldError> {
+    fields(input).resource(selector, Some(input.container))
+}
+
+fn from_config_map(
+    input: ContainerInput<'_>,
+    selector: &ConfigMapKeySelector,
+) -> Result<Option<String>, ConfigError> {
+    let optional = selector.optional == Some(true);
+    let Some(map) = input.objects.config_maps.and_then(|maps| maps.get(&selector.name)) else {
+        let missing = ConfigError::NoObject { kind: "configmap", name: selector.name.clone() };
+        return if optional { Ok(None) } else { Err(missing) };
+    };
+    match map.get(&selector.key) {
+        Some(value) => Ok(Some(value.clone())),
+        None if optional => Ok(None),
+        None => Err(no_key(input, "ConfigMap", &selector.name, &selector.key)),
+    }
+}
+
+fn from_secret(
+    input: ContainerInput<'_>,
+    selector: &SecretKeySelector,
+) -> Result<Option<String>, ConfigError> {
+    let optional = selector.optional == Some(true);
+    let Some(secret) = input.objects.secrets.and_then(|secrets| secrets.get(&selector.name)) else {
+        let missing = ConfigError::NoObject { kind: "secret", name: selector.name.clone() };
+        return if optional { Ok(None) } else { Err(missing) };
+    };
+    match secret.get(&selector.key) {
+        Some(value) => text_of(&selector.name, &selector.key, value).map(Some),
+        None if optional => Ok(None),
+        None => Err(no_key(input, "Secret", &selector.name, &selector.key)),
+    }
+}
+
+fn no_key(input: ContainerInput<'_>, kind: &'static str, name: &str, key: &str) -> ConfigError {
+    let namespace = input.pod.metadata.namespace.clone().unwrap_or_default();
+    ConfigError::NoKey { kind, namespace, name: name.to_owned(), key: key.to_owned() }
+}
+
+fn text_of(secret: &str, key: &str, value: &[u8]) -> Result<String, ConfigError> {
+    let not_text = |_| ConfigError::NotText { secret: secret.to_owned(), key: key.to_owned() };
+    String::from_utf8(value.to_vec()).map_err(not_text)
+}
+
+/// An empty value counts as one that isn't there.
+fn from_file(input: ContainerInput<'_>, selector: &FileKeySelector) -> Result<Option<String>, ConfigError> {
+    let FileKeySelector { key, path, volume_name, optional } = selector;
+    let error = |problem| ConfigError::EnvFile { volume: volume_name.clone(), path: path.clone(), problem };
+    if key.len() > KEY_BYTES_MAX {
+        return Err(error(EnvFileProblem::KeyTooLong { key: key.clone() }));
+    }
+    let optional = *optional == Some(true);
+    let place = (volume_name.clone(), path.clone());
+    let Some(text) = input.objects.env_files.and_then(|files| files.get(&place)) else {
+        return if optional { Ok(None) } else { Err(error(EnvFileProblem::NotThere)) };
+    };
+    let value = env_file::value_of(text, key).map_err(|cause| error(EnvFileProblem::Format(cause)))?;
+    match value.filter(|value| !value.is_empty()) {
+        Some(value) if value.len() > VALUE_BYTES_MAX => {
+            Err(error(EnvFileProblem::ValueTooLong { key: key.clone() }))
+        }
+        Some(value) => Ok(Some(value)),
+        None if optional => Ok(None),
+        None => Err(error(EnvFileProblem::NoKey { key: key.clone() })),
+    }
+}
+
+/// Why a variable can't be had from a file.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum EnvFileProblem {
+    /// The file isn't there.
+    #[error("the file doesn't exist")]
+    NotThere,
+    /// The key is longer than [`KEY_BYTES_MAX`].
+    #[error("environment variable key {key:?} exceeds maximum length of {KEY_BYTES_MAX} characters")]
+    KeyTooLong {
+        /// The key.
+        key: String,
+    },
+    /// The value is longer than [`VALUE_BYTES_MAX`].
+    #[error("environment variable value for key {key:?} exceeds maximum size of {VALUE_BYTES_MAX} bytes")]
+    ValueTooLong {
+        /// The key.
+        key: String,
+    },
+    /// The file doesn't have the key.
+    #[error("environment variable key {key:?} not found")]
+    NoKey {
+        /// The key.
+        key: String,
+    },
+    /// The file isn't one of variables.
+    #[error(transparent)]
+    Format(env_file::EnvFileError),
 }
 
 /// Longest variable, argument or word of a command after expansion, in bytes: Linux takes no longer one (`MAX_ARG_STRLEN`).
@@ -70,82 +284,39 @@ pub(super) fn expand(text: &str, env: &[(String, String)]) -> Result<String, Too
     if out.len() > TEXT_BYTES_MAX { Err(TooLong) } else { Ok(out) }
 }
 
-fn from_pod(input: ContainerInput<'_>, variable: &EnvVar) -> Result<String, ConfigError> {
-    let source = variable.value_from.as_ref();
-    let unsupported = |what: &str| ConfigError::Unsupported {
-        field: format!(
-            "{what} of environment variable {} of container {}",
-            variable.name, input.container.name
-        ),
-    };
-    let Some(field) = source.and_then(|source| source.field_ref.as_ref()) else {
-        let names = [
-            ("resourceFieldRef", source.is_some_and(|source| source.resource_field_ref.is_some())),
-            ("configMapKeyRef", source.is_some_and(|source| source.config_map_key_ref.is_some())),
-            ("secretKeyRef", source.is_some_and(|source| source.secret_key_ref.is_some())),
-            ("fileKeyRef", source.is_some_and(|source| source.file_key_ref.is_some())),
-        ];
-        let name = names.into_iter().find(|(_, used)| *used).map_or("valueFrom", |(name, _)| name);
-        return Err(unsupported(name));
-    };
-    let known = match field.api_version.as_deref() {
-        None | Some("" | "v1") => field_value(input, &field.field_path),
-        Some(_) => None,
-    };
-    known.ok_or_else(|| ConfigError::FieldPath {
-        container: input.container.name.clone(),
-        variable: variable.name.clone(),
-        path: field.field_path.clone(),
-    })
-}
-
-/// None for a field that pods don't offer to their environment; empty for one that this pod doesn't have.
-fn field_value(input: ContainerInput<'_>, path: &str) -> Option<String> {
-    let meta = &input.pod.metadata;
-    let spec = input.pod.spec.as_ref();
-    let node = input.host.node;
-    if let Some(key) = subscript(path, "metadata.labels") {
-        return Some(meta.labels.as_ref().and_then(|labels| labels.get(key)).cloned().unwrap_or_default());
-    }
-    if let Some(key) = subscript(path, "metadata.annotations") {
-        let value = meta.annotations.as_ref().and_then(|annotations| annotations.get(key));
-        return Some(value.cloned().unwrap_or_default());
-    }
-    match path {
-        "metadata.name" => Some(meta.name.clone().unwrap_or_default()),
-        "metadata.namespace" => Some(meta.namespace.clone().unwrap_or_default()),
-        "metadata.uid" => Some(meta.uid.clone().unwrap_or_default()),
-        "spec.nodeName" => Some(node.name.clone()),
-        "spec.serviceAccountName" => {
-            Some(spec.and_then(|spec| spec.service_account_name.clone()).unwrap_or_default())
+/// Expands every reference, of which none may lead nowhere or to nothing: a path below a volume mustn't change its meaning
+/// by a variable that isn't there. The error names the missing ones.
+pub(super) fn expand_all(text: &str, env: &[(String, String)]) -> Result<String, MissingOrLong> {
+    let mut missing = BTreeSet::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let after = &rest[at + 1..];
+        if let Some(tail) = after.strip_prefix('$') {
+            rest = tail;
+        } else if let Some((name, tail)) = after.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
+            let known = env.iter().any(|(known, value)| known == name && !value.is_empty());
+            if !known {
+                missing.insert(name.to_owned());
+            }
+            rest = tail;
+        } else {
+            rest = after;
         }
-        "status.hostIP" => Some(first(&node.addresses)),
-        "status.hostIPs" => Some(joined(&node.addresses)),
-        "status.podIP" => Some(first(pod_ips(input.pod, input))),
-        "status.podIPs" => Some(joined(pod_ips(input.pod, input))),
-        _ => None,
+    }
+    if missing.is_empty() {
+        expand(text, env).map_err(|TooLong| MissingOrLong::TooLong)
+    } else {
+        Err(MissingOrLong::Missing(missing))
     }
 }
 
-/// A pod on the host's network has the host's addresses.
-fn pod_ips<'a>(pod: &Pod, input: ContainerInput<'a>) -> &'a [IpAddr] {
-    match network_of(pod) {
-        NamespaceMode::Node if input.pod_ips.is_empty() => &input.host.node.addresses,
-        NamespaceMode::Node | NamespaceMode::Pod | NamespaceMode::Container => input.pod_ips,
-    }
-}
-
-/// The key in `<field>['<key>']`.
-fn subscript<'a>(path: &'a str, field: &str) -> Option<&'a str> {
-    path.strip_prefix(field)?.strip_prefix("['")?.strip_suffix("']")
-}
-
-fn first(ips: &[IpAddr]) -> String {
-    ips.first().map(IpAddr::to_string).unwrap_or_default()
-}
-
-fn joined(ips: &[IpAddr]) -> String {
-    ips.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(",")
+/// Why a text can't be expanded wholly.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum MissingOrLong {
+    /// Variables without a value.
+    Missing(BTreeSet<String>),
+    /// See [`TooLong`].
+    TooLong,
 }
 
 #[cfg(test)]

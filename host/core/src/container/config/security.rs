@@ -1,20 +1,29 @@
-//! User, groups, capabilities and system call filter: what a container says goes before what its pod says.
+//! User, groups, capabilities and filters of the kernel: what a container says goes before what its pod says
+//! (upstream: `kuberuntime/security_context.go`, `pkg/securitycontext`).
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use k8s_openapi::api::core::v1::{
-    Container, Pod, PodSecurityContext, SeccompProfile as ApiSeccompProfile, SecurityContext,
+    AppArmorProfile as ApiAppArmorProfile, Container, Pod, PodSecurityContext, SELinuxOptions,
+    SeccompProfile as ApiSeccompProfile, SecurityContext,
 };
 
-use super::{ConfigError, app_containers};
-use crate::runtime::{ContainerSecurity, SeccompProfile};
+use super::{ConfigError, ContainerInput, ImageFacts};
+use crate::container::plan::containers;
+use crate::runtime::{
+    AppArmorProfile, ContainerSecurity, SeccompProfile, SelinuxLabel, SupplementalGroupsPolicy,
+};
+
+/// Annotation that named a container's AppArmor profile before the field did. Static pods may still have it.
+const APPARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 /// Whether any container of the pod has all powers, which its sandbox must then allow.
 pub(super) fn any_privileged(pod: &Pod) -> bool {
-    app_containers(pod)
-        .iter()
-        .filter_map(|container| container.security_context.as_ref())
-        .any(|security| security.privileged.unwrap_or_default())
+    containers(pod).any(|found| {
+        let security = found.container.security_context.as_ref();
+        security.is_some_and(|security| security.privileged.unwrap_or_default())
+    })
 }
 
 /// The sandbox itself does nothing but hold namespaces, so it always runs under the runtime's own filter.
@@ -24,39 +33,73 @@ pub(super) fn of_sandbox(pod: &Pod) -> ContainerSecurity {
         run_as_user: security.and_then(|security| security.run_as_user),
         run_as_group: security.and_then(|security| security.run_as_group),
         supplemental_groups: groups(security),
+        supplemental_groups_policy: groups_policy(security),
         privileged: any_privileged(pod),
         seccomp: SeccompProfile::RuntimeDefault,
+        selinux: security.and_then(|security| security.se_linux_options.as_ref()).map(selinux),
         ..ContainerSecurity::default()
     }
 }
 
-pub(super) fn of_container(
-    pod: &Pod,
-    container: &Container,
-    seccomp_root: &Path,
-) -> Result<ContainerSecurity, ConfigError> {
+/// Kernel parameters of the pod by their names with points.
+pub(super) fn sysctls(pod: &Pod) -> BTreeMap<String, String> {
+    let sysctls = pod_security(pod).and_then(|security| security.sysctls.as_ref());
+    sysctls.into_iter().flatten().map(|sysctl| (dotted(&sysctl.name), sysctl.value.clone())).collect()
+}
+
+/// A name whose first separator is `/` has the two separators exchanged: `net/ipv4/conf/eno2.100/rp_filter` is
+/// `net.ipv4.conf.eno2/100.rp_filter`.
+fn dotted(name: &str) -> String {
+    match name.find(['.', '/']) {
+        Some(at) if name[at..].starts_with('/') => {
+            let exchanged = |letter| match letter {
+                '.' => '/',
+                '/' => '.',
+                other => other,
+            };
+            name.chars().map(exchanged).collect()
+        }
+        Some(_) | None => name.to_owned(),
+    }
+}
+
+pub(super) fn of_container(input: ContainerInput<'_>) -> Result<ContainerSecurity, ConfigError> {
+    let ContainerInput { pod, container, image, host, .. } = input;
     let none = SecurityContext::default();
     let own = container.security_context.as_ref().unwrap_or(&none);
     let of_pod = pod_security(pod);
     let run_as_user = own.run_as_user.or(of_pod.and_then(|security| security.run_as_user));
+    let user = User::of(run_as_user, image);
     let run_as_non_root = own.run_as_non_root.or(of_pod.and_then(|security| security.run_as_non_root));
     if run_as_non_root.unwrap_or_default() {
-        check_not_root(container, run_as_user)?;
+        check_not_root(input, run_as_user.is_some(), user)?;
     }
     let capabilities = own.capabilities.clone().unwrap_or_default();
     let profile = own.seccomp_profile.as_ref();
     let profile = profile.or(of_pod.and_then(|security| security.seccomp_profile.as_ref()));
+    let label = own.se_linux_options.as_ref();
+    let label = label.or(of_pod.and_then(|security| security.se_linux_options.as_ref()));
     Ok(ContainerSecurity {
-        run_as_user,
+        run_as_user: match user {
+            User::Number(uid) => Some(uid),
+            User::Name(_) => None,
+        },
+        run_as_username: match user {
+            User::Number(_) => None,
+            User::Name(name) => Some(name.to_owned()),
+        },
         run_as_group: own.run_as_group.or(of_pod.and_then(|security| security.run_as_group)),
         supplemental_groups: groups(of_pod),
+        supplemental_groups_policy: groups_policy(of_pod),
         privileged: own.privileged.unwrap_or_default(),
         read_only_root: own.read_only_root_filesystem.unwrap_or_default(),
         no_new_privileges: own.allow_privilege_escalation == Some(false),
         capabilities_add: capabilities.add.unwrap_or_default(),
         capabilities_drop: capabilities.drop.unwrap_or_default(),
-        seccomp: seccomp(container, profile, seccomp_root)?,
-        ..ContainerSecurity::default()
+        seccomp: seccomp(container, profile, host.seccomp_root, host.seccomp_default)?,
+        apparmor: apparmor(pod, container)?,
+        selinux: label.map(selinux),
+        proc_unmasked: own.proc_mount.as_deref() == Some("Unmasked"),
     })
 }
 
@@ -64,41 +107,81 @@ fn pod_security(pod: &Pod) -> Option<&PodSecurityContext> {
     pod.spec.as_ref().and_then(|spec| spec.security_context.as_ref())
 }
 
+/// Who a container runs as.
+#[derive(Clone, Copy)]
+enum User<'a> {
+    Number(i64),
+    Name(&'a str),
+}
+
+impl<'a> User<'a> {
+    /// The spec's word, else the image's; an image that says nothing runs as root.
+    fn of(run_as_user: Option<i64>, image: ImageFacts<'a>) -> Self {
+        match (run_as_user.or(image.uid), image.username) {
+            (Some(uid), _) => Self::Number(uid),
+            (None, "") => Self::Number(0),
+            (None, name) => Self::Name(name),
+        }
+    }
+}
+
 /// The group that owns the pod's volumes is one of its processes' groups.
 fn groups(security: Option<&PodSecurityContext>) -> Vec<i64> {
     let Some(security) = security else {
         return Vec::new();
     };
-    let mut groups = security.supplemental_groups.clone().unwrap_or_default();
-    groups.extend(security.fs_group.filter(|group| !groups.contains(group)));
+    let mut groups = Vec::from_iter(security.fs_group);
+    for group in security.supplemental_groups.iter().flatten() {
+        if !groups.contains(group) {
+            groups.push(*group);
+        }
+    }
     groups
 }
 
-/// Which user an image wants isn't known here, so a container that must not be root has to say who it is.
-fn check_not_root(container: &Container, run_as_user: Option<i64>) -> Result<(), ConfigError> {
-    let problem = match run_as_user {
-        Some(0) => "its runAsUser is 0",
-        Some(_) => return Ok(()),
-        None => "this release can't tell whether its image runs as root: set runAsUser",
+fn groups_policy(security: Option<&PodSecurityContext>) -> SupplementalGroupsPolicy {
+    match security.and_then(|security| security.supplemental_groups_policy.as_deref()) {
+        Some("Strict") => SupplementalGroupsPolicy::Strict,
+        Some(_) | None => SupplementalGroupsPolicy::Merge,
+    }
+}
+
+/// In upstream's words (`verifyRunAsNonRoot`).
+fn check_not_root(input: ContainerInput<'_>, by_spec: bool, user: User<'_>) -> Result<(), ConfigError> {
+    let problem = match user {
+        User::Number(0) if by_spec => "container's runAsUser breaks non-root policy".to_owned(),
+        User::Number(0) => "container has runAsNonRoot and image will run as root".to_owned(),
+        User::Number(_) => return Ok(()),
+        User::Name(name) => format!(
+            "container has runAsNonRoot and image has non-numeric user ({name}), cannot verify user is non-root"
+        ),
     };
-    Err(ConfigError::RunAsRoot { container: container.name.clone(), problem })
+    let meta = &input.pod.metadata;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let pod = format!("{}_{}({})", text(&meta.name), text(&meta.namespace), text(&meta.uid));
+    Err(ConfigError::RunAsRoot { container: input.container.name.clone(), pod, problem })
 }
 
 fn seccomp(
     container: &Container,
     profile: Option<&ApiSeccompProfile>,
     root: &Path,
+    runtime_default: bool,
 ) -> Result<SeccompProfile, ConfigError> {
     let error = |problem: String| ConfigError::Seccomp { container: container.name.clone(), problem };
     let Some(profile) = profile else {
-        return Ok(SeccompProfile::Unconfined);
+        let default =
+            if runtime_default { SeccompProfile::RuntimeDefault } else { SeccompProfile::Unconfined };
+        return Ok(default);
     };
     match profile.type_.as_str() {
         "RuntimeDefault" => Ok(SeccompProfile::RuntimeDefault),
         "Unconfined" => Ok(SeccompProfile::Unconfined),
         "Localhost" => {
             let path = profile.localhost_profile.as_deref().filter(|path| !path.is_empty());
-            let path = Path::new(path.ok_or_else(|| error("localhostProfile is missing".to_owned()))?);
+            let missing =
+                || error("localhostProfile must be set if seccompProfile type is Localhost".to_owned());
+            let path = Path::new(path.ok_or_else(missing)?);
             let inside =
                 path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
             if !inside {
@@ -107,6 +190,57 @@ fn seccomp(
             Ok(SeccompProfile::Localhost(root.join(path)))
         }
         other => Err(error(format!("type {other:?} is not known"))),
+    }
+}
+
+/// The container's field, else the annotation for it, else the pod's field.
+fn apparmor(pod: &Pod, container: &Container) -> Result<Option<AppArmorProfile>, ConfigError> {
+    let own = container.security_context.as_ref().and_then(|security| security.app_armor_profile.as_ref());
+    if let Some(own) = own {
+        return apparmor_field(container, own).map(Some);
+    }
+    let annotations = pod.metadata.annotations.as_ref();
+    let annotation = annotations.and_then(|all| all.get(&format!("{APPARMOR_ANNOTATION}{}", container.name)));
+    if let Some(profile) = annotation.and_then(|value| apparmor_annotation(value)) {
+        return Ok(Some(profile));
+    }
+    let of_pod = pod_security(pod).and_then(|security| security.app_armor_profile.as_ref());
+    of_pod.map(|profile| apparmor_field(container, profile)).transpose()
+}
+
+fn apparmor_field(
+    container: &Container,
+    profile: &ApiAppArmorProfile,
+) -> Result<AppArmorProfile, ConfigError> {
+    let error = |problem: String| ConfigError::AppArmor { container: container.name.clone(), problem };
+    match (profile.type_.as_str(), profile.localhost_profile.as_deref().unwrap_or_default()) {
+        ("RuntimeDefault", _) => Ok(AppArmorProfile::RuntimeDefault),
+        ("Unconfined", _) => Ok(AppArmorProfile::Unconfined),
+        ("Localhost", "") => Err(error("missing localhost apparmor profile name".to_owned())),
+        ("Localhost", name) => Ok(AppArmorProfile::Localhost(name.to_owned())),
+        (other, _) => Err(error(format!("type {other:?} is not known"))),
+    }
+}
+
+/// None for what the annotation never meant.
+fn apparmor_annotation(value: &str) -> Option<AppArmorProfile> {
+    match value {
+        "runtime/default" => Some(AppArmorProfile::RuntimeDefault),
+        "unconfined" => Some(AppArmorProfile::Unconfined),
+        _ => value
+            .strip_prefix("localhost/")
+            .filter(|name| !name.is_empty())
+            .map(|name| AppArmorProfile::Localhost(name.to_owned())),
+    }
+}
+
+fn selinux(options: &SELinuxOptions) -> SelinuxLabel {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    SelinuxLabel {
+        user: text(&options.user),
+        role: text(&options.role),
+        kind: text(&options.type_),
+        level: text(&options.level),
     }
 }
 

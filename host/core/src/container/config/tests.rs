@@ -1,12 +1,14 @@
 //! Tests of whole configurations: what the runtime is asked for a given pod.
 
-use expect_test::expect;
-use k8s_openapi::api::core::v1::{Node, NodeStatus};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use expect_test::expect_file;
 
 use super::*;
+use crate::container::plan::app_containers;
 use crate::fixtures::pod as plain_pod;
-use crate::runtime::Protocol;
+use crate::runtime::{
+    Device, DnsConfig, IdMapping, LinuxResources, Mount, NamespaceMode, Protocol, SandboxConfig,
+    UserNamespace,
+};
 
 const POD: &str = "
 metadata:
@@ -39,96 +41,38 @@ fn pod(yaml: &str) -> Pod {
     serde_saphyr::from_str(yaml).unwrap()
 }
 
-fn node() -> NodeFacts {
-    let capacity = [("memory".to_owned(), Quantity("8G".to_owned()))].into();
-    let status = Some(NodeStatus { capacity: Some(capacity), ..NodeStatus::default() });
-    NodeFacts { name: "node-1".to_owned(), node: Node { status, ..Node::default() }, ..NodeFacts::default() }
+fn container_of(pod: &Pod, restart_count: u32) -> Result<ContainerConfig, ConfigError> {
+    let node = fixtures::node("1");
+    let ips = ["10.0.0.7".parse().unwrap()];
+    let input = fixtures::input(pod, &app_containers(pod)[0], fixtures::host(&node));
+    container_config(ContainerInput { restart_count, pod_ips: &ips, ..input })
 }
 
-fn container_of(pod: &Pod, restart_count: u32) -> Result<ContainerConfig, ConfigError> {
-    let node = node();
-    container_config(ContainerInput {
-        pod,
-        container: &app_containers(pod)[0],
-        restart_count,
-        image: ImageFacts { reference: "sha256:abc", ..ImageFacts::default() },
-        mounts: &[],
-        devices: &[],
-        objects: Default::default(),
-        pid_target: None,
-        pod_ips: &["10.0.0.7".parse().unwrap()],
-        host: Host::new(&node, Path::new("/var/lib/witlet/seccomp")),
-    })
+fn sandbox_with(
+    pod: &Pod,
+    change: impl for<'a> FnOnce(&mut Host<'a>, &mut Option<&'a UserNamespace>),
+) -> Result<SandboxConfig, ConfigError> {
+    let node = fixtures::node("1");
+    let mut host = fixtures::host(&node);
+    let mut user_namespace = None;
+    change(&mut host, &mut user_namespace);
+    let log_directory = Path::new("/var/log/pods/shop_web_uid-1");
+    sandbox_config(SandboxInput { pod, attempt: 2, log_directory, user_namespace, host })
 }
 
 fn sandbox_of(pod: &Pod) -> Result<SandboxConfig, ConfigError> {
-    let node = node();
-    sandbox_config(SandboxInput {
-        pod,
-        attempt: 2,
-        log_directory: Path::new("/var/log/pods/shop_web_uid-1"),
-        user_namespace: None,
-        host: Host::new(&node, Path::new("/")),
-    })
+    sandbox_with(pod, |_, _| {})
+}
+
+/// The sandbox of a pod with these fields in its spec.
+fn sandbox_from(fields: &str) -> Result<SandboxConfig, ConfigError> {
+    sandbox_of(&pod(&format!("{{metadata: {{name: web}}, spec: {{containers: [], {fields}}}}}")))
 }
 
 #[test]
 fn a_sandbox_carries_the_pods_names_and_ports() {
     let sandbox = sandbox_of(&pod(POD)).unwrap();
-    expect![[r#"
-        SandboxConfig {
-            name: "web",
-            namespace: "shop",
-            uid: "uid-1",
-            attempt: 2,
-            hostname: "web",
-            log_directory: "/var/log/pods/shop_web_uid-1",
-            labels: {
-                "app": "web",
-                "io.kubernetes.pod.name": "web",
-                "io.kubernetes.pod.namespace": "shop",
-                "io.kubernetes.pod.uid": "uid-1",
-            },
-            annotations: {
-                "example.com/owner": "me",
-            },
-            dns: None,
-            port_mappings: [
-                PortMapping {
-                    protocol: Tcp,
-                    container_port: 80,
-                    host_port: 8080,
-                    host_ip: None,
-                },
-                PortMapping {
-                    protocol: Udp,
-                    container_port: 53,
-                    host_port: 53,
-                    host_ip: Some(
-                        192.0.2.1,
-                    ),
-                },
-            ],
-            network: Pod,
-            pid: Container,
-            ipc: Pod,
-            cgroup_parent: None,
-            runtime_handler: "",
-            privileged: false,
-            security: ContainerSecurity {
-                run_as_user: None,
-                run_as_group: None,
-                supplemental_groups: [],
-                privileged: false,
-                read_only_root: false,
-                no_new_privileges: false,
-                capabilities_add: [],
-                capabilities_drop: [],
-                seccomp: RuntimeDefault,
-            },
-        }
-    "#]]
-    .assert_debug_eq(&sandbox);
+    expect_file!["tests/sandbox.txt"].assert_debug_eq(&sandbox);
 }
 
 #[test]
@@ -136,70 +80,7 @@ fn a_container_carries_what_its_spec_says() {
     let mut container = container_of(&pod(POD), 3).unwrap();
     let hash = container.annotations.remove(labels::CONTAINER_HASH);
     assert_eq!(hash, Some(container_hash(&app_containers(&pod(POD))[0])));
-    expect![[r#"
-        ContainerConfig {
-            name: "main",
-            attempt: 3,
-            image: ImageFacts { reference: "sha256:abc", ..ImageFacts::default() },
-            user_specified_image: "registry.example.com/web:1.2",
-            command: [
-                "/web",
-                "10.0.0.7:80",
-            ],
-            args: [
-                "--on",
-                "10.0.0.7:80",
-                "$(NOBODY)",
-            ],
-            working_dir: "/srv",
-            env: [
-                (
-                    "IP",
-                    "10.0.0.7",
-                ),
-                (
-                    "ADDRESS",
-                    "10.0.0.7:80",
-                ),
-            ],
-            mounts: [],
-            labels: {
-                "io.kubernetes.container.name": "main",
-                "io.kubernetes.pod.name": "web",
-                "io.kubernetes.pod.namespace": "shop",
-                "io.kubernetes.pod.uid": "uid-1",
-            },
-            annotations: {
-                "io.kubernetes.container.restartCount": "3",
-                "io.kubernetes.container.terminationMessagePath": "/dev/termination-log",
-                "io.kubernetes.container.terminationMessagePolicy": "File",
-                "io.kubernetes.pod.terminationGracePeriod": "45",
-            },
-            log_path: "main/3.log",
-            stdin: false,
-            stdin_once: false,
-            tty: false,
-            resources: LinuxResources {
-                cpu_shares: 256,
-                cpu_quota_us: 0,
-                cpu_period_us: 100000,
-                memory_limit_bytes: 2000000000,
-                oom_score_adj: 875,
-            },
-            security: ContainerSecurity {
-                run_as_user: None,
-                run_as_group: None,
-                supplemental_groups: [],
-                privileged: false,
-                read_only_root: false,
-                no_new_privileges: false,
-                capabilities_add: [],
-                capabilities_drop: [],
-                seccomp: Unconfined,
-            },
-        }
-    "#]]
-    .assert_debug_eq(&container);
+    expect_file!["tests/container.txt"].assert_debug_eq(&container);
 }
 
 #[test]
@@ -215,7 +96,7 @@ fn a_restarted_container_differs_in_nothing_but_its_count() {
 #[test]
 fn namespaces_are_the_pods_own_unless_it_asks_for_others() {
     let of = |fields: &str| {
-        let sandbox = sandbox_of(&pod(&format!("{{spec: {{containers: [], {fields}}}}}"))).unwrap();
+        let sandbox = sandbox_from(fields).unwrap();
         (sandbox.network, sandbox.pid, sandbox.ipc)
     };
     use NamespaceMode::{Container, Node, Pod};
@@ -235,38 +116,176 @@ fn a_pod_on_the_host_network_maps_no_ports_and_keeps_the_hosts_name() {
 }
 
 #[test]
-fn host_names_are_cut_to_what_linux_takes() {
-    let long = "a".repeat(62);
-    let cases = [
-        ("web".to_owned(), "web".to_owned()),
-        ("a".repeat(63), "a".repeat(63)),
-        ("a".repeat(64), "a".repeat(63)),
-        (format!("{long}-b"), long.clone()),
-        (format!("{long}.-b"), long.clone()),
-        (format!("{long}üb"), long.clone()),
-    ];
-    for (name, expected) in cases {
-        let mut pod = plain_pod("Always", &["a"]);
-        pod.metadata.name = Some(name.clone());
-        assert_eq!(sandbox_of(&pod).unwrap().hostname, expected, "{name}");
-        crate::fixtures::spec(&mut pod).hostname = Some("own".to_owned());
-        assert_eq!(sandbox_of(&pod).unwrap().hostname, "own");
-    }
-}
-
-#[test]
-fn a_pod_that_brings_its_own_resolv_conf_gets_it() {
-    let of = |fields: &str| sandbox_of(&pod(&format!("{{spec: {{containers: [], {fields}}}}}")));
-    let config = "dnsConfig: {nameservers: [192.0.2.53], searches: [example.com],
-                  options: [{name: ndots, value: '2'}, {name: edns0}]}";
+fn a_pod_gets_a_resolv_conf_where_there_is_something_to_say() {
+    let own = "dnsPolicy: None, dnsConfig: {nameservers: [192.0.2.53], searches: [example.com],
+               options: [{name: ndots, value: '2'}, {name: edns0}]}";
     let expected = DnsConfig {
         servers: vec!["192.0.2.53".to_owned()],
         searches: vec!["example.com".to_owned()],
         options: vec!["ndots:2".to_owned(), "edns0".to_owned()],
     };
-    assert_eq!(of(&format!("dnsPolicy: None, {config}")).unwrap().dns, Some(expected));
-    assert_eq!(of("dnsPolicy: Default").unwrap().dns, None);
-    assert!(matches!(of(&format!("dnsPolicy: Default, {config}")), Err(ConfigError::Unsupported { .. })));
+    assert_eq!(sandbox_from(own).unwrap().dns, Some(expected));
+    assert_eq!(sandbox_from("dnsPolicy: Default").unwrap().dns, None);
+    let broken = sandbox_with(&plain_pod("Always", &["a"]), |host, _| host.resolv_conf = Some("nameserver"));
+    assert!(matches!(broken, Err(ConfigError::ResolvConf(_))));
+}
+
+#[test]
+fn a_class_of_runtime_leads_to_its_handler() {
+    let classes = BTreeMap::from([("sandboxed".to_owned(), "runsc".to_owned())]);
+    let with_class = |class: &str| {
+        let mut pod = plain_pod("Always", &["a"]);
+        crate::fixtures::spec(&mut pod).runtime_class_name = Some(class.to_owned());
+        let node = fixtures::node("1");
+        let host = Host { runtime_classes: &classes, ..fixtures::host(&node) };
+        let log_directory = Path::new("/");
+        sandbox_config(SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: None, host })
+            .map(|sandbox| sandbox.runtime_handler)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(with_class("sandboxed").as_deref(), Ok("runsc"));
+    assert_eq!(with_class("").as_deref(), Ok(""));
+    assert_eq!(with_class("other"), Err("runtimeclass.node.k8s.io \"other\" not found".to_owned()));
+    assert_eq!(sandbox_from("restartPolicy: Always").unwrap().runtime_handler, "");
+}
+
+#[test]
+fn a_pod_with_ids_of_its_own_gets_those_that_were_set_apart() {
+    let mapping = IdMapping { host_id: 65_536, container_id: 0, length: 65_536 };
+    let ids = UserNamespace { uids: vec![mapping], gids: vec![mapping] };
+    let with_ids = |host_users: Option<bool>, ids: Option<&UserNamespace>| {
+        let mut pod = plain_pod("Always", &["a"]);
+        crate::fixtures::spec(&mut pod).host_users = host_users;
+        let node = fixtures::node("1");
+        let host = fixtures::host(&node);
+        let log_directory = Path::new("/");
+        sandbox_config(SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: ids, host })
+            .map(|sandbox| sandbox.user_namespace)
+    };
+    assert_eq!(with_ids(Some(false), Some(&ids)), Ok(Some(ids.clone())));
+    assert_eq!(with_ids(Some(false), None), Err(ConfigError::NoUserNamespace));
+    assert_eq!(with_ids(Some(true), Some(&ids)), Ok(None));
+    assert_eq!(with_ids(None, None), Ok(None));
+}
+
+#[test]
+fn kernel_parameters_have_points_in_their_names() {
+    let sysctls = "securityContext: {sysctls: [
+        {name: net.ipv4.ip_forward, value: '1'}, {name: net/ipv4/conf/eno2.100/rp_filter, value: '2'},
+        {name: net.ipv4.conf.eno2/100.rp_filter, value: '3'}, {name: kernel/shm_rmid_forced, value: '4'},
+        {name: plain, value: '5'}]}";
+    let expected = [
+        ("net.ipv4.ip_forward", "1"),
+        ("net.ipv4.conf.eno2/100.rp_filter", "3"),
+        ("kernel.shm_rmid_forced", "4"),
+        ("plain", "5"),
+    ];
+    let expected = BTreeMap::from(expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    assert_eq!(sandbox_from(sysctls).unwrap().sysctls, expected);
+}
+
+#[test]
+fn a_sandbox_says_what_it_costs_and_what_its_containers_need() {
+    let pod = pod("{spec: {overhead: {cpu: 250m, memory: 120Mi}, containers: [
+        {name: a, resources: {requests: {cpu: 500m}, limits: {cpu: 1, memory: 1Gi}}},
+        {name: b, resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 500m}}}],
+        initContainers: [{name: i, resources: {limits: {cpu: 3, memory: 1Gi}}}]}}");
+    let sandbox = sandbox_of(&pod).unwrap();
+    let figures = |cpu_shares, cpu_quota_us, mib: i64| LinuxResources {
+        cpu_shares,
+        cpu_quota_us,
+        cpu_period_us: 100_000,
+        memory_limit_bytes: mib << 20,
+        ..LinuxResources::default()
+    };
+    assert_eq!(sandbox.overhead, figures(256, 25_000, 120));
+    assert_eq!(sandbox.resources, figures(1_024, 300_000, 2_048));
+    assert_eq!(sandbox_from("restartPolicy: Always").unwrap().overhead, LinuxResources::default());
+}
+
+#[test]
+fn the_full_name_is_the_kernels_name_where_the_pod_says_so() {
+    let named = |fields: &str| {
+        let pod =
+            pod(&format!("{{metadata: {{name: web, namespace: ns}}, spec: {{containers: [], {fields}}}}}"));
+        sandbox_with(&pod, |host, _| host.cluster_domain = "cluster.test").map(|sandbox| sandbox.hostname)
+    };
+    assert_eq!(named("subdomain: sub").as_deref(), Ok("web"));
+    assert_eq!(
+        named("subdomain: sub, setHostnameAsFQDN: true").as_deref(),
+        Ok("web.sub.ns.svc.cluster.test")
+    );
+    assert_eq!(named("setHostnameAsFQDN: true").as_deref(), Ok("web"));
+    let long = format!("subdomain: {}, setHostnameAsFQDN: true", "s".repeat(50));
+    assert!(matches!(named(&long), Err(ConfigError::Hostname(_))));
+    assert_eq!(named(&format!("{long}, hostNetwork: true")).as_deref(), Ok(""));
+}
+
+#[test]
+fn ports_of_sidecars_are_mapped_and_of_init_containers_not() {
+    let ports = sandbox_from(
+        "initContainers: [{name: s, restartPolicy: Always, ports: [{containerPort: 1, hostPort: 2}]},
+                          {name: i, ports: [{containerPort: 3, hostPort: 4}]}]",
+    );
+    assert_eq!(ports.unwrap().port_mappings.iter().map(|port| port.host_port).collect::<Vec<_>>(), [2]);
+}
+
+#[test]
+fn what_others_hand_in_is_passed_on() {
+    let pod =
+        pod("{spec: {containers: [{name: a, lifecycle: {stopSignal: SIGUSR1}, stdin: true, tty: true}]}}");
+    let node = fixtures::node("1");
+    let mounts = [Mount {
+        container_path: "/data".into(),
+        host_path: "/srv/data".into(),
+        read_only: true,
+        recursive_read_only: false,
+        propagation: Default::default(),
+        selinux_relabel: false,
+    }];
+    let devices = [Device {
+        container_path: "/dev/fuse".into(),
+        host_path: "/dev/fuse".into(),
+        permissions: "rw".to_owned(),
+    }];
+    let target = "c1".into();
+    let input = fixtures::input(&pod, &app_containers(&pod)[0], fixtures::host(&node));
+    let config = container_config(ContainerInput {
+        mounts: &mounts,
+        devices: &devices,
+        pid_target: Some(&target),
+        ..input
+    });
+    let config = config.unwrap();
+    assert_eq!((config.mounts.as_slice(), config.devices.as_slice()), (&mounts[..], &devices[..]));
+    assert_eq!((config.pid_target, config.stop_signal.as_deref()), (Some(target), Some("SIGUSR1")));
+    assert!(config.stdin && config.tty && !config.stdin_once);
+}
+
+#[test]
+fn a_path_below_a_volume_takes_the_containers_variables_and_stays_below() {
+    let of = |mount: &str| {
+        let pod = pod("{metadata: {name: web}, spec: {containers: [{name: a, env: [
+            {name: NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: EMPTY, value: ''},
+            {name: UP, value: ..}, {name: ROOT, value: /etc}]}]}}");
+        let node = fixtures::node("1");
+        let mount = serde_saphyr::from_str(&format!("{{name: v, mountPath: /v, {mount}}}")).unwrap();
+        let input = fixtures::input(&pod, &app_containers(&pod)[0], fixtures::host(&node));
+        let path = sub_path(input, &mount).map_err(|error| error.to_string())?;
+        Ok(path.map(|path| path.display().to_string()))
+    };
+    let good = |path: &str| Ok(Some(path.to_owned()));
+    let bad = |problem: &str| Err(format!("container a: mount of volume v: {problem}"));
+    assert_eq!(of("readOnly: true"), Ok(None));
+    assert_eq!(of("subPath: ''"), Ok(None));
+    assert_eq!(of("subPath: a/b"), good("a/b"));
+    assert_eq!(of("subPath: $(NAME)"), good("$(NAME)"));
+    assert_eq!(of("subPathExpr: logs/$(NAME)"), good("logs/web"));
+    assert_eq!(of("subPathExpr: $$(NAME)"), good("$(NAME)"));
+    assert_eq!(of("subPathExpr: $(NOBODY)/$(EMPTY)"), bad("missing value for EMPTY, NOBODY"));
+    assert_eq!(of("subPathExpr: a/$(UP)"), bad("unable to provision SubPath `a/..`: must not contain '..'"));
+    assert_eq!(of("subPathExpr: $(ROOT)"), bad("error SubPath `/etc` must not be an absolute path"));
+    assert_eq!(of("subPath: ../x"), bad("unable to provision SubPath `../x`: must not contain '..'"));
 }
 
 #[test]
@@ -284,32 +303,18 @@ fn ports_that_are_none_are_refused() {
     assert_eq!(of("{containerPort: 80, hostPort: -1}"), no_port(-1));
     let no_address = Err("container a: hostIP \"here\" is not an IP address".to_owned());
     assert_eq!(of("{containerPort: 80, hostPort: 80, hostIP: here}"), no_address);
-    assert_eq!(protocol(Some("SCTP")), Protocol::Sctp);
+    assert_eq!(crate::pod::resources::protocol(Some("SCTP")), Protocol::Sctp);
 }
 
 #[test]
-fn what_this_release_does_not_do_is_refused_and_never_left_out() {
-    for (field, yaml) in [
-        ("envFrom of container a", "envFrom: [{configMapRef: {name: c}}]"),
-        ("volumeMounts of container a", "volumeMounts: [{name: v, mountPath: /v}]"),
-        ("volumeDevices of container a", "volumeDevices: [{name: v, devicePath: /v}]"),
-    ] {
-        let pod = pod(&format!("{{spec: {{containers: [{{name: a, {yaml}}}]}}}}"));
-        let expected = Err(ConfigError::Unsupported { field: field.to_owned() });
-        assert_eq!(container_of(&pod, 0), expected);
-    }
-    for (field, yaml) in [
-        ("spec.runtimeClassName", "runtimeClassName: gvisor"),
-        ("spec.initContainers", "initContainers: [{name: a}]"),
-        ("spec.ephemeralContainers", "ephemeralContainers: [{name: a}]"),
-    ] {
-        let pod = pod(&format!("{{spec: {{containers: [], {yaml}}}}}"));
-        assert_eq!(sandbox_of(&pod), Err(ConfigError::Unsupported { field: field.to_owned() }));
-    }
+fn block_devices_are_refused_and_never_left_out() {
+    let pod = pod("{spec: {containers: [{name: a, volumeDevices: [{name: v, devicePath: /v}]}]}}");
+    let expected = Err(ConfigError::Unsupported { field: "volumeDevices of container a".to_owned() });
+    assert_eq!(container_of(&pod, 0), expected);
 }
 
 #[test]
 fn a_pod_without_anything_makes_no_trouble() {
     assert_eq!(sandbox_of(&Pod::default()).unwrap().hostname, "");
-    assert_eq!(memory_capacity(&NodeFacts::default()), 0);
+    assert_eq!(linux::memory_capacity(fixtures::host(&Default::default())), 0);
 }

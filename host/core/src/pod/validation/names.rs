@@ -48,7 +48,7 @@ pub(super) fn is_uid(text: &str) -> bool {
 }
 
 /// An optional DNS subdomain and `/`, then a name part. Annotations' keys may have capitals in the prefix.
-pub(super) fn is_qualified_name(text: &str) -> bool {
+pub(crate) fn is_qualified_name(text: &str) -> bool {
     match text.split_once('/') {
         Some((prefix, name)) => is_dns_subdomain(&prefix.to_ascii_lowercase()) && is_name_part(name),
         None => is_name_part(text),
@@ -88,7 +88,7 @@ pub(super) fn qualified_name(path: &str, key: &str, problems: &mut Problems) {
 }
 
 /// Printable ASCII without `=` (upstream's relaxed rule).
-pub(super) fn is_environment_name(text: &str) -> bool {
+pub(crate) fn is_environment_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
 }
 

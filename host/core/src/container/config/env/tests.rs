@@ -1,50 +1,56 @@
 //! Tests of environments: expansion and fields of the pod.
 
-use std::path::Path;
+use std::net::IpAddr;
 
-use k8s_openapi::api::core::v1::Container;
 use proptest::prelude::*;
 
 use super::*;
-use crate::container::config::{ContainerInput, Host};
+use crate::container::config::{Objects, fixtures};
 use crate::fixtures::{pod, spec};
-use crate::node::NodeFacts;
 
 fn vars(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn node() -> NodeFacts {
-    NodeFacts {
-        name: "node-1".to_owned(),
-        addresses: vec!["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
-        ..NodeFacts::default()
-    }
-}
-
-/// The environment that these entries of `env:` give, in a pod with labels, annotations and two addresses.
-fn environment_of(yaml: &str, host_network: bool) -> Result<Vec<(String, String)>, ConfigError> {
-    let env: Vec<EnvVar> = serde_saphyr::from_str(yaml).unwrap();
+/// The environment that a container with these fields gets, in a pod with labels, annotations and two addresses.
+fn container_environment(yaml: &str, host_network: bool) -> Result<Vec<(String, String)>, ConfigError> {
+    let container: Container = serde_saphyr::from_str(&format!("{{name: a, {yaml}}}")).unwrap();
     let mut pod = pod("Always", &["a"]);
     pod.metadata.labels = Some([("app".to_owned(), "shop".to_owned())].into());
     pod.metadata.annotations = Some([("example.com/owner".to_owned(), "me".to_owned())].into());
     spec(&mut pod).host_network = Some(host_network);
     spec(&mut pod).service_account_name = Some("robot".to_owned());
-    let container = Container { name: "a".to_owned(), env: Some(env), ..Container::default() };
     let pod_ips: Vec<IpAddr> = vec!["10.0.0.7".parse().unwrap(), "fd00::7".parse().unwrap()];
-    let node = node();
+    let node = fixtures::node("1");
+    let text = |text: &str| text.to_owned();
+    let config_maps = BTreeMap::from([
+        (text("map"), BTreeMap::from([(text("KEY"), text("value")), (text("dotted.key-1"), text("x"))])),
+        (text("odd"), BTreeMap::from([(text("a=b"), text("x")), (text("ok"), text("y"))])),
+    ]);
+    let secrets = BTreeMap::from([(
+        text("secret"),
+        BTreeMap::from([(text("PASS"), b"word".to_vec()), (text("blob"), vec![0xff])]),
+    )]);
+    let long = format!("LONG='{}'", "x".repeat(VALUE_BYTES_MAX + 1));
+    let env_files = BTreeMap::from([
+        ((text("v"), text("dir/app.env")), text("A='one'\nEMPTY=''\n")),
+        ((text("v"), text("bad.env")), text("A=one\n")),
+        ((text("v"), text("long.env")), long),
+    ]);
     environment(ContainerInput {
-        pod: &pod,
-        container: &container,
-        restart_count: 0,
-        image: super::super::ImageFacts::default(),
-        mounts: &[],
-        devices: &[],
-        objects: Default::default(),
-        pid_target: None,
         pod_ips: if host_network { &[] } else { &pod_ips },
-        host: Host::new(&node, Path::new("/")),
+        objects: Objects {
+            config_maps: Some(&config_maps),
+            secrets: Some(&secrets),
+            env_files: Some(&env_files),
+        },
+        ..fixtures::input(&pod, &container, fixtures::host(&node))
     })
+}
+
+/// The same for these entries of `env:`.
+fn environment_of(yaml: &str, host_network: bool) -> Result<Vec<(String, String)>, ConfigError> {
+    container_environment(&format!("env: {yaml}"), host_network)
 }
 
 #[test]
@@ -100,7 +106,7 @@ fn a_text_may_be_as_long_as_linux_takes_and_no_longer() {
 fn a_variable_sees_those_before_it_and_not_those_after() {
     let yaml =
         "[{name: A, value: one}, {name: B, value: $(A)-$(C)}, {name: C, value: $(B)}, {name: A, value: two}]";
-    let expected = vars(&[("A", "one"), ("B", "one-$(C)"), ("C", "one-$(C)"), ("A", "two")]);
+    let expected = vars(&[("A", "two"), ("B", "one-$(C)"), ("C", "one-$(C)")]);
     assert_eq!(environment_of(yaml, false).unwrap(), expected);
 }
 
@@ -138,31 +144,135 @@ fn fields_that_pods_do_not_offer_are_refused_by_name() {
     let paths = ["spec.containers", "metadata.labels", "metadata.labels['app", "status.phase", ""];
     for path in paths {
         let yaml = format!("[{{name: A, valueFrom: {{fieldRef: {{fieldPath: \"{path}\"}}}}}}]");
-        let expected = ConfigError::FieldPath {
+        let expected = ConfigError::Field {
             container: "a".to_owned(),
             variable: "A".to_owned(),
-            path: path.to_owned(),
+            cause: FieldError::Path { path: path.to_owned() },
         };
         assert_eq!(environment_of(&yaml, false), Err(expected), "{path}");
     }
     let other_version = "[{name: A, valueFrom: {fieldRef: {apiVersion: v2, fieldPath: metadata.name}}}]";
-    assert!(matches!(environment_of(other_version, false), Err(ConfigError::FieldPath { .. })));
+    assert!(matches!(environment_of(other_version, false), Err(ConfigError::Field { .. })));
+}
+
+/// Variables, or the error with its cause.
+fn outcome(yaml: &str) -> Result<Vec<(String, String)>, String> {
+    container_environment(yaml, false).map_err(|error| crate::error::one_line(&error))
 }
 
 #[test]
-fn sources_that_this_release_does_not_have_are_refused_by_name() {
-    let sources = [
-        ("resourceFieldRef: {resource: limits.cpu}", "resourceFieldRef"),
-        ("configMapKeyRef: {name: a, key: b}", "configMapKeyRef"),
-        ("secretKeyRef: {name: a, key: b}", "secretKeyRef"),
-        ("fileKeyRef: {volumeName: v, path: p, key: k}", "fileKeyRef"),
+fn resources_of_the_container_and_of_others_are_variables() {
+    let yaml = "resources: {limits: {cpu: 1500m}}, env: [
+        {name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu}}},
+        {name: B, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1m}}},
+        {name: C, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1M}}},
+        {name: D, valueFrom: {resourceFieldRef: {resource: requests.memory}}},
+        {name: E, valueFrom: {resourceFieldRef: {containerName: a, resource: limits.cpu}}}]";
+    let expected = vars(&[("A", "2"), ("B", "1500"), ("C", "6000"), ("D", "0"), ("E", "2")]);
+    assert_eq!(outcome(yaml), Ok(expected));
+    let unknown = "env: [{name: A, valueFrom: {resourceFieldRef: {containerName: x, resource: limits.cpu}}}]";
+    assert_eq!(
+        outcome(unknown),
+        Err("environment variable A of container a: container x not found".to_owned())
+    );
+    let nothing = "env: [{name: A, valueFrom: {}}]";
+    assert!(outcome(nothing).is_err_and(|error| error.ends_with("neither a field nor a resource is named")));
+}
+
+#[test]
+fn entries_of_objects_are_variables_unless_they_are_missing() {
+    let config_map = |name: &str, key: &str, optional: bool| {
+        let reference = format!("{{name: {name}, key: {key}, optional: {optional}}}");
+        outcome(&format!("env: [{{name: A, valueFrom: {{configMapKeyRef: {reference}}}}}]"))
+    };
+    let secret = |name: &str, key: &str, optional: bool| {
+        let reference = format!("{{name: {name}, key: {key}, optional: {optional}}}");
+        outcome(&format!("env: [{{name: A, valueFrom: {{secretKeyRef: {reference}}}}}]"))
+    };
+    let error = |text: &str| Err(text.to_owned());
+    let none = Ok(vec![]);
+    assert_eq!(config_map("map", "KEY", false), Ok(vars(&[("A", "value")])));
+    assert_eq!(config_map("map", "none", true), none);
+    assert_eq!(config_map("map", "none", false), error("couldn't find key none in ConfigMap ns/map"));
+    assert_eq!(config_map("other", "KEY", true), none);
+    assert_eq!(config_map("other", "KEY", false), error("configmap \"other\" not found"));
+    assert_eq!(secret("secret", "PASS", false), Ok(vars(&[("A", "word")])));
+    assert_eq!(secret("secret", "none", true), none);
+    assert_eq!(secret("secret", "none", false), error("couldn't find key none in Secret ns/secret"));
+    assert_eq!(secret("other", "PASS", true), none);
+    assert_eq!(secret("other", "PASS", false), error("secret \"other\" not found"));
+    assert_eq!(secret("secret", "blob", false), error("key blob of secret secret is not UTF-8"));
+}
+
+#[test]
+fn whole_objects_come_first_with_their_prefix_and_are_replaced_by_single_variables() {
+    let cases = [
+        ("envFrom: [{configMapRef: {name: map}}]", Ok(vec![("KEY", "value"), ("dotted.key-1", "x")])),
+        (
+            "envFrom: [{prefix: p_, configMapRef: {name: map}}]",
+            Ok(vec![("p_KEY", "value"), ("p_dotted.key-1", "x")]),
+        ),
+        (
+            "envFrom: [{configMapRef: {name: map}}], env: [{name: KEY, value: own}, {name: B, value: $(KEY)}]",
+            Ok(vec![("KEY", "own"), ("dotted.key-1", "x"), ("B", "own")]),
+        ),
+        (
+            "envFrom: [{configMapRef: {name: map}}], env: [{name: B, value: '$(KEY) $(KEY)'}]",
+            Ok(vec![("KEY", "value"), ("dotted.key-1", "x"), ("B", "value value")]),
+        ),
+        ("envFrom: [{configMapRef: {name: odd}}]", Ok(vec![("ok", "y")])),
+        ("envFrom: [{configMapRef: {name: other}}]", Err("configmap \"other\" not found")),
+        ("envFrom: [{configMapRef: {name: other, optional: true}}]", Ok(vec![])),
+        ("envFrom: [{secretRef: {name: other}}]", Err("secret \"other\" not found")),
+        ("envFrom: [{secretRef: {name: other, optional: true}}]", Ok(vec![])),
+        ("envFrom: [{secretRef: {name: secret}}]", Err("key blob of secret secret is not UTF-8")),
     ];
-    for (source, name) in sources {
-        let error = environment_of(&format!("[{{name: A, valueFrom: {{{source}}}}}]"), false).unwrap_err();
-        let expected =
-            format!("{name} of environment variable A of container a is not supported by this release");
-        assert_eq!(error.to_string(), expected);
+    for (yaml, expected) in cases {
+        assert_eq!(outcome(yaml), expected.map(|pairs| vars(&pairs)).map_err(str::to_owned), "{yaml}");
     }
+}
+
+#[test]
+fn names_that_no_process_can_have_are_told() {
+    let container: Container =
+        serde_saphyr::from_str("{name: a, envFrom: [{prefix: p-, configMapRef: {name: odd}}]}").unwrap();
+    let (pod, node) = (pod("Always", &["a"]), fixtures::node("1"));
+    let odd = [("a=b".to_owned(), String::new()), ("ok".to_owned(), String::new())].into();
+    let config_maps = BTreeMap::from([("odd".to_owned(), odd)]);
+    let input = fixtures::input(&pod, &container, fixtures::host(&node));
+    let objects = Objects { config_maps: Some(&config_maps), ..Objects::default() };
+    assert_eq!(skipped_names(ContainerInput { objects, ..input }), Ok(vec!["p-a=b".to_owned()]));
+}
+
+#[test]
+fn variables_come_from_files_of_volumes() {
+    let from = |path: &str, key: &str, optional: bool| {
+        let reference = format!("{{volumeName: v, path: {path}, key: {key}, optional: {optional}}}");
+        outcome(&format!("env: [{{name: X, valueFrom: {{fileKeyRef: {reference}}}}}]"))
+    };
+    let error = |path: &str, text: &str| Err(format!("environment file {path} of volume v: {text}"));
+    let none = Ok(vec![]);
+    assert_eq!(from("dir/app.env", "A", false), Ok(vars(&[("X", "one")])));
+    for key in ["B", "EMPTY"] {
+        let missing = error("dir/app.env", &format!("environment variable key {key:?} not found"));
+        assert_eq!(from("dir/app.env", key, false), missing);
+        assert_eq!(from("dir/app.env", key, true), none);
+    }
+    assert_eq!(from("none.env", "A", false), error("none.env", "the file doesn't exist"));
+    assert_eq!(from("none.env", "A", true), none);
+    let not_quoted = "invalid environment variable format at line 1: value must be enclosed in single quotes";
+    assert_eq!(from("bad.env", "A", true), error("bad.env", not_quoted));
+    assert!(
+        from("long.env", "LONG", true).is_err_and(|error| error.ends_with("maximum size of 32768 bytes"))
+    );
+    assert!(
+        from("dir/app.env", &"k".repeat(129), true).is_err_and(|error| error.ends_with("128 characters"))
+    );
+    let container: Container = serde_saphyr::from_str(
+        "{name: a, env: [{name: X, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}, {name: Y, value: z}]}",
+    )
+    .unwrap();
+    assert_eq!(env_files(&container), BTreeSet::from([("v".to_owned(), "p".to_owned())]));
 }
 
 proptest! {

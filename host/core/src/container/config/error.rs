@@ -1,0 +1,154 @@
+//! Why a spec can't be turned into something that the runtime can make.
+
+use thiserror::Error;
+
+use super::env::{EnvFileProblem, TEXT_BYTES_MAX};
+use crate::network::dns::ResolvConfError;
+use crate::network::hostname::HostnameError;
+use crate::pod::fields::FieldError;
+
+/// Why a spec can't be turned into something that the runtime can make.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ConfigError {
+    /// An environment variable asks for what the pod doesn't have.
+    #[error("environment variable {variable} of container {container}")]
+    Field {
+        /// The container.
+        container: String,
+        /// The variable.
+        variable: String,
+        /// What is wrong.
+        #[source]
+        cause: FieldError,
+    },
+    /// A config map or secret doesn't exist, and isn't optional.
+    #[error("{kind} {name:?} not found")]
+    NoObject {
+        /// `configmap` or `secret`.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A config map or secret doesn't have a key, which isn't optional.
+    #[error("couldn't find key {key} in {kind} {namespace}/{name}")]
+    NoKey {
+        /// `ConfigMap` or `Secret`.
+        kind: &'static str,
+        /// The pod's namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// The key.
+        key: String,
+    },
+    /// A secret's value can't be a variable's.
+    #[error("key {key} of secret {secret} is not UTF-8")]
+    NotText {
+        /// The secret.
+        secret: String,
+        /// The key.
+        key: String,
+    },
+    /// A variable can't be had from a file.
+    #[error("environment file {path} of volume {volume}")]
+    EnvFile {
+        /// The volume.
+        volume: String,
+        /// Path in it.
+        path: String,
+        /// Why not.
+        #[source]
+        problem: EnvFileProblem,
+    },
+    /// The spec uses something that this release doesn't do.
+    #[error("{field} is not supported by this release")]
+    Unsupported {
+        /// Path of the field in the pod.
+        field: String,
+    },
+    /// A text is longer, with its variables, than a process can be given.
+    #[error("container {container}: {text} is longer than {TEXT_BYTES_MAX} bytes")]
+    TooLong {
+        /// The container.
+        container: String,
+        /// Which text.
+        text: String,
+    },
+    /// A mount's place below its volume can't be had.
+    #[error("container {container}: mount of volume {volume}: {problem}")]
+    SubPath {
+        /// The container.
+        container: String,
+        /// The volume.
+        volume: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A port isn't one.
+    #[error("container {container}: port {port} is not between 1 and 65535")]
+    Port {
+        /// The container.
+        container: String,
+        /// The number.
+        port: i32,
+    },
+    /// `hostIP` of a port isn't an address.
+    #[error("container {container}: hostIP {ip:?} is not an IP address")]
+    HostIp {
+        /// The container.
+        container: String,
+        /// The text.
+        ip: String,
+    },
+    /// The seccomp profile can't be used.
+    #[error("seccomp profile of container {container}: {problem}")]
+    Seccomp {
+        /// The container.
+        container: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The AppArmor profile can't be used.
+    #[error("AppArmor profile of container {container}: {problem}")]
+    AppArmor {
+        /// The container.
+        container: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// `runAsNonRoot` forbids it, in upstream's words.
+    #[error("{problem} (pod: {pod:?}, container: {container})")]
+    RunAsRoot {
+        /// The container.
+        container: String,
+        /// The pod as upstream names it: `name_namespace(uid)`.
+        pod: String,
+        /// Whose root it would be.
+        problem: String,
+    },
+    /// A quantity isn't one.
+    #[error("container {container}: {resource} {quantity:?} is not a quantity")]
+    Quantity {
+        /// The container.
+        container: String,
+        /// Such as `limits.memory`.
+        resource: String,
+        /// The text.
+        quantity: String,
+    },
+    /// The pod's machine can't be named as it asks.
+    #[error(transparent)]
+    Hostname(#[from] HostnameError),
+    /// The host's resolv.conf is no good.
+    #[error(transparent)]
+    ResolvConf(#[from] ResolvConfError),
+    /// Nobody knows the pod's runtime class.
+    #[error("runtimeclass.node.k8s.io {name:?} not found")]
+    RuntimeClass {
+        /// Its name.
+        name: String,
+    },
+    /// The pod wants ids of its own, and has none.
+    #[error("the pod has hostUsers: false, and no ids were set apart for it")]
+    NoUserNamespace,
+}

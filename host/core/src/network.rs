@@ -1,0 +1,5 @@
+//! What a pod sees of its network: name servers, hosts file and host name.
+
+pub mod dns;
+pub mod hostname;
+pub mod hosts;

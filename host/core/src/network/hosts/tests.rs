@@ -1,0 +1,75 @@
+//! Hosts files: the pod's names, the host's file, aliases, and when the agent's file is used at all.
+
+use std::path::Path;
+
+use expect_test::expect;
+
+use super::*;
+use crate::fixtures::{first, pod, spec};
+use crate::node::NodeFacts;
+
+fn file_of(fields: &str, ips: &[&str]) -> String {
+    let mut pod = pod("Always", &["a"]);
+    *spec(&mut pod) = serde_saphyr::from_str(&format!("{{containers: [], {fields}}}")).unwrap();
+    let node = NodeFacts::default();
+    let ips: Vec<IpAddr> = ips.iter().map(|ip| ip.parse().unwrap()).collect();
+    let host = Host {
+        etc_hosts: "127.0.0.1\tlocalhost\n192.0.2.1\tnode-1\n",
+        cluster_domain: "cluster.test",
+        ..Host::new(&node, Path::new("/"))
+    };
+    content(&pod, &ips, host).unwrap()
+}
+
+#[test]
+fn a_pod_finds_itself_under_each_address() {
+    expect![[r#"
+        # Hosts as this pod sees them, written by its node's agent.
+        127.0.0.1	localhost
+        ::1	localhost ip6-localhost ip6-loopback
+        fe00::0	ip6-localnet
+        fe00::0	ip6-mcastprefix
+        fe00::1	ip6-allnodes
+        fe00::2	ip6-allrouters
+        10.0.0.7	web
+        fd00::7	web
+    "#]]
+    .assert_eq(&file_of("restartPolicy: Always", &["10.0.0.7", "fd00::7"]));
+}
+
+#[test]
+fn with_a_subdomain_the_full_name_comes_first() {
+    let text = file_of("hostname: busy, subdomain: web", &["10.0.0.7"]);
+    assert!(text.ends_with("10.0.0.7\tbusy.web.ns.svc.cluster.test\tbusy\n"), "{text}");
+    let text = file_of("hostnameOverride: own.example, subdomain: web", &["10.0.0.7"]);
+    assert!(text.ends_with("10.0.0.7\town.example\n"), "{text}");
+}
+
+#[test]
+fn aliases_come_last_with_all_their_names() {
+    let aliases =
+        "hostAliases: [{ip: 192.0.2.7, hostnames: [foo, bar]}, {ip: '2001:db8::7', hostnames: [baz]}]";
+    let expected = "\n# Entries added by HostAliases.\n192.0.2.7\tfoo\tbar\n2001:db8::7\tbaz\n";
+    assert!(file_of(aliases, &["10.0.0.7"]).ends_with(&format!("10.0.0.7\tweb\n{expected}")));
+    let on_host = file_of(&format!("hostNetwork: true, {aliases}"), &[]);
+    let head = "# The node's hosts, with the pod's aliases added by the node's agent.\n";
+    assert_eq!(on_host, format!("{head}127.0.0.1\tlocalhost\n192.0.2.1\tnode-1\n{expected}"));
+}
+
+#[test]
+fn a_pod_on_the_host_network_has_the_hosts_file_and_no_entry_of_its_own() {
+    let text = file_of("hostNetwork: true", &["192.0.2.1"]);
+    assert!(text.ends_with("agent.\n127.0.0.1\tlocalhost\n192.0.2.1\tnode-1\n"), "{text}");
+}
+
+#[test]
+fn a_container_that_mounts_its_own_hosts_file_keeps_it() {
+    let ips: [IpAddr; 1] = ["10.0.0.7".parse().unwrap()];
+    let mut pod = pod("Always", &["a"]);
+    let container = first(&mut pod);
+    assert!(is_managed(container, &ips) && !is_managed(container, &[]));
+    container.volume_mounts = serde_saphyr::from_str("[{name: v, mountPath: /etc/hosts}]").unwrap();
+    assert!(!is_managed(container, &ips));
+    container.volume_mounts = serde_saphyr::from_str("[{name: v, mountPath: /etc}]").unwrap();
+    assert!(is_managed(container, &ips));
+}

@@ -1,0 +1,105 @@
+//! Which host ids a pod with a user namespace of its own gets (KEP-127; upstream: `userns/userns_manager.go`).
+//!
+//! Each pod has 65,536 user and group ids that no other pod on the node has. The host's own first 65,536 are nobody's.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Pod;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::PodUid;
+use crate::runtime::{IdMapping, UserNamespace};
+
+#[cfg(test)]
+mod tests;
+
+/// User and group ids of one pod.
+pub const IDS_PER_POD: u32 = 65_536;
+/// First host id that pods may have.
+pub const FIRST_ID: u32 = IDS_PER_POD;
+/// Pods that can have ids of their own at the same time, upstream's bound.
+pub const PODS_MAX: u32 = 1024;
+
+/// A pod can't have a user namespace.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum UserNamespaceError {
+    /// All ranges are taken.
+    #[error("no range of ids is free: {PODS_MAX} pods have user namespaces")]
+    NoneFree,
+    /// A range that a pod is said to have isn't one of ours, or another pod's.
+    #[error(
+        "ids from {first_id} can't be a pod's: the range is another pod's or doesn't lie where ranges do"
+    )]
+    BadRange {
+        /// First id of the range.
+        first_id: u32,
+    },
+}
+
+/// Whether the pod asks for ids of its own (`hostUsers: false`).
+pub fn wants_own(pod: &Pod) -> bool {
+    pod.spec.as_ref().is_some_and(|spec| spec.host_users == Some(false))
+}
+
+/// Ranges of ids that pods have. As JSON it is what must outlive the agent, for pods that run keep their ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct UserNamespaces {
+    /// First host id by pod.
+    first_ids: BTreeMap<PodUid, u32>,
+}
+
+impl UserNamespaces {
+    /// The pod's ids: those that it has, else the lowest free range, which it has from now on.
+    pub fn allocate(&mut self, uid: &PodUid) -> Result<UserNamespace, UserNamespaceError> {
+        if let Some(namespace) = self.of(uid) {
+            return Ok(namespace);
+        }
+        let mut taken = vec![false; PODS_MAX as usize];
+        for slot in self.first_ids.values().filter_map(|first_id| slot(*first_id)) {
+            taken[slot as usize] = true;
+        }
+        let free = (0_u32..).zip(taken).find(|(_, taken)| !taken).map(|(slot, _)| slot);
+        let first_id = FIRST_ID + free.ok_or(UserNamespaceError::NoneFree)? * IDS_PER_POD;
+        self.first_ids.insert(uid.clone(), first_id);
+        Ok(namespace(first_id))
+    }
+
+    /// Notes a range that a pod has from before the agent's start.
+    pub fn restore(&mut self, uid: &PodUid, first_id: u32) -> Result<(), UserNamespaceError> {
+        let anothers = self.first_ids.iter().any(|(other, taken)| *taken == first_id && other != uid);
+        let moved = self.first_ids.get(uid).is_some_and(|known| *known != first_id);
+        if anothers || moved || slot(first_id).is_none() {
+            return Err(UserNamespaceError::BadRange { first_id });
+        }
+        self.first_ids.insert(uid.clone(), first_id);
+        Ok(())
+    }
+
+    /// The ids that the pod has.
+    pub fn of(&self, uid: &PodUid) -> Option<UserNamespace> {
+        self.first_ids.get(uid).copied().map(namespace)
+    }
+
+    /// Gives up the ids of all pods but these. Nothing of the others may run any more.
+    pub fn retain(&mut self, keep: impl Fn(&PodUid) -> bool) {
+        self.first_ids.retain(|uid, _| keep(uid));
+    }
+
+    /// What is wrong with what was read back: ranges that lie wrong, or that two pods have.
+    pub fn check(&self) -> Result<(), UserNamespaceError> {
+        let mut checked = Self::default();
+        self.first_ids.iter().try_for_each(|(uid, first_id)| checked.restore(uid, *first_id))
+    }
+}
+
+fn slot(first_id: u32) -> Option<u32> {
+    let offset = first_id.checked_sub(FIRST_ID)?;
+    (offset % IDS_PER_POD == 0).then_some(offset / IDS_PER_POD).filter(|slot| *slot < PODS_MAX)
+}
+
+fn namespace(first_id: u32) -> UserNamespace {
+    let ids = vec![IdMapping { host_id: first_id, container_id: 0, length: IDS_PER_POD }];
+    UserNamespace { uids: ids.clone(), gids: ids }
+}

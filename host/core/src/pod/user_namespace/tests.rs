@@ -1,0 +1,85 @@
+//! Ranges of ids: nobody shares one, and what is kept over a restart.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixtures::{pod, spec};
+
+fn uid(number: usize) -> PodUid {
+    PodUid::from(format!("uid-{number}"))
+}
+
+fn first_id(namespace: &UserNamespace) -> u32 {
+    namespace.uids[0].host_id
+}
+
+#[test]
+fn only_a_pod_that_says_so_has_ids_of_its_own() {
+    let mut pod = pod("Always", &["a"]);
+    assert!(!wants_own(&pod));
+    spec(&mut pod).host_users = Some(true);
+    assert!(!wants_own(&pod));
+    spec(&mut pod).host_users = Some(false);
+    assert!(wants_own(&pod));
+}
+
+#[test]
+fn a_pod_has_65536_ids_from_0_and_keeps_them() {
+    let mut ranges = UserNamespaces::default();
+    let ids = ranges.allocate(&uid(1)).unwrap();
+    let mapping = IdMapping { host_id: 65_536, container_id: 0, length: 65_536 };
+    assert_eq!(ids, UserNamespace { uids: vec![mapping], gids: vec![mapping] });
+    assert_eq!(first_id(&ranges.allocate(&uid(2)).unwrap()), 131_072);
+    assert_eq!(ranges.allocate(&uid(1)).unwrap(), ids);
+    assert_eq!(ranges.of(&uid(3)), None);
+}
+
+#[test]
+fn a_range_that_was_given_up_is_given_again() {
+    let mut ranges = UserNamespaces::default();
+    for number in 0..3 {
+        ranges.allocate(&uid(number)).unwrap();
+    }
+    ranges.retain(|kept| *kept != uid(1));
+    assert_eq!(ranges.of(&uid(1)), None);
+    assert_eq!(first_id(&ranges.allocate(&uid(9)).unwrap()), 2 * 65_536);
+}
+
+#[test]
+fn when_all_are_taken_nobody_gets_anothers() {
+    let mut ranges = UserNamespaces::default();
+    for number in 0..PODS_MAX as usize {
+        ranges.allocate(&uid(number)).unwrap();
+    }
+    assert_eq!(ranges.allocate(&uid(5000)), Err(UserNamespaceError::NoneFree));
+    assert!(ranges.allocate(&uid(7)).is_ok(), "who has ids keeps them");
+}
+
+#[test]
+fn what_is_read_back_is_checked() {
+    let json = r#"{"a":65536,"b":131072}"#;
+    let ranges: UserNamespaces = serde_json::from_str(json).unwrap();
+    assert_eq!(ranges.check(), Ok(()));
+    assert_eq!(serde_json::to_string(&ranges).unwrap(), json);
+    let outside = 65_536 * (PODS_MAX + 1);
+    for bad in [r#"{"a":0}"#.to_owned(), r#"{"a":65537}"#.to_owned(), format!(r#"{{"a":{outside}}}"#)] {
+        let ranges: UserNamespaces = serde_json::from_str(&bad).unwrap();
+        assert!(ranges.check().is_err(), "{bad}");
+    }
+    let twice: UserNamespaces = serde_json::from_str(r#"{"a":65536,"b":65536}"#).unwrap();
+    assert_eq!(twice.check(), Err(UserNamespaceError::BadRange { first_id: 65_536 }));
+    let mut ranges = ranges;
+    assert!(ranges.restore(&PodUid::from("a"), 65_536).is_ok());
+    assert!(ranges.restore(&PodUid::from("a"), 196_608).is_err(), "a pod doesn't change its ids");
+}
+
+proptest! {
+    #[test]
+    fn no_two_pods_share_an_id(steps in prop::collection::vec((0_usize..20, any::<bool>()), 0..100)) {
+        let mut ranges = UserNamespaces::default();
+        for (number, keep) in steps {
+            if keep { ranges.allocate(&uid(number)).unwrap(); } else { ranges.retain(|pod| *pod != uid(number)); }
+            prop_assert_eq!(ranges.check(), Ok(()));
+        }
+    }
+}
