@@ -153,10 +153,10 @@ impl StaticPodQueue {
     /// Whether the pod may start now; if so the name is its own until [`StaticPodQueue::forget`]. A pod that was never
     /// lined up goes to the end of the line.
     pub fn allow_start(&mut self, name: &PodFullName, uid: &PodUid) -> bool {
+        self.enqueue(name, uid);
         if let Some(started) = self.started.get(name) {
             return started == uid;
         }
-        self.enqueue(name, uid);
         let Some(line) = self.waiting.get_mut(name) else { return false };
         if line.front() != Some(uid) {
             return false;

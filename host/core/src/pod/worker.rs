@@ -440,6 +440,22 @@ pub enum RequeueCause {
     BackOff(Duration),
 }
 
+impl RequeueCause {
+    /// Of the causes that one piece of work met the one that decides, as upstream's: a network that isn't ready, then the
+    /// first back-off that ends, then any error.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::NetworkNotReady, _) | (_, Self::NetworkNotReady) => Self::NetworkNotReady,
+            (Self::BackOff(a), Self::BackOff(b)) => Self::BackOff(a.min(b)),
+            (Self::BackOff(wait), Self::Error | Self::Resync)
+            | (Self::Error | Self::Resync, Self::BackOff(wait)) => Self::BackOff(wait),
+            (Self::Error, Self::Error | Self::Resync) | (Self::Resync, Self::Error) => Self::Error,
+            (Self::Resync, Self::Resync) => Self::Resync,
+        }
+    }
+}
+
 /// Intervals of [`requeue_after`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequeueIntervals {

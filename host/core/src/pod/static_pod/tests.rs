@@ -126,3 +126,48 @@ fn names_are_independent() {
     assert!(queue.allow_start(&PodFullName::new("y", "web"), &PodUid::from("b")));
     assert_eq!(queue.started(&PodFullName::new("x", "web")), Some(&uid));
 }
+
+#[test]
+fn a_pod_may_start_when_it_is_in_front_and_the_name_is_free() {
+    // Who has started, who waits; whether `0` may start; who has started and who waits then.
+    let table: [(&str, &[&str], bool, &str, &[&str]); 8] = [
+        ("", &[], true, "0", &[]),
+        ("1", &[], false, "1", &["0"]),
+        ("0", &[], true, "0", &[]),
+        ("", &["0"], true, "0", &[]),
+        ("", &["1", "0"], false, "", &["1", "0"]),
+        ("", &["0", "1"], true, "0", &["1"]),
+        ("1", &["2", "0"], false, "1", &["2", "0"]),
+        ("", &["0", "0", "1", "1"], true, "0", &["1"]),
+    ];
+    let name = PodFullName::new("default", "foo");
+    for (started, waiting, allowed, then_started, then_waiting) in table {
+        let mut queue = StaticPodQueue::default();
+        if !started.is_empty() {
+            assert!(queue.allow_start(&name, &PodUid::from(started)));
+        }
+        for uid in waiting {
+            queue.enqueue(&name, &PodUid::from(*uid));
+        }
+        let other = PodFullName::new("default", "bar");
+        assert!(queue.allow_start(&other, &PodUid::from("of another name")));
+        assert_eq!(queue.allow_start(&name, &PodUid::from("0")), allowed, "{started} {waiting:?}");
+        assert_eq!(queue.started(&name).map_or("", PodUid::as_str), then_started, "{started} {waiting:?}");
+        let line = queue.waiting.get(&name).into_iter().flatten().map(PodUid::as_str);
+        assert_eq!(line.collect::<Vec<_>>(), then_waiting, "{started} {waiting:?}");
+    }
+}
+
+#[test]
+fn pods_that_are_over_before_their_turn_are_not_waited_for() {
+    let name = PodFullName::new("default", "foo");
+    let mut queue = StaticPodQueue::default();
+    let uids = ["2", "3", "0", "1"].map(PodUid::from);
+    for uid in &uids {
+        queue.enqueue(&name, uid);
+    }
+    assert_eq!(queue.forget(&name, &uids[0]), Some(uids[1].clone()));
+    assert_eq!(queue.forget(&name, &uids[1]), Some(uids[2].clone()));
+    assert!(queue.allow_start(&name, &uids[2]));
+    assert_eq!(queue.waiting[&name], [uids[3].clone()]);
+}

@@ -2,9 +2,12 @@
 
 use k8s_openapi::api::core::v1::{PodSpec, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
-use proptest::prelude::*;
 
 use super::*;
+
+mod exclusion;
+mod properties;
+mod tables;
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(seconds).expect("a small number of seconds is a timestamp")
@@ -269,77 +272,4 @@ fn a_start_that_is_denied_is_tried_again_with_everything_that_came_since() {
 fn a_pod_killed_before_it_was_allowed_to_start_is_finished_at_once() {
     let events = vec![StartDenied, Send(kill(None))];
     assert_eq!(trace(update(Create, pod(None)), false, events), "sync(Create) | requeue | finished");
-}
-
-#[test]
-fn the_next_look_comes_after_what_the_cause_asks_for() {
-    let intervals = RequeueIntervals::default();
-    let seconds = Duration::from_secs;
-    let cases = [
-        (RequeueCause::Resync, 0.0, seconds(60)),
-        (RequeueCause::Resync, 0.5, seconds(75)),
-        (RequeueCause::NetworkNotReady, 0.0, seconds(1)),
-        (RequeueCause::Error, 0.0, seconds(10)),
-        (RequeueCause::Error, 0.8, seconds(14)),
-        (RequeueCause::BackOff(seconds(20)), 0.9, seconds(20)),
-        (RequeueCause::BackOff(seconds(300)), 0.9, seconds(60)),
-        (RequeueCause::BackOff(Duration::ZERO), 0.0, Duration::ZERO),
-    ];
-    for (cause, jitter, expected) in cases {
-        assert_eq!(requeue_after(cause, &intervals, jitter), expected, "{cause:?} {jitter}");
-    }
-}
-
-fn any_event() -> impl Strategy<Value = WorkerEvent> {
-    let kind = prop_oneof![Just(Create), Just(Change), Just(Sync), Just(Kill)];
-    let grace = proptest::option::of(0i64..100);
-    let outcome = prop_oneof![Just(Done), Just(Failed), Just(PodEnded)];
-    let sent = (kind, grace, any::<bool>()).prop_map(|(kind, grace_seconds, gone)| {
-        let pod = if gone { deleted(grace_seconds.unwrap_or(9)) } else { pod(grace_seconds) };
-        Send(Update { kill: Some(KillOptions { evict: gone, grace_seconds }), ..update(kind, pod) })
-    });
-    prop_oneof![4 => sent, 2 => outcome.prop_map(WorkEnded), 1 => Just(StartDenied)]
-}
-
-fn rank(state: WorkerState) -> u8 {
-    match state {
-        WorkerState::Syncing => 0,
-        WorkerState::Terminating { .. } => 1,
-        WorkerState::Terminated { .. } => 2,
-        WorkerState::Finished => 3,
-    }
-}
-
-proptest! {
-    #[test]
-    fn no_sequence_overwrites_a_kill_lengthens_the_grace_or_runs_two_things_at_once(
-        events in proptest::collection::vec(any_event(), 0..60)
-    ) {
-        let (mut worker, effects) =
-            Worker::begin(update(Create, pod(Some(30))), false).expect("a pod begins");
-        let mut at_work = effects.len();
-        for event in events {
-            let before = worker.state();
-            if matches!(event, WorkEnded(_) | StartDenied) {
-                at_work = 0;
-            }
-            let effects = worker.transition(event);
-            at_work += effects.iter().filter(|e| matches!(e, Effect::Run(_))).count();
-            prop_assert!(at_work <= 1);
-            prop_assert!(rank(worker.state()) >= rank(before));
-            if let (
-                WorkerState::Terminating { grace_seconds: old, evicted: was },
-                WorkerState::Terminating { grace_seconds: new, evicted: is },
-            ) = (before, worker.state()) {
-                prop_assert!(new <= old && new >= GRACE_SECONDS_MIN);
-                prop_assert!(is || !was);
-            }
-            for effect in &effects {
-                if let Effect::Run(work) = effect {
-                    prop_assert_eq!(work.task == Task::Sync, worker.state() == WorkerState::Syncing);
-                    prop_assert!(work.task == Task::Sync || work.kind == Kill);
-                }
-            }
-        }
-    }
 }
