@@ -3,6 +3,8 @@
 //! It is stored in an annotation of each container and compared by later releases of the agent, so it must never
 //! change for the same spec: the tests hold known values.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::{
     Container, ContainerPort, EnvFromSource, EnvVar, SecurityContext, VolumeDevice, VolumeMount,
 };
@@ -15,7 +17,7 @@ use crate::pod::static_pod::hex;
 const DIGEST_BYTES: usize = 8;
 
 /// The fields that a container's process is made from. Those that the agent can change under a running process
-/// (resources, resize policy), that it alone acts on (probes, hooks, pull policy, restart rules) or that say where to
+/// (CPU, memory, resize policy), that it alone acts on (probes, hooks, pull policy, restart rules) or that say where to
 /// look after the end (termination message) aren't among them: changing them restarts nothing. A new field may join
 /// at the end, since fields that aren't set aren't hashed.
 #[derive(Serialize)]
@@ -48,6 +50,10 @@ struct Hashed<'a> {
     stdin_once: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     tty: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop_signal: Option<&'a str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    huge_pages: BTreeMap<&'a str, &'a str>,
 }
 
 /// The hash of a container's spec: 16 lower-case hexadecimal digits, the same in every release and whatever the
@@ -71,7 +77,16 @@ pub fn container_hash(container: &Container) -> String {
         stdin: container.stdin.unwrap_or_default(),
         stdin_once: container.stdin_once.unwrap_or_default(),
         tty: container.tty.unwrap_or_default(),
+        stop_signal: container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.stop_signal.as_deref()),
+        huge_pages: huge_pages(container),
     })
+}
+
+/// Limits that no running process can be given, unlike those of CPU and memory.
+fn huge_pages(container: &Container) -> BTreeMap<&str, &str> {
+    let limits = container.resources.iter().flat_map(|resources| &resources.limits).flatten();
+    let huge = limits.filter(|(name, _)| name.starts_with("hugepages-"));
+    huge.map(|(name, quantity)| (name.as_str(), quantity.0.as_str())).collect()
 }
 
 /// SHA-256 of a value's JSON, cut to 16 lower-case hexadecimal digits.

@@ -51,6 +51,22 @@ fn everything_that_the_process_is_made_from_changes_the_hash() {
 }
 
 #[test]
+fn what_joined_later_counts_where_it_is_set() {
+    let additions = [
+        "lifecycle: {stopSignal: SIGUSR1}",
+        "lifecycle: {stopSignal: SIGUSR2}",
+        "resources: {limits: {cpu: 1, hugepages-2Mi: 4Mi}}",
+        "resources: {limits: {cpu: 1, hugepages-2Mi: 8Mi}}",
+    ];
+    let mut hashes: Vec<String> =
+        additions.iter().map(|addition| hash(&format!("{FULL}{addition}\n"))).collect();
+    hashes.push(hash(FULL));
+    hashes.sort();
+    hashes.dedup();
+    assert_eq!(hashes.len(), additions.len() + 1);
+}
+
+#[test]
 fn what_the_agent_changes_under_a_running_process_does_not_change_the_hash() {
     let additions = [
         "resources: {limits: {cpu: 1, memory: 1Gi}}",

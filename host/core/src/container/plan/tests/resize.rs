@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use super::{NOW, language, render_step};
 use crate::container::backoff::{BackoffTable, CRASH};
 use crate::container::plan::resize::{
-    Actuated, PodCgroup, ResizeContainer, ResizeError, ResizeFacts, actuated, desired_pod_cgroup, in_progress,
+    Actuated, PodCgroup, ResizeContainer, ResizeError, ResizeFacts, actuated, in_progress,
 };
 use crate::container::plan::{Plan, PlanInput, Step, plan};
 use crate::fixtures::{at, spec};
