@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod stories;
+
 fn pod(name: &str, uid: &str) -> Pod {
     let mut pod = Pod { spec: Some(PodSpec::default()), ..Pod::default() };
     pod.metadata.namespace = Some("default".into());

@@ -6,6 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixtures::at;
+
+mod stories;
+
 use crate::runtime::{ListedContainer, ListedSandbox};
 use PlegEventKind::{ContainerChanged, ContainerDied, ContainerRemoved, ContainerStarted};
 
