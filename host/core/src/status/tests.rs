@@ -404,8 +404,9 @@ fn a_generation_is_told_as_observed() {
 #[test]
 fn a_pod_has_one_address_of_each_family_that_of_the_node_first() {
     let ips = |ips: &[&str]| -> Vec<IpAddr> { ips.iter().map(|ip| ip.parse().unwrap()).collect() };
+    type Ips = &'static [&'static str];
     // The node's addresses, the sandbox's, the pod's; and the host's as the status shows them.
-    let cases: [(&[&str], &[&str], &[&str], &[&str]); 7] = [
+    let cases: [(Ips, Ips, Ips, Ips); 7] = [
         (&["192.0.2.1"], &["10.0.0.7"], &["10.0.0.7"], &["192.0.2.1"]),
         (&["192.0.2.1"], &["fd00::7", "10.0.0.7"], &["10.0.0.7", "fd00::7"], &["192.0.2.1"]),
         (&["fd00::1"], &["10.0.0.7", "fd00::7"], &["fd00::7", "10.0.0.7"], &["fd00::1"]),

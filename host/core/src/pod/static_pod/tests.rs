@@ -129,8 +129,9 @@ fn names_are_independent() {
 
 #[test]
 fn a_pod_may_start_when_it_is_in_front_and_the_name_is_free() {
-    // Who has started, who waits; whether `0` may start; who has started and who waits then.
-    let table: [(&str, &[&str], bool, &str, &[&str]); 8] = [
+    /// Who has started, who waits; whether `0` may start; who has started and who waits then.
+    type Row = (&'static str, &'static [&'static str], bool, &'static str, &'static [&'static str]);
+    let table: [Row; 8] = [
         ("", &[], true, "0", &[]),
         ("1", &[], false, "1", &["0"]),
         ("0", &[], true, "0", &[]),
