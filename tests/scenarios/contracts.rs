@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use witlet_contracts::{Environment, Workload, run_all};
+use witlet_contracts::{Environment, Offers, Workload, run_all};
 use witlet_testkit::{Behaviour, FakeImage, FakeRuntime, ManualClock};
 
 #[tokio::test(start_paused = true)]
@@ -17,6 +17,7 @@ async fn the_fake_runtime_passes_the_contract_suite() {
         processes: None,
         pullable_image: Some("pullable:1".to_owned()),
         absent_image: "absent:1".to_owned(),
+        offers: Offers { changes_limits: true, ..Offers::default() },
         addresses: true,
         patience: Duration::from_secs(60),
     };

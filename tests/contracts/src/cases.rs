@@ -1,8 +1,11 @@
 //! The promises, grouped by port.
 
+mod changes;
+mod commands;
 mod containers;
 mod images;
 mod info;
+mod mounts;
 mod sandboxes;
 mod view;
 
@@ -22,6 +25,14 @@ enum Need {
     Logs,
     /// An image to pull.
     PullableImage,
+    /// Commands in containers.
+    Commands,
+    /// Folders of the host in containers.
+    Mounts,
+    /// Limits that change.
+    Limits,
+    /// A registry with passwords.
+    Registry,
 }
 
 /// One promise.
@@ -45,6 +56,14 @@ impl Case {
                 ),
                 Need::PullableImage => {
                     (environment.pullable_image.is_some(), "there is nothing to pull from")
+                }
+                Need::Commands => {
+                    (environment.offers.commands.is_some(), "this runtime runs no commands in containers")
+                }
+                Need::Mounts => (environment.offers.writes_to.is_some(), "this runtime mounts no folders"),
+                Need::Limits => (environment.offers.changes_limits, "this runtime changes no limits"),
+                Need::Registry => {
+                    (environment.offers.registry.is_some(), "there is no registry that wants a password")
                 }
             };
             (!met).then(|| reason.to_owned())
@@ -88,8 +107,25 @@ cases! {
         output_is_logged_in_the_cri_format needs Logs;
         a_container_is_started_again_as_a_new_attempt;
         a_running_container_may_be_removed;
+        containers_of_a_pod_run_side_by_side;
         a_container_in_no_sandbox_is_refused;
         starting_what_is_not_there_is_not_found;
+    }
+    commands {
+        a_command_gives_its_output_and_its_exit_code needs Commands;
+        a_command_that_takes_too_long_is_killed needs Commands;
+        commands_in_what_does_not_run_are_refused;
+    }
+    changes {
+        limits_change_and_what_is_not_named_stays needs Limits;
+        limits_of_what_is_not_there_are_not_found;
+        a_log_that_was_moved_away_is_written_anew needs Logs;
+        reopening_the_log_of_what_is_not_there_is_not_found;
+    }
+    mounts {
+        a_mounted_folder_is_shared_with_the_host_and_other_containers needs Mounts;
+        a_read_only_mount_can_not_be_written needs Mounts;
+        mounts_are_told_as_they_were_asked_for needs Mounts;
     }
     view {
         pods_are_known_by_their_labels_alone;
@@ -97,11 +133,14 @@ cases! {
         annotations_come_back_as_they_were_given;
         a_pod_that_is_not_there_is_absent;
         the_status_of_one_pod_shows_no_other;
+        events_are_told_or_said_to_be_missing;
     }
     images {
         an_image_that_is_there_has_an_id;
         an_image_that_is_not_there_is_none;
         pulling_what_does_not_exist_fails;
         what_a_pull_returns_can_be_run needs PullableImage;
+        a_private_image_is_only_for_those_who_show_its_credentials needs Registry;
+        what_a_registry_has_not_got_can_not_be_pulled needs Registry;
     }
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use witlet_core::runtime::ImageAuth;
+
 /// Something to run in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
@@ -27,6 +29,52 @@ pub struct Processes {
     pub writes: Option<Workload>,
 }
 
+/// Commands that can be run in a container beside its own process.
+#[derive(Clone, Debug)]
+pub struct Commands {
+    /// What the container runs meanwhile, for at least a minute.
+    pub beside: Workload,
+    /// Writes the line `to stdout` to its standard output and the line `to stderr` to its standard error, and ends with
+    /// exit code 0.
+    pub writes: Vec<String>,
+    /// Ends with this exit code, which isn't 0.
+    pub fails: (Vec<String>, i32),
+    /// Doesn't end for at least a minute.
+    pub never_ends: Vec<String>,
+}
+
+/// A registry that wants a password for some of its images.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    /// Only for those who have [`Registry::auth`]; the runtime hasn't got it yet.
+    pub private_image: String,
+    /// The credentials.
+    pub auth: ImageAuth,
+    /// In the same registry, not there even for those who have them.
+    pub absent_image: String,
+}
+
+/// Makes a workload for an absolute path in its container.
+pub type WorkloadOnPath = Arc<dyn Fn(&str) -> Workload + Send + Sync>;
+
+/// What goes beyond sandboxes that run containers. What a runtime hasn't got, it doesn't offer.
+#[derive(Clone, Default)]
+pub struct Offers {
+    /// Commands in running containers.
+    pub commands: Option<Commands>,
+    /// Adds something to the file at this absolute path, which it makes if it has to, and ends: with exit code 0 if it
+    /// could, otherwise with another one. None for a runtime without mounts.
+    pub writes_to: Option<WorkloadOnPath>,
+    /// Writes a line to its standard output at least each second, for at least a minute.
+    pub writes_on: Option<Workload>,
+    /// Whether the limits of running containers can be changed.
+    pub changes_limits: bool,
+    /// Whether the runtime tells by itself what happens. One that doesn't has to say so.
+    pub tells_events: bool,
+    /// A registry with passwords.
+    pub registry: Option<Registry>,
+}
+
 /// Where and with what the suite runs.
 #[derive(Clone)]
 pub struct Environment {
@@ -40,6 +88,8 @@ pub struct Environment {
     pub pullable_image: Option<String>,
     /// An image that doesn't exist, and whose pull fails without leaving this machine.
     pub absent_image: String,
+    /// What goes beyond that.
+    pub offers: Offers,
     /// Whether sandboxes get addresses of their own.
     pub addresses: bool,
     /// How long something may take that happens by itself, such as a process's end. Generous: it is only waited for

@@ -17,7 +17,7 @@ use witlet_ports::{Runtime, RuntimeError};
 use crate::environment::{Environment, Workload};
 
 /// How often something is looked at that is waited for.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Namespace of all pods of the suite.
 const NAMESPACE: &str = "contract";

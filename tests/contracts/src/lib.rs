@@ -12,7 +12,7 @@ mod fixture;
 mod report;
 
 pub use cases::{CASES, Case};
-pub use environment::{Environment, Processes, Workload};
+pub use environment::{Commands, Environment, Offers, Processes, Registry, Workload, WorkloadOnPath};
 pub use report::{Outcome, Report};
 
 use witlet_ports::Runtime;

@@ -285,8 +285,10 @@ impl Containers for FakeRuntime {
         let script = {
             let mut inner = self.answer(CALL)?;
             let name = inner.container_name(id);
-            let runs = inner.container_mut(id).is_some_and(|c| c.state() == ContainerRunState::Running);
-            if !runs {
+            let Some(container) = inner.container_mut(id) else {
+                return Err(RuntimeError::NotFound { call: CALL, message: format!("container {id}") });
+            };
+            if container.state() != ContainerRunState::Running {
                 let message = format!("container {id} isn't running");
                 return Err(RuntimeError::Failed { call: CALL, message });
             }
@@ -307,8 +309,12 @@ impl Containers for FakeRuntime {
     }
 
     async fn reopen_log(&self, id: &ContainerId) -> Result<(), RuntimeError> {
-        let mut inner = self.answer("ReopenContainerLog")?;
+        const CALL: &str = "ReopenContainerLog";
+        let mut inner = self.answer(CALL)?;
         let name = inner.container_name(id);
+        if inner.container_mut(id).is_none() {
+            return Err(RuntimeError::NotFound { call: CALL, message: format!("container {id}") });
+        }
         self.record(&mut inner, "reopen log of", &name);
         Ok(())
     }

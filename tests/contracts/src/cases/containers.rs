@@ -180,6 +180,30 @@ pub(super) async fn a_running_container_may_be_removed(fixture: &Fixture<'_>) ->
     Ok(())
 }
 
+pub(super) async fn containers_of_a_pod_run_side_by_side(fixture: &Fixture<'_>) -> Verdict {
+    let pod = fixture.pod();
+    let sandbox = fixture.run(&pod).await?;
+    let mut ids = Vec::new();
+    for name in ["one", "two", "three"] {
+        let config = pod.container(name, 0, &fixture.environment.sleeper);
+        ids.push(fixture.start(&sandbox, &pod, &config).await?);
+    }
+    fixture.runtime.containers.stop(&ids[1], GRACE).await?;
+    let seen = fixture.look(&pod).await?;
+    for (name, id, state) in [
+        ("one", &ids[0], ContainerRunState::Running),
+        ("two", &ids[1], ContainerRunState::Exited),
+        ("three", &ids[2], ContainerRunState::Running),
+    ] {
+        let found = seen.container(name).map(|container| (&container.id, container.state));
+        ensure!(found == Some((id, state)), "{name} is {found:?}");
+    }
+    fixture.runtime.containers.remove(&ids[1]).await?;
+    let left = fixture.look(&pod).await?.containers.len();
+    ensure!(left == 2, "after the removal of one of three there are {left}");
+    Ok(())
+}
+
 pub(super) async fn a_container_in_no_sandbox_is_refused(fixture: &Fixture<'_>) -> Verdict {
     let pod = fixture.pod();
     let config = pod.container("app", 0, &fixture.environment.sleeper);

@@ -2,9 +2,15 @@
 
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use witlet_core::pod::PodUid;
+use witlet_core::runtime::RuntimeEvent;
+use witlet_ports::RuntimeError;
 
-use crate::fixture::{Fixture, Verdict, ensure};
+use crate::fixture::{Fixture, POLL_INTERVAL, TestPod, Verdict, ensure};
+
+/// How many events may wait for the case to read them.
+const EVENTS_MAX: usize = 64;
 
 pub(super) async fn pods_are_known_by_their_labels_alone(fixture: &Fixture<'_>) -> Verdict {
     let pod = fixture.pod();
@@ -85,4 +91,51 @@ pub(super) async fn the_status_of_one_pod_shows_no_other(fixture: &Fixture<'_>) 
     ensure!(seen.containers.is_empty(), "it shows {:?}", seen.containers);
     fixture.runtime.containers.stop(&id, Duration::ZERO).await?;
     Ok(())
+}
+
+pub(super) async fn events_are_told_or_said_to_be_missing(fixture: &Fixture<'_>) -> Verdict {
+    let pod = fixture.pod();
+    let (sender, mut receiver) = mpsc::channel(EVENTS_MAX);
+    let told = fixture.runtime.view.events(sender);
+    let patience = tokio::time::sleep(fixture.environment.patience);
+    if fixture.environment.offers.tells_events {
+        tokio::select! {
+            ended = told => Err(format!("the runtime, which runs, ended its events with {ended:?}").into()),
+            seen = act_until_told(fixture, &pod, &mut receiver) => seen,
+            () = patience => Err("containers were started, and nothing was told".to_owned().into()),
+        }
+    } else {
+        tokio::select! {
+            ended = told => {
+                ensure!(matches!(ended, Err(RuntimeError::Unimplemented { .. })), "the answer is {ended:?}");
+                Ok(())
+            }
+            () = patience => Err("a runtime without events didn't say so".to_owned().into()),
+        }
+    }
+}
+
+/// Starts containers until one is told of: nobody says when the listening has begun.
+async fn act_until_told(
+    fixture: &Fixture<'_>,
+    pod: &TestPod,
+    events: &mut mpsc::Receiver<RuntimeEvent>,
+) -> Verdict {
+    let sandbox = fixture.run(pod).await?;
+    let mut ids = Vec::new();
+    let mut attempt = 0;
+    loop {
+        let config = pod.container("app", attempt, &fixture.environment.sleeper);
+        let id = fixture.start(&sandbox, pod, &config).await?;
+        ids.push(id.to_string());
+        tokio::time::sleep(POLL_INTERVAL).await;
+        while let Ok(event) = events.try_recv() {
+            if ids.contains(&event.id) {
+                ensure!(event.uid.as_ref() == Some(&pod.uid), "it is told as one of {:?}", event.uid);
+                return Ok(());
+            }
+        }
+        fixture.runtime.containers.stop(&id, Duration::ZERO).await?;
+        attempt += 1;
+    }
 }
