@@ -1,1 +1,689 @@
-//! Tests.
+//! The manager on probe types by script and paused time.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::{
+    Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStatus, ExecAction,
+    PodSpec, Probe,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use witlet_core::event::Event;
+use witlet_core::probe::{ProbeCheck, ProbeOutcome};
+use witlet_ports::ProbeError;
+
+use super::*;
+use ProbeKind::{Liveness, Readiness, Startup};
+use ProbeResult::{Failure, Success, Unknown};
+
+/// When the tests begin.
+const BEGINNING: i64 = 1_800_000_000;
+/// The agent's jitter.
+const UNIT: f64 = 0.5;
+
+/// How a probe goes.
+#[derive(Clone, Debug)]
+enum Script {
+    Passes,
+    Warns,
+    Fails,
+    Errs,
+    Panics,
+    /// Passes after this time, whatever the timeout.
+    Takes(Duration),
+}
+
+struct World {
+    begun: Instant,
+    scripts: Mutex<HashMap<String, Script>>,
+    statuses: Mutex<HashMap<PodUid, Arc<PodStatus>>>,
+    /// Milliseconds and name of each probe.
+    log: Mutex<Vec<(u128, String)>>,
+    running: AtomicUsize,
+    most_running: AtomicUsize,
+    events: Mutex<Vec<Event>>,
+}
+
+impl World {
+    fn script(&self, name: &str, script: Script) {
+        self.scripts.lock().unwrap().insert(name.to_owned(), script);
+    }
+
+    /// When probes of this name began, in milliseconds.
+    fn times(&self, name: &str) -> Vec<u128> {
+        let log = self.log.lock().unwrap();
+        log.iter().filter(|(_, probe)| probe == name).map(|(at, _)| *at).collect()
+    }
+
+    fn set_status(&self, pod: &Pod, status: PodStatus) {
+        self.statuses.lock().unwrap().insert(PodUid::of(pod), Arc::new(status));
+    }
+
+    fn events(&self) -> Vec<String> {
+        let events = self.events.lock().unwrap();
+        events.iter().map(|event| format!("{:?} {}: {}", event.kind, event.reason, event.message)).collect()
+    }
+}
+
+#[async_trait]
+impl ProbeTypes for World {
+    async fn probe(
+        &self,
+        _: &ContainerId,
+        check: &ProbeCheck,
+        _: Duration,
+    ) -> Result<ProbeOutcome, ProbeError> {
+        let ProbeCheck::Exec { command } = check else { panic!("{check:?}") };
+        let name = command.join(" ");
+        let script = self.scripts.lock().unwrap().get(&name).cloned().unwrap_or(Script::Passes);
+        self.log.lock().unwrap().push((self.begun.elapsed().as_millis(), name));
+        let running = self.running.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_running.fetch_max(running, Ordering::Relaxed);
+        if let Script::Takes(time) = script {
+            sleep(time).await;
+        }
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        match script {
+            Script::Passes | Script::Takes(_) => Ok(ProbeOutcome::Success("fine".to_owned())),
+            Script::Warns => Ok(ProbeOutcome::Warning("moved".to_owned())),
+            Script::Fails => Ok(ProbeOutcome::Failure("x".repeat(20_000))),
+            Script::Errs => Err(ProbeError { message: "no such container".to_owned() }),
+            Script::Panics => panic!("a probe type is broken"),
+        }
+    }
+}
+
+impl PodStatuses for World {
+    fn status(&self, uid: &PodUid) -> Option<Arc<PodStatus>> {
+        self.statuses.lock().unwrap().get(uid).cloned()
+    }
+}
+
+impl Clock for World {
+    fn now(&self) -> Timestamp {
+        let elapsed = SignedDuration::try_from(self.begun.elapsed()).unwrap();
+        Timestamp::from_second(BEGINNING).unwrap() + elapsed
+    }
+}
+
+impl Jitter for World {
+    fn unit(&self) -> f64 {
+        UNIT
+    }
+}
+
+impl EventSink for World {
+    fn record(&self, event: Event) {
+        self.events.lock().unwrap().push(event);
+    }
+}
+
+struct Bench {
+    world: Arc<World>,
+    prober: ProberHandle,
+    updates: mpsc::Receiver<ProbeUpdate>,
+    tasks: JoinSet<()>,
+    stop: CancellationToken,
+}
+
+impl Bench {
+    /// A manager of an agent that began `uptime` ago.
+    async fn new(uptime: Duration) -> Self {
+        let world = Arc::new(World {
+            begun: Instant::now(),
+            scripts: Mutex::default(),
+            statuses: Mutex::default(),
+            log: Mutex::default(),
+            running: AtomicUsize::new(0),
+            most_running: AtomicUsize::new(0),
+            events: Mutex::default(),
+        });
+        let ports = ProberPorts {
+            types: world.clone(),
+            statuses: world.clone(),
+            events: world.clone(),
+            clock: world.clone(),
+            jitter: world.clone(),
+        };
+        let (manager, prober, updates) = Prober::new(ports, 20);
+        let mut tasks = JoinSet::new();
+        let stop = CancellationToken::new();
+        tasks.spawn(manager.run(stop.clone()));
+        sleep(uptime).await;
+        Self { world, prober, updates, tasks, stop }
+    }
+
+    /// One that has run for long.
+    async fn settled() -> Self {
+        Self::new(Duration::from_secs(1_000)).await
+    }
+
+    fn add(&self, pod: &Pod) {
+        self.prober.add_pod(&Arc::new(pod.clone()));
+    }
+
+    /// Milliseconds since the agent had run for as long as [`Bench::settled`] says.
+    fn times(&self, name: &str) -> Vec<u128> {
+        self.world.times(name).into_iter().map(|at| at - 1_000_000).collect()
+    }
+
+    /// All updates so far: instance, kind, result.
+    fn told(&mut self) -> Vec<(String, ProbeKind, ProbeResult)> {
+        let mut told = Vec::new();
+        while let Ok(update) = self.updates.try_recv() {
+            told.push((update.container.to_string(), update.kind, update.result));
+        }
+        told
+    }
+
+    fn result(&self, pod: &Pod, instance: &str, kind: ProbeKind) -> Option<ProbeResult> {
+        self.prober.results(&PodUid::of(pod)).get(&ContainerId::from(instance))?.get(kind)
+    }
+
+    fn probes(&self) -> usize {
+        self.prober.shared.lock().len()
+    }
+
+    async fn end(mut self) {
+        self.stop.cancel();
+        while let Some(ended) = self.tasks.join_next().await {
+            ended.expect("the manager ends well");
+        }
+    }
+}
+
+/// A probe that runs a command of this name each second.
+fn probe(name: &str) -> Option<Probe> {
+    Some(Probe {
+        exec: Some(ExecAction { command: Some(vec![name.to_owned()]) }),
+        period_seconds: Some(1),
+        failure_threshold: Some(1),
+        ..Probe::default()
+    })
+}
+
+fn container(name: &str) -> Container {
+    Container { name: name.to_owned(), ..Container::default() }
+}
+
+fn pod(uid: &str, containers: Vec<Container>) -> Pod {
+    Pod {
+        metadata: ObjectMeta {
+            name: Some("web".to_owned()),
+            namespace: Some("ns".to_owned()),
+            uid: Some(uid.to_owned()),
+            ..ObjectMeta::default()
+        },
+        spec: Some(PodSpec { containers, restart_policy: Some("Always".to_owned()), ..PodSpec::default() }),
+        status: None,
+    }
+}
+
+/// A pod whose only container `a` has a readiness probe `ready` and a liveness probe `live`.
+fn web() -> Pod {
+    pod(
+        "u1",
+        vec![Container { readiness_probe: probe("ready"), liveness_probe: probe("live"), ..container("a") }],
+    )
+}
+
+fn runs(name: &str, id: &str, since: Timestamp, started: bool) -> ContainerStatus {
+    ContainerStatus {
+        name: name.to_owned(),
+        container_id: Some(format!("containerd://{id}")),
+        started: Some(started),
+        state: Some(ContainerState {
+            running: Some(ContainerStateRunning { started_at: Some(Time(since)) }),
+            ..ContainerState::default()
+        }),
+        ..ContainerStatus::default()
+    }
+}
+
+fn ended(name: &str, id: &str) -> ContainerStatus {
+    let terminated = ContainerStateTerminated { exit_code: 1, ..ContainerStateTerminated::default() };
+    ContainerStatus {
+        name: name.to_owned(),
+        container_id: Some(format!("containerd://{id}")),
+        state: Some(ContainerState { terminated: Some(terminated), ..ContainerState::default() }),
+        ..ContainerStatus::default()
+    }
+}
+
+fn status(containers: Vec<ContainerStatus>) -> PodStatus {
+    PodStatus {
+        phase: Some("Running".to_owned()),
+        pod_ip: Some("10.0.0.7".to_owned()),
+        container_statuses: Some(containers),
+        ..PodStatus::default()
+    }
+}
+
+/// Lets everything happen that is due now.
+async fn settle() {
+    sleep(Duration::from_millis(1)).await;
+}
+
+async fn seconds(seconds: u64) {
+    sleep(Duration::from_secs(seconds)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_begins_at_once_and_goes_on_each_period() {
+    let mut bench = Bench::settled().await;
+    let web = web();
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    bench.add(&web);
+    sleep(Duration::from_millis(3_500)).await;
+    assert_eq!(bench.times("ready"), [0, 1_000, 2_000, 3_000]);
+    assert_eq!(bench.result(&web, "a1", Readiness), Some(Success));
+    assert_eq!(
+        bench.told(),
+        [
+            ("a1".to_owned(), Readiness, Failure),
+            ("a1".to_owned(), Liveness, Success),
+            ("a1".to_owned(), Readiness, Success),
+        ],
+        "only what changes is told"
+    );
+    assert_eq!(bench.world.events(), [""; 0]);
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn probes_of_a_new_agent_begin_after_a_part_of_their_period() {
+    let bench = Bench::new(Duration::ZERO).await;
+    let web = web();
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    bench.add(&web);
+    sleep(Duration::from_millis(2_900)).await;
+    assert_eq!(bench.world.times("ready"), [500, 1_500, 2_500]);
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_outlasts_its_period_is_followed_by_the_next_at_once() {
+    let bench = Bench::settled().await;
+    let web = web();
+    bench.world.script("ready", Script::Takes(Duration::from_millis(1_300)));
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    bench.add(&web);
+    sleep(Duration::from_millis(4_500)).await;
+    // Ticks that passed meanwhile are made up for once, not one by one.
+    assert_eq!(bench.times("ready"), [0, 1_300, 2_600, 3_900]);
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_container_without_status_is_waited_for() {
+    let bench = Bench::settled().await;
+    let web = web();
+    bench.add(&web);
+    seconds(3).await;
+    assert_eq!((bench.times("ready").len(), bench.prober.results(&PodUid::of(&web)).len()), (0, 0));
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    seconds(1).await;
+    assert_eq!(bench.times("ready").len(), 1);
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn startup_gates_the_other_probes_and_ends_once_it_passed() {
+    let mut bench = Bench::settled().await;
+    let mut web = web();
+    let spec = &mut web.spec.as_mut().unwrap().containers[0];
+    spec.startup_probe = probe("start").map(|probe| Probe { failure_threshold: Some(3), ..probe });
+    bench.world.script("start", Script::Fails);
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), false)]));
+    bench.add(&web);
+    sleep(Duration::from_millis(1_500)).await;
+    bench.world.script("start", Script::Passes);
+    seconds(1).await;
+    assert_eq!((bench.times("start").len(), bench.times("ready").len()), (3, 0));
+    assert!(bench.told().contains(&("a1".to_owned(), Startup, Success)));
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    seconds(2).await;
+    assert_eq!((bench.times("start").len(), bench.times("ready").len()), (3, 2));
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_container_is_told_of_once_and_left_alone_until_it_is_another() {
+    let mut bench = Bench::settled().await;
+    let web = web();
+    bench.world.script("live", Script::Fails);
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    bench.add(&web);
+    seconds(5).await;
+    assert_eq!(bench.times("live").len(), 1);
+    let failed = ("a1".to_owned(), Liveness, Failure);
+    assert_eq!(bench.told().iter().filter(|told| **told == failed).count(), 1);
+
+    bench.world.script("live", Script::Passes);
+    bench.world.set_status(&web, status(vec![runs("a", "a2", bench.world.now(), true)]));
+    seconds(1).await;
+    assert_eq!(bench.result(&web, "a2", Liveness), Some(Success));
+    assert_eq!(bench.prober.results(&PodUid::of(&web)).len(), 1, "nothing is kept of the old instance");
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_say_what_went_wrong_in_upstreams_words() {
+    let bench = Bench::settled().await;
+    let containers = [("fails", Script::Fails), ("warns", Script::Warns), ("errs", Script::Errs)];
+    let specs = containers.iter().map(|(name, script)| {
+        bench.world.script(name, script.clone());
+        Container { liveness_probe: probe(name), ..container(name) }
+    });
+    let mut pod = pod("u1", specs.collect());
+    let no_port = Probe { exec: None, ..probe("").unwrap() };
+    pod.spec.as_mut().unwrap().containers[0].readiness_probe = Some(no_port);
+    let now = bench.world.now();
+    let statuses = containers.iter().map(|(name, _)| runs(name, name, now, true));
+    bench.world.set_status(&pod, status(statuses.collect()));
+    bench.add(&pod);
+    settle().await;
+    let mut events = bench.world.events();
+    events.sort();
+    assert_eq!(
+        events,
+        [
+            "Warning ProbeWarning: Liveness probe warning: moved".to_owned(),
+            "Warning Unhealthy: Liveness probe errored and resulted in unknown state: no such container"
+                .to_owned(),
+            format!("Warning Unhealthy: Liveness probe failed: {}", "x".repeat(10 * 1024)),
+            "Warning Unhealthy: Readiness probe errored and resulted in unknown state: it has no handler"
+                .to_owned(),
+        ]
+    );
+    let results = ["fails", "warns", "errs"].map(|name| bench.result(&pod, name, Liveness));
+    assert_eq!(results, [Some(Failure), Some(Success), Some(Success)], "an error changes nothing");
+    assert_eq!(bench.world.times("errs").len(), 3, "what could not be carried out is tried three times");
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_changes_nothing_and_ends_nothing() {
+    let bench = Bench::settled().await;
+    let web = web();
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    bench.add(&web);
+    settle().await;
+    bench.world.script("ready", Script::Panics);
+    seconds(2).await;
+    assert_eq!(bench.result(&web, "a1", Readiness), Some(Success));
+    bench.world.script("ready", Script::Fails);
+    seconds(1).await;
+    assert_eq!(bench.result(&web, "a1", Readiness), Some(Failure));
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_never_ends_is_cut_off_and_holds_up_no_other() {
+    let bench = Bench::settled().await;
+    let web = web();
+    bench.world.script("ready", Script::Takes(Duration::from_secs(1_000_000)));
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    bench.add(&web);
+    sleep(Duration::from_millis(4_500)).await;
+    // Its limit is a second, and one more is for the type of probe to keep the limit itself.
+    assert_eq!(bench.times("ready"), [0, 2_000, 4_000]);
+    assert_eq!(bench.times("live").len(), 5);
+    assert_eq!(bench.world.events()[0], "Warning Unhealthy: Readiness probe failed: no answer within 1s");
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_that_nobody_takes_hold_up_nothing_and_the_newest_is_told() {
+    let mut bench = Bench::settled().await;
+    let pods: Vec<Pod> = (0..30)
+        .map(|n| {
+            let name = format!("ready-{n}");
+            bench.world.script(&name, Script::Passes);
+            pod(&format!("u{n}"), vec![Container { readiness_probe: probe(&name), ..container("a") }])
+        })
+        .collect();
+    for (n, pod) in pods.iter().enumerate() {
+        bench.world.set_status(pod, status(vec![runs("a", &format!("a{n}"), bench.world.now(), true)]));
+        bench.add(pod);
+    }
+    for round in 0..3 {
+        for n in 0..30 {
+            bench
+                .world
+                .script(&format!("ready-{n}"), if round % 2 == 0 { Script::Fails } else { Script::Passes });
+        }
+        seconds(1).await;
+    }
+    assert!(bench.times("ready-29").len() >= 3, "probes go on though nobody listens");
+    let mut newest = HashMap::new();
+    while newest.len() < 30 || !bench.updates.is_empty() {
+        let update = bench.updates.recv().await.expect("the manager runs");
+        newest.insert(update.container, update.result);
+    }
+    settle().await;
+    for (container, _, result) in bench.told() {
+        newest.insert(container.as_str().into(), result);
+    }
+    for (n, pod) in pods.iter().enumerate() {
+        let id = ContainerId::from(format!("a{n}"));
+        assert_eq!(
+            newest.get(&id).copied(),
+            bench.result(pod, id.as_str(), Readiness),
+            "what was told last holds"
+        );
+    }
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_have_the_probes_that_their_spec_has_now() {
+    let bench = Bench::settled().await;
+    let mut pod =
+        pod("u1", vec![container("none"), Container { liveness_probe: probe("live"), ..container("a") }]);
+    let init = Container { readiness_probe: probe("init"), ..container("init") };
+    let sidecar = Container {
+        restart_policy: Some("Always".to_owned()),
+        readiness_probe: probe("ready"),
+        startup_probe: probe("start"),
+        ..container("sidecar")
+    };
+    pod.spec.as_mut().unwrap().init_containers = Some(vec![init, sidecar]);
+    bench.add(&pod);
+    assert_eq!(bench.probes(), 3, "an init container that isn't a sidecar has none");
+    bench.add(&pod);
+    settle().await;
+    bench.add(&pod);
+    assert_eq!(bench.probes(), 3, "a pod is added once");
+
+    pod.spec.as_mut().unwrap().init_containers = None;
+    pod.spec.as_mut().unwrap().containers[0].readiness_probe = probe("ready");
+    bench.add(&pod);
+    assert_eq!(bench.probes(), 2);
+    bench.prober.remove_pod(&PodUid::of(&pod));
+    bench.prober.remove_pod(&PodUid::of(&pod));
+    assert_eq!(bench.probes(), 0);
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_ends_is_only_probed_for_readiness() {
+    let bench = Bench::settled().await;
+    let mut web = web();
+    web.spec.as_mut().unwrap().containers[0].startup_probe = probe("start");
+    bench.world.script("live", Script::Takes(Duration::from_secs(5)));
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    bench.add(&web);
+    settle().await;
+    bench.prober.stop_liveness_and_startup(&PodUid::of(&web));
+    bench.add(&web);
+    bench.world.script("ready", Script::Fails);
+    seconds(3).await;
+    assert_eq!(bench.times("ready").len(), 4);
+    assert_eq!(bench.times("live").len(), 1, "the one that ran was dropped");
+    let results = ProbeKind::ALL.map(|kind| bench.result(&web, "a1", kind));
+    assert_eq!(results, [Some(Success), Some(Failure), Some(Success)]);
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removed_pod_leaves_nothing_and_its_uid_can_come_back() {
+    let bench = Bench::settled().await;
+    let web = web();
+    let uid = PodUid::of(&web);
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    bench.world.script("ready", Script::Takes(Duration::from_millis(500)));
+    bench.add(&web);
+    settle().await;
+    bench.prober.stop_liveness_and_startup(&uid);
+    bench.prober.remove_pod(&uid);
+    seconds(3).await;
+    assert_eq!(bench.times("ready").len(), 1);
+    assert_eq!((bench.prober.results(&uid).len(), bench.prober.shared.lock().first_due()), (0, None));
+    bench.add(&web);
+    seconds(1).await;
+    assert_eq!(bench.result(&web, "a1", Liveness), Some(Success));
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_that_nobody_knows_are_cleaned_up() {
+    let bench = Bench::settled().await;
+    for uid in ["u1", "u2", "u3"] {
+        bench.add(&pod(uid, vec![Container { liveness_probe: probe("live"), ..container("a") }]));
+    }
+    let known = BTreeSet::from([PodUid::from("u2")]);
+    for _ in 0..10 {
+        bench.prober.clean_up(|uid| known.contains(uid));
+        assert_eq!(bench.probes(), 1);
+    }
+    bench.prober.clean_up(|_| false);
+    assert_eq!(bench.probes(), 0);
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn readiness_is_probed_out_of_turn_on_demand() {
+    let bench = Bench::settled().await;
+    let mut web = web();
+    let slow = probe("ready").map(|probe| Probe { period_seconds: Some(60), ..probe });
+    web.spec.as_mut().unwrap().containers[0].readiness_probe = slow;
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    let uid = PodUid::of(&web);
+    bench.prober.probe_readiness_now(&uid, "a");
+    bench.add(&web);
+    settle().await;
+    seconds(10).await;
+    bench.prober.probe_readiness_now(&uid, "a");
+    bench.prober.probe_readiness_now(&uid, "a");
+    bench.prober.probe_readiness_now(&uid, "other");
+    sleep(Duration::from_secs(60)).await;
+    let times: Vec<u128> = bench.times("ready").into_iter().map(|at| at / 1_000).collect();
+    assert_eq!(times, [0, 10, 60], "its turns stay where they were");
+
+    // What is asked for while a probe runs comes after it.
+    bench.world.script("ready", Script::Takes(Duration::from_millis(1_500)));
+    bench.prober.probe_readiness_now(&uid, "a");
+    sleep(Duration::from_millis(500)).await;
+    bench.prober.probe_readiness_now(&uid, "a");
+    seconds(2).await;
+    assert_eq!(bench.times("ready").len(), 5);
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_ended_with_its_container_begins_again_with_the_next_instance() {
+    let mut bench = Bench::settled().await;
+    let mut web = web();
+    web.spec.as_mut().unwrap().restart_policy = Some("Never".to_owned());
+    bench.world.set_status(&web, status(vec![ended("a", "a1")]));
+    bench.add(&web);
+    settle().await;
+    assert_eq!(bench.told(), [("a1".to_owned(), Readiness, Failure), ("a1".to_owned(), Liveness, Failure),]);
+    for _ in 0..3 {
+        bench.add(&web);
+        seconds(1).await;
+    }
+    assert_eq!(bench.told(), [], "the same instance is told of once");
+    assert_eq!(bench.prober.shared.lock().first_due(), None, "nothing is looked at any more");
+
+    // Its definition changed: it was made anew all the same.
+    bench.world.set_status(&web, status(vec![runs("a", "a2", bench.world.now(), true)]));
+    bench.add(&web);
+    settle().await;
+    assert_eq!(bench.result(&web, "a2", Readiness), Some(Success));
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_earlier_agent_found_stands_until_a_probe_says_otherwise() {
+    let bench = Bench::new(Duration::ZERO).await;
+    let mut web = web();
+    let spec = &mut web.spec.as_mut().unwrap().containers[0];
+    spec.readiness_probe = probe("ready").map(|probe| Probe { failure_threshold: Some(2), ..probe });
+    bench.world.script("ready", Script::Fails);
+    let long_ago = bench.world.now() - SignedDuration::from_secs(60);
+    bench.world.set_status(&web, status(vec![runs("a", "a1", long_ago, true)]));
+    bench.add(&web);
+    sleep(Duration::from_millis(1_000)).await;
+    assert_eq!(bench.world.times("ready").len(), 1);
+    assert_eq!(bench.result(&web, "a1", Readiness), None, "one failure of two");
+    seconds(1).await;
+    assert_eq!(bench.result(&web, "a1", Readiness), Some(Failure));
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_probes_run_at_the_same_time() {
+    let bench = Bench::settled().await;
+    let world = &bench.world;
+    let containers = |pod: usize| {
+        (0..100).map(move |n| {
+            let name = format!("live-{pod}-{n}");
+            world.script(&name, Script::Takes(Duration::from_millis(900)));
+            Container { liveness_probe: probe(&name), ..container(&format!("c{n}")) }
+        })
+    };
+    let pods: Vec<Pod> = (0..15).map(|n| pod(&format!("u{n}"), containers(n).collect())).collect();
+    for pod in &pods {
+        let now = bench.world.now();
+        let statuses = (0..100).map(|n| runs(&format!("c{n}"), &format!("i{n}"), now, true));
+        bench.world.set_status(pod, status(statuses.collect()));
+        bench.add(pod);
+    }
+    sleep(Duration::from_millis(1_850)).await;
+    assert_eq!(bench.world.most_running.load(Ordering::Relaxed), PROBES_AT_ONCE_MAX);
+    let probed: BTreeSet<String> =
+        bench.world.log.lock().unwrap().iter().map(|(_, name)| name.clone()).collect();
+    assert_eq!(probed.len(), 1_500, "those for which there was no room had their turn");
+    assert_eq!(bench.result(&pods[14], "i99", Liveness), Some(Success));
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_without_address_makes_network_probes_an_error() {
+    let bench = Bench::settled().await;
+    let mut web = web();
+    let grpc = k8s_openapi::api::core::v1::GRPCAction { port: 9, service: None };
+    let probe = Probe { exec: None, grpc: Some(grpc), ..probe("").unwrap() };
+    web.spec.as_mut().unwrap().containers[0].readiness_probe = Some(probe);
+    let no_address = PodStatus { pod_ip: None, ..status(vec![runs("a", "a1", bench.world.now(), true)]) };
+    bench.world.set_status(&web, no_address);
+    bench.add(&web);
+    settle().await;
+    assert_eq!(
+        bench.world.events(),
+        [
+            "Warning Unhealthy: Readiness probe errored and resulted in unknown state: the pod has no IP address"
+        ]
+    );
+    assert_eq!(bench.result(&web, "a1", Readiness), Some(Failure), "as it was");
+    assert_eq!(bench.result(&web, "a1", Startup), None);
+    assert_ne!(bench.result(&web, "a1", Liveness), Some(Unknown));
+    bench.end().await;
+}

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodStatus};
 
-use crate::container::plan::RestartPolicy;
+use crate::container::plan::{RestartAction, restart_rule, should_restart};
 use crate::runtime::ContainerId;
 
 #[cfg(test)]
@@ -92,25 +92,9 @@ fn state(pod: &Pod, container: &Container, instance: &ContainerStatus, status: &
     }
     match &state.terminated {
         Some(ended) => ProbedState::Ended {
-            restarts: restarts_after(pod, container, ended.exit_code) || restarts_all(pod, status),
+            restarts: should_restart(pod, container, ended.exit_code) || restarts_all(pod, status),
         },
         None => ProbedState::Waiting,
-    }
-}
-
-/// Whether a container that ended with this exit code runs again (upstream: `ContainerShouldRestart`, KEP-5307).
-fn restarts_after(pod: &Pod, container: &Container, exit_code: i32) -> bool {
-    let policy = match container.restart_policy.as_deref() {
-        Some(_) if rule_actions(container, exit_code).next().is_some() => return true,
-        Some("Never") => RestartPolicy::Never,
-        Some("OnFailure") => RestartPolicy::OnFailure,
-        Some(_) => RestartPolicy::Always,
-        None => RestartPolicy::of(pod),
-    };
-    match policy {
-        RestartPolicy::Always => true,
-        RestartPolicy::OnFailure => exit_code != 0,
-        RestartPolicy::Never => false,
     }
 }
 
@@ -123,23 +107,7 @@ fn restarts_all(pod: &Pod, status: &PodStatus) -> bool {
         let mut containers = spec.init_containers.iter().flatten().chain(&spec.containers);
         let container = containers.find(|container| container.name == instance.name);
         container.zip(ended).is_some_and(|(container, ended)| {
-            rule_actions(container, ended.exit_code).next() == Some("RestartAllContainers")
+            restart_rule(container, ended.exit_code) == Some(RestartAction::RestartAll)
         })
-    })
-}
-
-/// Actions of the rules that know this exit code; the first counts.
-fn rule_actions(container: &Container, exit_code: i32) -> impl Iterator<Item = &str> {
-    let rules = container.restart_policy_rules.iter().flatten();
-    rules.filter_map(move |rule| {
-        let codes = rule.exit_codes.as_ref()?;
-        let listed = codes.values.iter().flatten().any(|value| *value == exit_code);
-        let matches = match codes.operator.as_str() {
-            "In" => listed,
-            "NotIn" => !listed,
-            // Another operator is one that this version doesn't know; the API server refuses it.
-            _ => false,
-        };
-        matches.then_some(rule.action.as_str())
     })
 }
