@@ -3,33 +3,40 @@
 //! What is to be done is decided by `witlet_core`; here it is done, step by step, and told as events and statuses.
 
 pub(crate) mod events;
+mod hooks;
+mod host;
 pub(crate) mod images;
+mod kill;
 mod memory;
+mod mounts;
+mod resize;
 mod start;
 mod sync;
 mod terminate;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use witlet_core::container::plan::{KillContainer, KillPod, ProbeFailure};
+use witlet_core::container::plan::resize::{ResizeFacts, in_progress};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::worker::{Outcome, RequeueCause, Task, Work};
 use witlet_core::pod::{PodFullName, PodUid};
-use witlet_core::runtime::{ContainerId, ObservedPod};
-use witlet_core::status::{self, StatusInput};
-use witlet_ports::{Clock, EventSink, PodFiles, Runtime, RuntimeError};
+use witlet_core::runtime::{ContainerId, ObservedPod, RuntimeHandler, UserNamespace};
+use witlet_core::status::{self, ResizeInProgress, ResizePending, ResizeStatus, StatusInput};
+use witlet_ports::{
+    Clock, ContainerFiles, EventSink, HookRequests, HostFiles, PodFiles, Runtime, RuntimeError, Volumes,
+};
 
 use crate::board::Board;
 use crate::cache::PodCache;
+use crate::config::HostSettings;
 use crate::health::Health;
-use crate::pleg::RelistRequests;
+use crate::pleg::{Looker, RelistRequests};
+use crate::prober::ProberHandle;
 use events::PodEvents;
 use images::Images;
 
@@ -42,8 +49,10 @@ pub(crate) struct Job {
     pub(crate) full_name: PodFullName,
     pub(crate) work: Work,
     pub(crate) memory: PodMemory,
-    /// Running containers that failed their liveness or startup probe.
-    pub(crate) probe_failures: BTreeMap<ContainerId, ProbeFailure>,
+    /// A resize that the node hasn't granted.
+    pub(crate) resize_pending: Option<ResizePending>,
+    /// The ids of a pod with a user namespace of its own.
+    pub(crate) user_namespace: Option<UserNamespace>,
     /// Cuts the work short where it waits.
     pub(crate) cancel: CancellationToken,
 }
@@ -67,17 +76,23 @@ impl End {
 pub(crate) struct Executor {
     pub(crate) runtime: Runtime,
     pub(crate) files: Arc<dyn PodFiles>,
+    pub(crate) volumes: Arc<dyn Volumes>,
+    pub(crate) container_files: Arc<dyn ContainerFiles>,
+    pub(crate) hooks: Arc<dyn HookRequests>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cache: Arc<PodCache>,
+    pub(crate) looker: Looker,
     pub(crate) board: Arc<Board>,
+    pub(crate) prober: ProberHandle,
     pub(crate) relists: RelistRequests,
     pub(crate) images: Images,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
     /// How the runtime is.
     pub(crate) health: watch::Receiver<Health>,
-    /// Folder that seccomp profiles are relative to.
-    pub(crate) seccomp_root: PathBuf,
+    /// What configurations draw from beside the pod and the node.
+    pub(crate) host: HostSettings,
+    pub(crate) host_files: Arc<dyn HostFiles>,
     /// How long a container that could not be made or started is left alone.
     pub(crate) start_retry: SignedDuration,
 }
@@ -103,21 +118,12 @@ impl Executor {
         PodEvents::new(&*self.events, &job.full_name, &job.uid)
     }
 
-    /// Stops all containers at once, then the sandboxes. Tries all, and gives the first error back.
-    async fn kill_pod(&self, job: &Job, kill: &KillPod) -> Result<(), RuntimeError> {
-        let stops = kill.containers.iter().map(|container| self.kill_container(job, container));
-        let stopped = futures::future::join_all(stops).await;
-        let mut result: Result<(), RuntimeError> = stopped.into_iter().collect();
-        for sandbox in &kill.sandboxes {
-            result = result.and(self.runtime.sandboxes.stop(sandbox).await);
-        }
-        result
-    }
-
-    async fn kill_container(&self, job: &Job, kill: &KillContainer) -> Result<(), RuntimeError> {
-        self.events(job).normal("Killing", &kill.message);
-        let grace = Duration::from_secs(u64::try_from(kill.grace_seconds).unwrap_or_default());
-        self.runtime.containers.stop(&kill.id, grace).await
+    /// What the runtime can do for this pod.
+    fn handler_of(&self, pod: &Pod) -> RuntimeHandler {
+        let class = pod.spec.as_ref().and_then(|spec| spec.runtime_class_name.as_deref()).unwrap_or_default();
+        let name = self.host.runtime_classes.get(class).map(String::as_str).unwrap_or_default();
+        let health = self.health.borrow();
+        health.handlers.iter().find(|handler| handler.name == name).cloned().unwrap_or_default()
     }
 
     /// Waits for a look at the pod that shows all that was done to it. None if the work was cut short.
@@ -140,19 +146,36 @@ impl Executor {
     fn publish(&self, job: &Job, pod: &Pod, observed: &ObservedPod, ends: bool) -> PodStatus {
         let previous = self.board.status(&job.uid);
         let (node, health) = (self.node.borrow().clone(), self.health.borrow().clone());
+        let probes = self.prober.results(&job.uid);
+        let resize = resize_status(job, pod, observed);
         let status = status::generate(StatusInput {
             pod,
             observed,
             previous: previous.as_deref(),
             host_ips: &node.addresses,
             runtime_name: &health.runtime_name,
+            recursive_read_only: self.handler_of(pod).recursive_read_only_mounts,
             waiting: &job.memory.waiting,
-            probes: &BTreeMap::new(),
+            probes: &probes,
+            resize: &resize,
             ends,
             now: self.clock.now(),
         });
         self.show(job, pod, previous.as_deref(), status.clone());
+        self.probe_what_may_be_ready(job, &status);
         status
+    }
+
+    /// A container that has started and isn't ready is probed out of turn (upstream: `UpdatePodStatus` of the probe
+    /// manager). The probe manager leaves alone what has no readiness probe.
+    fn probe_what_may_be_ready(&self, job: &Job, status: &PodStatus) {
+        let init = status.init_container_statuses.iter().flatten();
+        for container in init.chain(status.container_statuses.iter().flatten()) {
+            let runs = container.state.as_ref().is_some_and(|state| state.running.is_some());
+            if runs && container.started == Some(true) && !container.ready {
+                self.prober.probe_readiness_now(&job.uid, &container.name);
+            }
+        }
     }
 
     fn show(&self, job: &Job, pod: &Pod, previous: Option<&PodStatus>, status: PodStatus) {
@@ -164,4 +187,22 @@ impl Executor {
             Err(error) => tracing::error!(pod = %job.full_name, %error, "status not taken over"),
         }
     }
+}
+
+fn resize_status(job: &Job, pod: &Pod, observed: &ObservedPod) -> ResizeStatus {
+    let in_progress = in_progress(pod, observed, resize_facts(&job.memory));
+    ResizeStatus {
+        pending: job.resize_pending.clone(),
+        in_progress: in_progress.then(|| ResizeInProgress {
+            error: job.memory.resize_error.clone(),
+            generation: pod.metadata.generation,
+        }),
+    }
+}
+
+/// Nobody measures what containers use, so that a limit below that is the runtime's to refuse; and the pods' own cgroups are
+/// the runtime's.
+fn resize_facts(memory: &PodMemory) -> ResizeFacts<'_> {
+    const UNKNOWN: &BTreeMap<ContainerId, i64> = &BTreeMap::new();
+    ResizeFacts { actuated: &memory.actuated, memory_usage: UNKNOWN, pod_cgroup: None }
 }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::container::backoff::{ExponentialBackoff, LOOP};
-use witlet_core::runtime::RuntimeStatus;
+use witlet_core::runtime::{RuntimeHandler, RuntimeStatus};
 use witlet_ports::RuntimeInfo;
 
 use crate::pleg::Relisted;
@@ -28,13 +28,15 @@ pub(crate) struct Health {
     pub(crate) network: Option<String>,
     /// The runtime's own name; empty until it was asked.
     pub(crate) runtime_name: Arc<str>,
+    /// What it can do, by the handlers of runtime classes.
+    pub(crate) handlers: Arc<[RuntimeHandler]>,
 }
 
 impl Health {
     /// Before the runtime was asked for the first time.
     pub(crate) fn unknown() -> Self {
         let errors = vec!["container runtime status check may not have completed yet".to_owned()];
-        Self { errors, network: None, runtime_name: "".into() }
+        Self { errors, network: None, runtime_name: "".into(), handlers: [].into() }
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -57,13 +59,14 @@ fn assess(
     relist_age_max: Duration,
 ) -> Health {
     let mut errors = Vec::new();
-    let mut network = None;
+    let (mut network, mut handlers) = (None, Vec::new());
     match status {
         Err(error) => errors.push(format!("container runtime is down: {error}")),
         Ok(status) => {
             errors
                 .extend(status.failing("RuntimeReady").map(|p| format!("container runtime not ready: {p}")));
             network = status.failing("NetworkReady");
+            handlers = status.handlers;
         }
     }
     match relist_age {
@@ -75,7 +78,7 @@ fn assess(
         )),
         Some(_) => {}
     }
-    Health { errors, network, runtime_name: runtime_name.clone() }
+    Health { errors, network, runtime_name: runtime_name.clone(), handlers: handlers.into() }
 }
 
 /// Asks the runtime how it is.

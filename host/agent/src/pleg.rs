@@ -12,17 +12,22 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pleg::{PlegEvent, diff};
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::{
-    ListedContainer, ListedSandbox, ObservedPod, RuntimePod, SandboxId, SandboxState,
-};
-use witlet_ports::{Clock, PodView, RuntimeError};
+use witlet_core::runtime::{ListedContainer, ListedSandbox, ObservedPod, RuntimePod, SandboxId};
+use witlet_ports::Clock;
 
 use crate::cache::PodCache;
 use crate::config::{INSPECTIONS_MAX, RELIST_REQUESTS_MAX};
 use crate::inputs::ticker;
 
 #[cfg(test)]
+pub(crate) mod fixture;
+mod look;
+#[cfg(test)]
 mod tests;
+mod told;
+
+pub(crate) use look::Looker;
+pub(crate) use told::RuntimeEvents;
 
 /// The last list of all pods, and how listing fares.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +56,7 @@ impl RelistRequests {
 
 /// The generator's state.
 pub(crate) struct Pleg {
-    pub(crate) view: Arc<dyn PodView>,
+    pub(crate) looker: Looker,
     pub(crate) cache: Arc<PodCache>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: mpsc::Sender<PlegEvent>,
@@ -67,15 +72,14 @@ pub(crate) struct Pleg {
 
 impl Pleg {
     pub(crate) fn new(
-        view: Arc<dyn PodView>,
-        cache: Arc<PodCache>,
+        looker: Looker,
         clock: Arc<dyn Clock>,
         events: mpsc::Sender<PlegEvent>,
         relisted: watch::Sender<Relisted>,
     ) -> Self {
         Self {
-            view,
-            cache,
+            cache: looker.cache.clone(),
+            looker,
             clock,
             events,
             dropped: Arc::default(),
@@ -122,7 +126,7 @@ impl Pleg {
     async fn relist(&mut self) {
         let stamp = self.cache.stamp();
         let (begun, now) = (Instant::now(), self.clock.now());
-        let pods = match self.view.list_pods().await {
+        let pods = match self.looker.view.list_pods().await {
             Ok(pods) => pods,
             Err(error) => {
                 // Once, not each second: the node's condition says for how long.
@@ -193,28 +197,13 @@ impl Pleg {
     /// that failed.
     async fn inspect(&self, uids: Vec<PodUid>) -> Vec<(PodUid, bool)> {
         let looks = uids.into_iter().map(|uid| async move {
-            let stamp = self.cache.stamp();
-            let look: Result<ObservedPod, RuntimeError> = self.view.pod_status(&uid).await;
+            let look = self.looker.look(&uid).await;
             if let Err(error) = &look {
                 tracing::warn!(%uid, %error, "looking at a pod failed");
             }
-            let failed = look.is_err();
-            self.cache.set(&uid, look.map(|pod| Arc::new(self.keep_ips(&uid, pod))), stamp);
-            (uid, failed)
+            (uid, look.is_err())
         });
         stream::iter(looks).buffer_unordered(INSPECTIONS_MAX).collect().await
-    }
-
-    /// A sandbox that has ended tells no addresses any more, but its pod's status goes on showing them.
-    fn keep_ips(&self, uid: &PodUid, mut pod: ObservedPod) -> ObservedPod {
-        if pod.ips.is_empty()
-            && !pod.sandboxes.is_empty()
-            && !pod.sandboxes.iter().any(|s| s.state == SandboxState::Ready)
-            && let Some(old) = self.cache.peek(uid)
-        {
-            pod.ips.clone_from(&old.ips);
-        }
-        pod
     }
 
     fn send(&self, events: Vec<PlegEvent>) {

@@ -1,31 +1,37 @@
-//! Sees to it that a container's image is there, by its pull policy.
+//! Sees to it that a container's image is there, as `witlet_core::image` decides.
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::Container;
+use k8s_openapi::api::core::v1::{Container, Pod};
 use thiserror::Error;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use witlet_core::container::backoff::{BackoffKey, Wait};
+use witlet_core::image::policy::{ImageRefusal, ImageStep, Presence, PullFailureKind, PullPolicy, next_step};
+use witlet_core::image::{ReferenceError, with_default_tag};
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::SandboxConfig;
+use witlet_core::runtime::{ImageInfo, SandboxConfig};
 use witlet_core::status::WaitingReason;
-use witlet_ports::{Clock, Images as ImagePort, RuntimeError};
+use witlet_ports::{Clock, ImageCredentials, Images as ImagePort, RuntimeError};
 
 use super::PodMemory;
 use super::events::PodEvents;
+use crate::config::ImagePullLimits;
+use pulls::{PullError, PullRequest, Pulled, Pulls};
 use witlet_core::error::one_line;
 
-pub(crate) mod reference;
-#[cfg(test)]
-mod tests;
+mod bucket;
+mod pulls;
 
-/// Why a container's image isn't there.
+/// Why a container's image isn't there. The texts are upstream's, which tools look for.
 #[derive(Debug, Error)]
 pub(crate) enum ImageError {
-    #[error("Failed to apply default image tag {image:?}: {problem}")]
-    InvalidName { image: String, problem: &'static str },
+    #[error("Failed to apply default image tag {image:?}")]
+    InvalidName {
+        image: String,
+        #[source]
+        cause: ReferenceError,
+    },
     #[error("Failed to inspect image {image:?}")]
     Inspect {
         image: String,
@@ -34,11 +40,13 @@ pub(crate) enum ImageError {
     },
     #[error("Container image {image:?} is not present with pull policy of Never")]
     NeverPull { image: String },
+    #[error("Container image {image:?} is present, but not verified for this pod, with pull policy of Never")]
+    NeverVerified { image: String },
     #[error("Failed to pull image {image:?}")]
     Pull {
         image: String,
         #[source]
-        cause: RuntimeError,
+        cause: PullError,
     },
     #[error("Back-off pulling image {image:?}: {last}")]
     BackOff { image: String, wait: Wait, last: String },
@@ -52,11 +60,33 @@ impl ImageError {
         match self {
             Self::InvalidName { .. } => Some(WaitingReason::InvalidImageName),
             Self::Inspect { .. } => Some(WaitingReason::ImageInspectError),
-            Self::NeverPull { .. } => Some(WaitingReason::ErrImageNeverPull),
-            Self::Pull { .. } => Some(WaitingReason::ErrImagePull),
+            Self::NeverPull { .. } => Some(ImageRefusal::NeverPull.waiting_reason()),
+            Self::NeverVerified { .. } => Some(ImageRefusal::NeverVerified.waiting_reason()),
+            Self::Pull { cause, .. } => Some(reason_of(cause)),
             Self::BackOff { .. } => Some(WaitingReason::ImagePullBackOff),
             Self::Cut { .. } => None,
         }
+    }
+
+    /// What the container's status says beside the reason.
+    pub(crate) fn waiting_message(&self) -> String {
+        match self {
+            Self::Pull { cause, .. } => one_line(cause),
+            Self::InvalidName { .. }
+            | Self::Inspect { .. }
+            | Self::NeverPull { .. }
+            | Self::NeverVerified { .. }
+            | Self::BackOff { .. }
+            | Self::Cut { .. } => one_line(self),
+        }
+    }
+}
+
+fn reason_of(cause: &PullError) -> WaitingReason {
+    match PullFailureKind::of(&one_line(cause)) {
+        PullFailureKind::Other => WaitingReason::ErrImagePull,
+        PullFailureKind::RegistryUnavailable => WaitingReason::RegistryUnavailable,
+        PullFailureKind::SignatureValidationFailed => WaitingReason::SignatureValidationFailed,
     }
 }
 
@@ -64,6 +94,7 @@ impl ImageError {
 #[derive(Clone, Debug)]
 pub(crate) struct PullFailure {
     at: Timestamp,
+    /// Reason and message, as the status goes on saying them while the delay lasts.
     message: String,
 }
 
@@ -74,145 +105,179 @@ impl PullFailure {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PullPolicy {
-    Always,
-    IfNotPresent,
-    Never,
+/// An image that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReadyImage {
+    /// What containers are created from.
+    pub(crate) reference: String,
+    /// What the runtime says of it.
+    pub(crate) info: Option<ImageInfo>,
 }
 
-impl PullPolicy {
-    /// Sources fill the default in, by the tag; what comes here without one is left alone if it is there.
-    fn of(container: &Container) -> Self {
-        match container.image_pull_policy.as_deref() {
-            Some("Always") => Self::Always,
-            Some("Never") => Self::Never,
-            Some(_) | None => Self::IfNotPresent,
-        }
-    }
+/// One container that needs an image.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) uid: &'a PodUid,
+    pub(crate) pod: &'a Pod,
+    pub(crate) container: &'a Container,
+    /// The sandbox that the container will be in.
+    pub(crate) sandbox: &'a SandboxConfig,
+    pub(crate) events: &'a PodEvents<'a>,
+    /// Cuts a pull short.
+    pub(crate) cancel: &'a CancellationToken,
 }
 
-/// Fetches images, a few at a time.
+/// Fetches images for all pods.
 pub(crate) struct Images {
     port: Arc<dyn ImagePort>,
+    credentials: Arc<dyn ImageCredentials>,
     clock: Arc<dyn Clock>,
-    at_a_time: Semaphore,
+    pulls: Pulls,
 }
 
 impl Images {
-    pub(crate) fn new(port: Arc<dyn ImagePort>, clock: Arc<dyn Clock>, at_a_time: usize) -> Self {
-        Self { port, clock, at_a_time: Semaphore::new(at_a_time.max(1)) }
+    pub(crate) fn new(
+        port: Arc<dyn ImagePort>,
+        credentials: Arc<dyn ImageCredentials>,
+        clock: Arc<dyn Clock>,
+        limits: ImagePullLimits,
+    ) -> Self {
+        let pulls = Pulls::new(port.clone(), clock.clone(), limits);
+        Self { port, credentials, clock, pulls }
     }
 
-    /// What the container is to be created from.
+    /// What the container is to be created from. What fails is told as events.
     pub(crate) async fn ensure(
         &self,
-        uid: &PodUid,
-        container: &Container,
+        wanted: Wanted<'_>,
         memory: &mut PodMemory,
-        events: &PodEvents<'_>,
-        cancel: &CancellationToken,
-    ) -> Result<String, ImageError> {
-        let result = self.try_ensure(uid, container, memory, events, cancel).await;
+    ) -> Result<ReadyImage, ImageError> {
+        let result = self.try_ensure(wanted, memory).await;
         if let Err(error) = &result {
-            let message = one_line(error);
-            match error {
-                ImageError::InvalidName { .. } | ImageError::Inspect { .. } => {
-                    events.warning("InspectFailed", &message);
-                }
-                ImageError::NeverPull { .. } => events.warning("ErrImageNeverPull", &message),
-                ImageError::Pull { .. } => events.warning("Failed", &message),
-                ImageError::BackOff { image, .. } => {
-                    events.normal("BackOff", &format!("Back-off pulling image {image:?}"));
-                }
-                ImageError::Cut { .. } => {}
-            }
-            if let Some(reason) = error.waiting_reason() {
-                events.warning("Failed", &format!("Error: {reason}"));
-            }
+            tell(wanted.events, error);
         }
         result
     }
 
-    async fn try_ensure(
-        &self,
-        uid: &PodUid,
-        container: &Container,
-        memory: &mut PodMemory,
-        events: &PodEvents<'_>,
-        cancel: &CancellationToken,
-    ) -> Result<String, ImageError> {
-        let asked = container.image.clone().unwrap_or_default();
-        let image = reference::with_default_tag(&asked)
-            .map_err(|problem| ImageError::InvalidName { image: asked.clone(), problem })?;
-        let policy = PullPolicy::of(container);
-        if policy != PullPolicy::Always {
-            let present = self
+    async fn try_ensure(&self, wanted: Wanted<'_>, memory: &mut PodMemory) -> Result<ReadyImage, ImageError> {
+        let asked = wanted.container.image.clone().unwrap_or_default();
+        let image = with_default_tag(&asked)
+            .map_err(|cause| ImageError::InvalidName { image: asked.clone(), cause })?;
+        let policy = PullPolicy::of(wanted.container);
+        // Whether it is there makes no difference to a policy that pulls always.
+        let present = match policy {
+            PullPolicy::Always => None,
+            PullPolicy::IfNotPresent | PullPolicy::Never => self
                 .port
                 .status(&image)
                 .await
-                .map_err(|cause| ImageError::Inspect { image: asked.clone(), cause })?;
-            match present {
-                Some(present) => {
-                    memory.failed_pulls.remove(&image);
-                    let message = format!("Container image {asked:?} already present on machine");
-                    events.normal("Pulled", &message);
-                    return Ok(present.id);
-                }
-                None if policy == PullPolicy::Never => return Err(ImageError::NeverPull { image: asked }),
-                None => {}
+                .map_err(|cause| ImageError::Inspect { image: asked.clone(), cause })?,
+        };
+        let presence = match &present {
+            // What is on the node is for all its pods: without an API server only the node itself has credentials.
+            Some(info) => Presence::Present { image_ref: &info.id, must_verify: false },
+            None => Presence::Absent,
+        };
+        let back_off = memory.pull_wait(wanted.uid, &image, self.clock.now());
+        match next_step(policy, presence, back_off) {
+            ImageStep::Use { image_ref } => {
+                memory.failed_pulls.remove(&image);
+                let message = format!("Container image {asked:?} already present on machine");
+                wanted.events.normal("Pulled", &message);
+                Ok(ReadyImage { reference: image_ref, info: present })
+            }
+            ImageStep::Pull => self.pull(wanted, asked, image, memory).await,
+            ImageStep::Refuse(ImageRefusal::NeverPull) => Err(ImageError::NeverPull { image: asked }),
+            ImageStep::Refuse(ImageRefusal::NeverVerified) => Err(ImageError::NeverVerified { image: asked }),
+            ImageStep::Refuse(ImageRefusal::BackOff(wait)) => {
+                let last = memory.failed_pulls.get(&image).map(|failure| failure.message.clone());
+                Err(ImageError::BackOff { image: asked, wait, last: last.unwrap_or_default() })
             }
         }
-        self.pull(uid, &asked, image, memory, events, cancel).await
     }
 
     async fn pull(
         &self,
-        uid: &PodUid,
-        asked: &str,
+        wanted: Wanted<'_>,
+        asked: String,
         image: String,
         memory: &mut PodMemory,
-        events: &PodEvents<'_>,
-        cancel: &CancellationToken,
-    ) -> Result<String, ImageError> {
-        let key = BackoffKey::pull(uid, &image);
-        if let Some(failure) = memory.failed_pulls.get(&image)
-            && let Some(wait) = memory.pulls.wait(&key, failure.at, self.clock.now())
-        {
-            let last = format!("ErrImagePull: {}", failure.message);
-            return Err(ImageError::BackOff { image: asked.to_owned(), wait, last });
-        }
+    ) -> Result<ReadyImage, ImageError> {
+        let events = wanted.events;
         events.normal("Pulling", &format!("Pulling image {asked:?}"));
         let waited_from = self.clock.now();
-        let pulled = async {
-            let _turn = self.at_a_time.acquire().await.expect("the semaphore is never closed");
-            let begun = self.clock.now();
-            self.port.pull(&image, None, &SandboxConfig::default()).await.map(|image_ref| (image_ref, begun))
+        let pull = async {
+            let credentials = self.credentials.for_image(wanted.pod, &image).await.unwrap_or_else(|missing| {
+                let message = format!(
+                    "Unable to retrieve some image pull secrets ({}); attempting to pull the image may not succeed.",
+                    missing.secrets.join(", ")
+                );
+                events.warning("FailedToRetrieveImagePullSecret", &message);
+                missing.found
+            });
+            let sandbox = wanted.sandbox.clone();
+            self.pulls.pull(PullRequest { image: image.clone(), credentials, sandbox }).await
         };
         let pulled = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(ImageError::Cut { image }),
-            pulled = pulled => pulled,
+            () = wanted.cancel.cancelled() => return Err(ImageError::Cut { image }),
+            pulled = pull => pulled,
         };
         let now = self.clock.now();
+        let key = BackoffKey::pull(wanted.uid, &image);
         match pulled {
-            Ok((image_ref, begun)) => {
+            Ok(pulled) => {
                 memory.failed_pulls.remove(&image);
                 memory.pulls.succeed(&key);
-                let (took, waited) = (seconds(begun, now), seconds(waited_from, now));
-                let message =
-                    format!("Successfully pulled image {asked:?} in {took} ({waited} including waiting)");
-                events.normal("Pulled", &message);
-                Ok(image_ref)
+                events.normal("Pulled", &pulled_message(&asked, &pulled, waited_from));
+                Ok(ReadyImage { reference: pulled.image_ref, info: pulled.image })
             }
             Err(cause) => {
                 memory.pulls.record(key, now, now);
-                let failure = PullFailure { at: now, message: one_line(&cause) };
-                memory.failed_pulls.insert(image, failure);
-                Err(ImageError::Pull { image: asked.to_owned(), cause })
+                let message = format!("{}: {}", reason_of(&cause), one_line(&cause));
+                memory.failed_pulls.insert(image, PullFailure { at: now, message });
+                Err(ImageError::Pull { image: asked, cause })
             }
         }
     }
+}
+
+impl PodMemory {
+    /// Until when the last failed pull of this image forbids another one.
+    fn pull_wait(&self, uid: &PodUid, image: &str, now: Timestamp) -> Option<Wait> {
+        let failure = self.failed_pulls.get(image)?;
+        self.pulls.wait(&BackoffKey::pull(uid, image), failure.at, now)
+    }
+}
+
+fn tell(events: &PodEvents<'_>, error: &ImageError) {
+    let message = one_line(error);
+    match error {
+        ImageError::InvalidName { .. } | ImageError::Inspect { .. } => {
+            events.warning("InspectFailed", &message);
+        }
+        ImageError::NeverPull { .. } | ImageError::NeverVerified { .. } => {
+            events.warning("ErrImageNeverPull", &message);
+        }
+        ImageError::Pull { .. } => events.warning("Failed", &message),
+        ImageError::BackOff { image, .. } => {
+            events.normal("BackOff", &format!("Back-off pulling image {image:?}"));
+        }
+        ImageError::Cut { .. } => {}
+    }
+    if let Some(reason) = error.waiting_reason() {
+        events.warning("Failed", &format!("Error: {reason}"));
+    }
+}
+
+fn pulled_message(asked: &str, pulled: &Pulled, waited_from: Timestamp) -> String {
+    // Somebody else's pull may have begun earlier than this wait.
+    let begun_at = pulled.begun_at.max(waited_from);
+    let (took, waited) = (seconds(begun_at, pulled.done_at), seconds(waited_from, pulled.done_at));
+    let size = pulled.image.as_ref().map_or(0, |image| image.size_bytes);
+    format!(
+        "Successfully pulled image {asked:?} in {took} ({waited} including waiting). Image size: {size} bytes."
+    )
 }
 
 /// Rounded, so that repeats of an event read alike.

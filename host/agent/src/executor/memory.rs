@@ -1,13 +1,19 @@
 //! What is remembered of a pod from one piece of work to the next.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::container::backoff::{BackoffTable, CRASH, IMAGE_PULL};
+use witlet_core::container::plan::containers;
+use witlet_core::container::plan::resize::Actuated;
+use witlet_core::image::with_default_tag;
+use witlet_core::runtime::{ContainerRunState, ObservedPod};
 use witlet_core::status::Waiting;
+use witlet_core::volume::VolumeSetUp;
 
-use super::images::{PullFailure, reference};
+use super::images::PullFailure;
 use crate::cache::Stamp;
 
 #[cfg(test)]
@@ -24,6 +30,14 @@ pub(crate) struct PodMemory {
     pub(crate) failed_pulls: BTreeMap<String, PullFailure>,
     /// Why containers that should run don't, as far as no look at the runtime can tell.
     pub(crate) waiting: BTreeMap<String, Waiting>,
+    /// Volumes as they were set up last, with their paths on the host.
+    pub(crate) volumes: BTreeMap<String, (VolumeSetUp, PathBuf)>,
+    /// What running containers were last given.
+    pub(crate) actuated: Actuated,
+    /// Why the last try to change resources failed; none if it didn't.
+    pub(crate) resize_error: Option<String>,
+    /// Whether resources were being changed when the pod was looked at last.
+    pub(crate) resizing: bool,
     /// Containers that could not be made or started. The runtime's news of a failed start must not start the next one.
     failed_starts: BTreeMap<String, FailedStart>,
     /// When something was last done to the pod: only a look begun later shows it.
@@ -44,22 +58,29 @@ impl PodMemory {
             pulls: BackoffTable::new(IMAGE_PULL),
             failed_pulls: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            volumes: BTreeMap::new(),
+            actuated: Actuated::new(),
+            resize_error: None,
+            resizing: false,
             failed_starts: BTreeMap::new(),
             acted: Stamp::default(),
         }
     }
 
-    /// Forgets what the pod's spec no longer has and delays that are over, so that a pod that is edited again and again
-    /// isn't remembered in all its versions.
-    pub(crate) fn prune(&mut self, pod: &Pod, now: Timestamp) {
-        let containers = || pod.spec.iter().flat_map(|spec| &spec.containers);
-        let names: BTreeSet<&str> = containers().map(|container| container.name.as_str()).collect();
-        let images = containers().filter_map(|container| container.image.as_deref());
-        let images: BTreeSet<String> =
-            images.filter_map(|image| reference::with_default_tag(image).ok()).collect();
-        self.waiting.retain(|name, _| names.contains(name.as_str()));
-        self.failed_starts.retain(|name, _| names.contains(name.as_str()));
+    /// Forgets what the pod's spec no longer has, containers that run no more and delays that are over, so that a pod that
+    /// is edited again and again isn't remembered in all its versions.
+    pub(crate) fn prune(&mut self, pod: &Pod, observed: &ObservedPod, now: Timestamp) {
+        let (mut names, mut images) = (BTreeSet::new(), BTreeSet::new());
+        for found in containers(pod) {
+            names.insert(found.container.name.clone());
+            images.extend(found.container.image.as_deref().and_then(|image| with_default_tag(image).ok()));
+        }
+        self.waiting.retain(|name, _| names.contains(name));
+        self.failed_starts.retain(|name, _| names.contains(name));
         self.failed_pulls.retain(|image, _| images.contains(image));
+        self.actuated.retain(|id, _| {
+            observed.containers.iter().any(|c| c.id == *id && c.state != ContainerRunState::Exited)
+        });
         self.restarts.collect_garbage(now);
         self.pulls.collect_garbage(now);
     }

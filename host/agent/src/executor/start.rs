@@ -1,19 +1,33 @@
 //! Makes sandboxes and starts containers in them.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::core::v1::{Container, LifecycleHandler, Pod};
+use thiserror::Error;
 use witlet_core::container::config::{
-    ContainerInput, Host, ImageFacts, Objects, SandboxInput, container_config, sandbox_config,
+    ConfigError, ContainerInput, ImageFacts, Objects, SandboxInput, container_config, sandbox_config,
 };
 use witlet_core::container::hash::container_hash;
-use witlet_core::container::plan::StartContainer;
 use witlet_core::container::plan::sandbox::network_of;
-use witlet_core::runtime::{NamespaceMode, ObservedPod, SandboxId};
+use witlet_core::container::plan::{
+    ContainerKind, GRACE_SECONDS_MIN, KillContainer, KillReason, StartContainer, container_at,
+    ephemeral_containers, grace_seconds,
+};
+use witlet_core::event::{Event, EventObject};
+use witlet_core::network::dns;
+use witlet_core::pod::allocation::ContainerResources;
+use witlet_core::runtime::{
+    ContainerConfig, ContainerId, NamespaceMode, ObservedPod, SandboxConfig, SandboxId,
+};
 use witlet_core::status::{Waiting, WaitingReason};
 
-use super::images::ImageError;
+use super::hooks::{HOOK_MAX, HookRun};
+use super::host::HostNow;
+use super::images::{ImageError, ReadyImage, Wanted};
+use super::mounts::{MountsOf, VolumePaths};
+use super::sync::until_cut;
 use super::{Executor, Job};
 use witlet_core::error::one_line;
 
@@ -22,14 +36,18 @@ use witlet_core::error::one_line;
 pub(super) struct Place {
     id: SandboxId,
     attempt: u32,
+    /// None on the host network.
     ips: Vec<IpAddr>,
+    /// What was seen of the pod when the sandbox was.
+    seen: Arc<ObservedPod>,
 }
 
 impl Place {
     /// A sandbox that the pod has.
-    pub(super) fn existing(id: &SandboxId, observed: &ObservedPod) -> Option<Self> {
+    pub(super) fn existing(id: &SandboxId, observed: &Arc<ObservedPod>) -> Option<Self> {
         let sandbox = observed.sandboxes.iter().find(|sandbox| sandbox.id == *id)?;
-        Some(Self { id: id.clone(), attempt: sandbox.attempt, ips: sandbox.ips.clone() })
+        let (attempt, ips) = (sandbox.attempt, sandbox.ips.clone());
+        Some(Self { id: id.clone(), attempt, ips, seen: observed.clone() })
     }
 }
 
@@ -44,39 +62,102 @@ pub(super) enum StartEnd {
 }
 
 /// Why a container doesn't run.
-struct Refusal {
-    reason: WaitingReason,
-    message: String,
+enum Refusal {
+    /// It could not be made or started. It is left alone for a while.
+    Start(Waiting),
+    /// Its postStart hook failed, and it was stopped again: its end counts as a crash.
+    Hook(Waiting),
+    /// More urgent work waits.
+    Cut,
+}
+
+fn refuse(reason: WaitingReason) -> impl Fn(&dyn std::error::Error) -> Refusal {
+    move |error| Refusal::Start(Waiting { reason, message: one_line(error) })
+}
+
+/// What all sandboxes and containers of a sync are made from.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) pod: &'a Pod,
+    pub(super) volumes: &'a VolumePaths,
+    pub(super) host: &'a HostNow<'a>,
+}
+
+/// One container that is started.
+#[derive(Clone, Copy)]
+struct Starting<'a> {
+    scene: Scene<'a>,
+    container: &'a Container,
+    start: &'a StartContainer,
+    place: &'a Place,
+    sandbox: &'a SandboxConfig,
 }
 
 impl Executor {
-    /// Makes the pod's sandbox. A failure is told as an event; so is not knowing its addresses, without which no
-    /// container can be told them.
-    pub(super) async fn create_sandbox(&self, job: &Job, pod: &Pod, attempt: u32) -> Result<Place, ()> {
+    /// Makes the pod's sandbox. A failure is told as an event, unless the pod is to end anyway; so is not knowing the
+    /// sandbox's addresses, without which no container can be told them.
+    pub(super) async fn create_sandbox(
+        &self,
+        job: &Job,
+        scene: Scene<'_>,
+        attempt: u32,
+    ) -> Result<Place, ()> {
+        let pod = scene.pod;
         let failed = |error: &dyn std::error::Error| {
-            let message = format!("Failed to create pod sandbox: {}", one_line(error));
-            self.events(job).warning("FailedCreatePodSandBox", &message);
+            if !job.cancel.is_cancelled() {
+                let message = format!("Failed to create pod sandbox: {}", one_line(error));
+                self.events(job).warning("FailedCreatePodSandBox", &message);
+            }
         };
-        let log_directory = self.files.log_directory(&job.full_name, &job.uid);
-        let node = self.node.borrow().clone();
-        let config = sandbox_config(SandboxInput {
-            pod,
-            attempt,
-            log_directory: &log_directory,
-            user_namespace: None,
-            host: Host::new(&node, &self.seccomp_root),
-        })
-        .map_err(|error| failed(&error))?;
+        let config = self.sandbox_config(job, scene, attempt).map_err(|error| failed(&error))?;
+        self.tell_of_dns(job, scene);
         let id = self.runtime.sandboxes.run(&config).await.map_err(|error| failed(&error))?;
-        if network_of(pod) == NamespaceMode::Node {
-            return Ok(Place { id, attempt, ips: Vec::new() });
-        }
-        let seen = self.runtime.view.pod_status(&job.uid).await.map_err(|error| {
+        let seen = self.looker.look(&job.uid).await.map_err(|error| {
             let message = format!("Unable to get pod sandbox status: {}", one_line(&error));
             self.events(job).warning("FailedPodSandBoxStatus", &message);
         })?;
-        let sandbox = seen.sandboxes.into_iter().find(|sandbox| sandbox.id == id);
-        Ok(Place { id, attempt, ips: sandbox.map(|sandbox| sandbox.ips).unwrap_or_default() })
+        // The condition `PodReadyToStartContainers` doesn't wait for images.
+        self.publish(job, pod, &seen, false);
+        let sandbox = seen.sandboxes.iter().find(|sandbox| sandbox.id == id);
+        let ips = match network_of(pod) {
+            NamespaceMode::Node => Vec::new(),
+            NamespaceMode::Pod | NamespaceMode::Container => {
+                sandbox.map(|sandbox| sandbox.ips.clone()).unwrap_or_default()
+            }
+        };
+        Ok(Place { id, attempt, ips, seen })
+    }
+
+    /// What could not be taken over into the pod's resolv.conf.
+    fn tell_of_dns(&self, job: &Job, scene: Scene<'_>) {
+        let Ok(of_pod) = dns::of_pod(scene.pod, scene.host.facts()) else { return };
+        for warning in of_pod.warnings {
+            self.events(job).warning(warning.reason, &warning.message);
+            if warning.on_node {
+                self.events.record(Event {
+                    object: EventObject::Node,
+                    kind: dns::Warning::KIND,
+                    reason: warning.reason.to_owned(),
+                    message: warning.message,
+                });
+            }
+        }
+    }
+
+    fn sandbox_config(
+        &self,
+        job: &Job,
+        scene: Scene<'_>,
+        attempt: u32,
+    ) -> Result<SandboxConfig, ConfigError> {
+        let log_directory = self.files.log_directory(&job.full_name, &job.uid);
+        sandbox_config(SandboxInput {
+            pod: scene.pod,
+            attempt,
+            log_directory: &log_directory,
+            user_namespace: job.user_namespace.as_ref(),
+            host: scene.host.facts(),
+        })
     }
 
     /// Fetches the image, makes the container and starts it. What fails is told as events and becomes the container's
@@ -84,15 +165,17 @@ impl Executor {
     pub(super) async fn start_container(
         &self,
         job: &mut Job,
-        pod: &Pod,
+        scene: Scene<'_>,
         start: &StartContainer,
         place: Option<&Place>,
     ) -> StartEnd {
-        let container = pod.spec.as_ref().and_then(|spec| spec.containers.get(start.index));
-        let (Some(container), Some(place)) = (container, place) else {
+        let pod = scene.pod;
+        let found = container_at(pod, start.kind, start.index);
+        let (Some(found), Some(place)) = (found, place) else {
             tracing::error!(pod = %job.full_name, container = %start.name, "planned without a sandbox or a spec");
             return StartEnd::Failed;
         };
+        let container = &*found.container;
         let hash = container_hash(container);
         let now = self.clock.now();
         if let Some(until) = job.memory.left_alone_until(&start.name, &hash, now, self.start_retry) {
@@ -101,36 +184,52 @@ impl Executor {
         if let Some(crash) = &start.crash {
             job.memory.restarts.record(crash.key.clone(), crash.finished_at, now);
         }
+        let sandbox = match self.sandbox_config(job, scene, place.attempt) {
+            Ok(sandbox) => sandbox,
+            Err(error) => {
+                let refusal = refuse(WaitingReason::CreateContainerConfigError)(&error);
+                return self.refused(job, start, hash, refusal);
+            }
+        };
         let events = self.events(job);
         let (uid, cancel) = (job.uid.clone(), job.cancel.clone());
-        let image = self.images.ensure(&uid, container, &mut job.memory, &events, &cancel).await;
-        let image = match image {
+        let wanted =
+            Wanted { uid: &uid, pod, container, sandbox: &sandbox, events: &events, cancel: &cancel };
+        let image = match self.images.ensure(wanted, &mut job.memory).await {
             Ok(image) => image,
             Err(error) => return self.image_missing(job, &start.name, &error),
         };
-        match self.create_and_start(job, pod, container, start, place, &image).await {
-            Ok(()) => {
-                job.memory.started(&start.name);
-                StartEnd::Started
-            }
-            Err(Refusal { reason, message }) => {
-                self.events(job).warning("Failed", &format!("Error: {message}"));
-                job.memory.start_failed(&start.name, hash, self.clock.now(), self.start_retry);
-                job.memory.waiting.insert(start.name.clone(), Waiting { reason, message });
-                StartEnd::Failed
-            }
+        let starting = Starting { scene, container, start, place, sandbox: &sandbox };
+        match self.create_and_start(job, starting, &image).await {
+            Ok(()) => StartEnd::Started,
+            Err(refusal) => self.refused(job, start, hash, refusal),
         }
+    }
+
+    fn refused(&self, job: &mut Job, start: &StartContainer, hash: String, refusal: Refusal) -> StartEnd {
+        let waiting = match refusal {
+            Refusal::Start(waiting) => {
+                self.events(job).warning("Failed", &format!("Error: {}", waiting.message));
+                job.memory.start_failed(&start.name, hash, self.clock.now(), self.start_retry);
+                waiting
+            }
+            Refusal::Hook(waiting) => waiting,
+            Refusal::Cut => return StartEnd::Cut,
+        };
+        job.memory.waiting.insert(start.name.clone(), waiting);
+        StartEnd::Failed
     }
 
     fn image_missing(&self, job: &mut Job, container: &str, error: &ImageError) -> StartEnd {
         let Some(reason) = error.waiting_reason() else { return StartEnd::Cut };
-        let waiting = Waiting { reason, message: one_line(error) };
+        let waiting = Waiting { reason, message: error.waiting_message() };
         job.memory.waiting.insert(container.to_owned(), waiting);
         match error {
             ImageError::BackOff { wait, .. } => StartEnd::BackOff(wait.until),
             ImageError::InvalidName { .. }
             | ImageError::Inspect { .. }
             | ImageError::NeverPull { .. }
+            | ImageError::NeverVerified { .. }
             | ImageError::Pull { .. }
             | ImageError::Cut { .. } => StartEnd::Failed,
         }
@@ -138,48 +237,141 @@ impl Executor {
 
     async fn create_and_start(
         &self,
-        job: &Job,
-        pod: &Pod,
-        container: &Container,
-        start: &StartContainer,
-        place: &Place,
-        image: &str,
+        job: &mut Job,
+        starting: Starting<'_>,
+        image: &ReadyImage,
     ) -> Result<(), Refusal> {
-        let refuse =
-            |reason| move |error: &dyn std::error::Error| Refusal { reason, message: one_line(error) };
-        let no_config = refuse(WaitingReason::CreateContainerConfigError);
-        let log_directory = self.files.log_directory(&job.full_name, &job.uid);
-        let node = self.node.borrow().clone();
-        let host = Host::new(&node, &self.seccomp_root);
-        let sandbox = sandbox_config(SandboxInput {
-            pod,
-            attempt: place.attempt,
-            log_directory: &log_directory,
-            user_namespace: None,
-            host,
-        })
-        .map_err(|e| no_config(&e))?;
-        let config = container_config(ContainerInput {
-            pod,
-            container,
-            restart_count: start.restart_count,
-            image: ImageFacts { reference: image, ..ImageFacts::default() },
-            pod_ips: &place.ips,
-            mounts: &[],
-            devices: &[],
-            pid_target: None,
-            objects: Objects::default(),
-            host,
-        })
-        .map_err(|e| no_config(&e))?;
+        let Starting { container, start, place, sandbox, .. } = starting;
+        let config = self.container_config(job, starting, image).await?;
         let containers = &self.runtime.containers;
         let id = containers
-            .create(&place.id, &config, &sandbox)
+            .create(&place.id, &config, sandbox)
             .await
             .map_err(|e| refuse(WaitingReason::CreateContainerError)(&e))?;
         self.events(job).normal("Created", &format!("Created container {}", start.name));
         containers.start(&id).await.map_err(|e| refuse(WaitingReason::RunContainerError)(&e))?;
         self.events(job).normal("Started", &format!("Started container {}", start.name));
-        Ok(())
+        job.memory.started(&start.name);
+        job.memory.actuated.insert(id.clone(), ContainerResources::of(container));
+        let log = sandbox.log_directory.join(&config.log_path);
+        if let Err(error) = self.container_files.link_log(&job.full_name, &start.name, &id, &log).await {
+            // Nothing but tools that look for logs there needs it.
+            tracing::warn!(pod = %job.full_name, container = start.name, error = one_line(&error), "link to log");
+        }
+        let hook = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.post_start.as_ref());
+        match hook {
+            Some(handler) => self.run_post_start(job, starting, &id, handler).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn container_config(
+        &self,
+        job: &Job,
+        starting: Starting<'_>,
+        image: &ReadyImage,
+    ) -> Result<ContainerConfig, Refusal> {
+        let Starting { scene: Scene { pod, volumes, host }, container, start, place, .. } = starting;
+        let no_config = refuse(WaitingReason::CreateContainerConfigError);
+        let info = image.info.as_ref();
+        let pid_target = pid_target(pod, start, &place.seen).map_err(|e| no_config(&e))?;
+        let mut config = container_config(ContainerInput {
+            pod,
+            container,
+            restart_count: start.restart_count,
+            image: ImageFacts {
+                reference: &image.reference,
+                uid: info.and_then(|info| info.uid),
+                username: info.map(|info| info.username.as_str()).unwrap_or_default(),
+            },
+            pod_ips: &place.ips,
+            mounts: &[],
+            devices: &[],
+            pid_target: pid_target.as_ref(),
+            objects: Objects::default(),
+            host: host.facts(),
+        })
+        .map_err(|e| no_config(&e))?;
+        let mounts = MountsOf {
+            pod,
+            container,
+            restart_count: start.restart_count,
+            // Paths below volumes may draw from it.
+            env: &config.env,
+            pod_ips: &place.ips,
+            volumes,
+            host,
+        };
+        config.mounts = self.make_mounts(job, mounts).await.map_err(|e| no_config(&e))?;
+        Ok(config)
+    }
+
+    /// Runs the hook of a container that was just started. Should it fail, the container is stopped. What the hook said may
+    /// be secret, and doesn't become part of the event.
+    async fn run_post_start(
+        &self,
+        job: &mut Job,
+        starting: Starting<'_>,
+        id: &ContainerId,
+        handler: &LifecycleHandler,
+    ) -> Result<(), Refusal> {
+        let Starting { scene: Scene { pod, .. }, container, start, place, .. } = starting;
+        let host_ip = || self.node.borrow().addresses.first().copied();
+        let pod_ip = match network_of(pod) {
+            NamespaceMode::Node => host_ip(),
+            NamespaceMode::Pod | NamespaceMode::Container => place.ips.first().copied(),
+        };
+        let pod_ip = pod_ip.map(|ip| ip.to_string());
+        let run = HookRun { container, id, handler, pod_ip: pod_ip.as_deref(), limit: HOOK_MAX };
+        let Some(result) = until_cut(job, self.run_hook(job, run)).await else {
+            return Err(Refusal::Cut);
+        };
+        let Err(failure) = result else { return Ok(()) };
+        tracing::warn!(pod = %job.full_name, container = start.name, error = one_line(&failure), "postStart");
+        self.events(job).warning("FailedPostStartHook", "PostStartHook failed");
+        let kill = KillContainer {
+            id: id.clone(),
+            name: start.name.clone(),
+            grace_seconds: grace_seconds(pod).max(GRACE_SECONDS_MIN),
+            reason: KillReason::PodEnds,
+            message: "FailedPostStartHook".to_owned(),
+            stop_after: Vec::new(),
+        };
+        match until_cut(job, self.kill_containers(job, Some(pod), &[kill])).await {
+            None => return Err(Refusal::Cut),
+            Some(Ok(())) => {}
+            // It runs on, and the next sync finds it running.
+            Some(Err(error)) => {
+                let error = one_line(&error);
+                tracing::warn!(pod = %job.full_name, container = start.name, error, "stopping failed");
+            }
+        }
+        let message = run.message(job, &failure);
+        Err(Refusal::Hook(Waiting { reason: WaitingReason::PostStartHookError, message }))
+    }
+}
+
+/// An ephemeral container is to see the processes of a container that isn't there.
+#[derive(Debug, Error)]
+#[error("unable to find target container {name}")]
+struct NoTarget {
+    name: String,
+}
+
+/// The container whose processes an ephemeral container sees.
+fn pid_target(
+    pod: &Pod,
+    start: &StartContainer,
+    seen: &ObservedPod,
+) -> Result<Option<ContainerId>, NoTarget> {
+    match start.kind {
+        ContainerKind::Ephemeral => {
+            let ephemeral = ephemeral_containers(pod).get(start.index);
+            let target = ephemeral.and_then(|ephemeral| ephemeral.target_container_name.as_deref());
+            let Some(name) = target.filter(|name| !name.is_empty()) else { return Ok(None) };
+            let id = seen.container(name).map(|container| container.id.clone());
+            id.map(Some).ok_or_else(|| NoTarget { name: name.to_owned() })
+        }
+        ContainerKind::Init | ContainerKind::Sidecar | ContainerKind::App => Ok(None),
     }
 }

@@ -1,22 +1,36 @@
 //! A sync: makes what the runtime has of a pod what its spec asks for.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
+use tokio_util::sync::CancellationToken;
+use witlet_core::container::plan::resize::{ResizeContainer, ResizePod};
 use witlet_core::container::plan::sandbox::{fault, network_of};
-use witlet_core::container::plan::{Plan, PlanInput, Step, plan};
+use witlet_core::container::plan::{
+    Plan, PlanInput, RemoveContainers, RemoveReason, Step, containers, known_restart_counts, plan,
+};
+use witlet_core::pod::deadline;
 use witlet_core::pod::worker::{Outcome, RequeueCause};
 use witlet_core::runtime::{NamespaceMode, ObservedPod};
 use witlet_core::status::{Phase, Waiting};
+use witlet_ports::RuntimeError;
 
-use super::start::{Place, StartEnd};
-use super::{End, Executor, Job};
+use super::host::HostNow;
+use super::mounts::VolumePaths;
+use super::start::{Place, Scene, StartEnd};
+use super::{End, Executor, Job, resize_facts};
 use witlet_core::error::one_line;
 
+/// After an error a pod is looked at again in about this time (upstream: `backOffPeriod`); a deadline that is nearer than
+/// that counts instead.
+const ERROR_RETRY: Duration = Duration::from_secs(15);
+
 /// What became of a plan's steps.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Progress {
     /// Something failed that the next sync has to try again.
     failed: bool,
@@ -26,8 +40,51 @@ struct Progress {
     retry_at: Option<Timestamp>,
 }
 
+/// How a step ended.
+enum StepEnd {
+    Done,
+    /// It failed, and those after it aren't taken.
+    Failed,
+    /// It failed, or is put off until then, and those after it are taken.
+    Skipped(Option<Timestamp>),
+    /// It is put off until then, and those after it with it.
+    Waits(Timestamp),
+    /// More urgent work waits.
+    Cut,
+}
+
+impl From<Result<(), ()>> for StepEnd {
+    fn from(result: Result<(), ()>) -> Self {
+        match result {
+            Ok(()) => Self::Done,
+            Err(()) => Self::Failed,
+        }
+    }
+}
+
+impl Progress {
+    /// Before any step is taken.
+    fn before(plan: &Plan) -> Self {
+        Self { failed: plan.resize_error.is_some(), retry_at: plan.retry_at(), cut: false }
+    }
+
+    fn wait_until(&mut self, at: Timestamp) {
+        self.retry_at = Some(self.retry_at.map_or(at, |before| before.min(at)));
+    }
+}
+
 impl Executor {
     pub(super) async fn sync(&self, job: &mut Job, pod: &Arc<Pod>) -> End {
+        let end = self.sync_once(job, pod).await;
+        // However the sync ended, the pod's time may be over before it is looked at again.
+        let begun = self.board.status(&job.uid).and_then(|status| status.start_time.clone());
+        match begun.and_then(|begun| deadline::of(pod, begun.0)) {
+            Some(over_at) => End { cause: sooner(end.cause, self.time_until(over_at)), ..end },
+            None => end,
+        }
+    }
+
+    async fn sync_once(&self, job: &mut Job, pod: &Arc<Pod>) -> End {
         let observed = match self.look(job).await {
             None => return End::CUT,
             Some(Ok(observed)) => observed,
@@ -38,66 +95,114 @@ impl Executor {
             }
         };
         let now = self.clock.now();
-        job.memory.prune(pod, now);
-        let plan = plan(PlanInput {
-            pod,
-            observed: &observed,
-            backoff: &job.memory.restarts,
-            probe_failures: &job.probe_failures,
-            now,
-        });
+        job.memory.prune(pod, &observed, now);
+        let plan = self.plan(job, pod, &observed, now);
         self.note_crash_loops(job, pod, &plan);
+        self.note_resize(job, pod, &observed, &plan);
         let status = self.publish(job, pod, &observed, false);
         if Phase::of(&status).is_some_and(Phase::is_terminal) {
+            if status.reason.as_deref() == Some(deadline::REASON) {
+                self.events(job).normal(deadline::REASON, deadline::MESSAGE);
+            }
             return End { outcome: Outcome::PodEnded, cause: RequeueCause::Resync };
         }
-        if let Some(end) = self.prepare(job, pod).await {
-            return end;
-        }
-        let waiting_before = job.memory.waiting.clone();
-        let acts = plan.steps.iter().any(|step| !matches!(step, Step::WaitBackoff { .. }));
-        let progress = self.carry_out(job, pod, &observed, plan).await;
-        if acts {
-            self.acted(job);
-        }
-        if job.memory.waiting != waiting_before {
-            self.publish(job, pod, &observed, false);
-        }
+        let volumes = match self.prepare(job, pod).await {
+            Ok(volumes) => volumes,
+            Err(end) => return end,
+        };
+        self.prober.add_pod(pod);
+        let progress = match plan.acts() {
+            true => self.act(job, pod, observed, plan, &volumes).await,
+            false => Progress::before(&plan),
+        };
         match progress {
             Progress { cut: true, .. } => End::CUT,
             Progress { failed: true, .. } => End::FAILED,
             Progress { retry_at: Some(at), .. } => {
-                let wait = Duration::try_from(at.duration_since(self.clock.now())).unwrap_or_default();
-                End { outcome: Outcome::Done, cause: RequeueCause::BackOff(wait) }
+                End { outcome: Outcome::Done, cause: RequeueCause::BackOff(self.time_until(at)) }
             }
             Progress { retry_at: None, .. } => End::DONE,
         }
     }
 
+    fn time_until(&self, at: Timestamp) -> Duration {
+        Duration::try_from(at.duration_since(self.clock.now())).unwrap_or_default()
+    }
+
+    /// Carries the plan out, and shows what came of it as far as no look at the runtime will.
+    async fn act(
+        &self,
+        job: &mut Job,
+        pod: &Arc<Pod>,
+        observed: Arc<ObservedPod>,
+        plan: Plan,
+        volumes: &VolumePaths,
+    ) -> Progress {
+        let Ok(host) = self.read_host(job).await else {
+            return Progress { failed: true, ..Progress::before(&plan) };
+        };
+        let before = (job.memory.waiting.clone(), job.memory.resize_error.clone());
+        let scene = Scene { pod, volumes, host: &host };
+        let progress = self.carry_out(job, scene, observed.clone(), plan).await;
+        self.acted(job);
+        if (&job.memory.waiting, &job.memory.resize_error) != (&before.0, &before.1) {
+            // Not from what was seen first: a sandbox may have come in between.
+            let seen = self.cache.peek(&job.uid).unwrap_or(observed);
+            self.publish(job, pod, &seen, false);
+        }
+        progress
+    }
+
+    fn plan(&self, job: &Job, pod: &Pod, observed: &ObservedPod, now: Timestamp) -> Plan {
+        let shown = self.board.status(&job.uid);
+        let restart_counts = shown.map(|status| known_restart_counts(&status)).unwrap_or_default();
+        plan(PlanInput {
+            pod,
+            observed,
+            backoff: &job.memory.restarts,
+            probes: &self.prober.results(&job.uid),
+            restart_counts: &restart_counts,
+            resize: Some(resize_facts(&job.memory)),
+            now,
+        })
+    }
+
     /// What a pod needs before any container can run. Gives the end if that isn't there.
-    async fn prepare(&self, job: &Job, pod: &Pod) -> Option<End> {
+    async fn prepare(&self, job: &mut Job, pod: &Pod) -> Result<VolumePaths, End> {
         let network = self.health.borrow().network.clone();
         if let Some(problem) = network
             && network_of(pod) != NamespaceMode::Node
         {
             let message = format!("network is not ready: {problem}");
             self.events(job).warning("NetworkNotReady", &message);
-            return Some(End { outcome: Outcome::Failed, cause: RequeueCause::NetworkNotReady });
+            return Err(End { outcome: Outcome::Failed, cause: RequeueCause::NetworkNotReady });
         }
-        let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-        let names: Vec<String> = containers.map(|container| container.name.clone()).collect();
+        let names: Vec<String> = containers(pod).map(|found| found.container.name.clone()).collect();
         if let Err(error) = self.files.ensure(&job.full_name, &job.uid, &names).await {
             let message = format!("error making pod data directories: {}", one_line(&error));
             self.events(job).warning("FailedToMakePodDataDirectories", &message);
-            return Some(End::FAILED);
+            return Err(End::FAILED);
         }
-        None
+        let cancel = job.cancel.clone();
+        match unless(&cancel, self.set_up_volumes(job, pod)).await {
+            None => Err(End::CUT),
+            Some(Err(())) => Err(End::FAILED),
+            Some(Ok(volumes)) => Ok(volumes),
+        }
+    }
+
+    async fn read_host(&self, job: &Job) -> Result<HostNow<'_>, ()> {
+        let node = self.node.borrow().clone();
+        HostNow::read(&self.host, node, &*self.host_files).await.map_err(|error| {
+            let message = format!("error reading files of the node: {}", one_line(&error));
+            self.events(job).warning("FailedSync", &message);
+        })
     }
 
     /// Containers that wait for their delay to end say so, whatever else happens in this sync.
     fn note_crash_loops(&self, job: &mut Job, pod: &Pod, plan: &Plan) {
         for step in &plan.steps {
-            if let Step::WaitBackoff { container, wait } = step {
+            if let Step::WaitBackoff { container, wait, .. } = step {
                 let message = format!(
                     "Back-off restarting failed container {container} in pod {}_{}({})",
                     job.full_name.name, job.full_name.namespace, job.uid
@@ -109,67 +214,183 @@ impl Executor {
         }
     }
 
-    /// Takes the steps in order. A step that fails ends the plan, but a container that doesn't start holds up no other.
-    async fn carry_out(&self, job: &mut Job, pod: &Pod, observed: &ObservedPod, plan: Plan) -> Progress {
-        let mut progress = Progress { retry_at: plan.retry_at(), ..Progress::default() };
+    /// Takes the steps in order. A step that fails ends the plan, but a container that doesn't start holds up others only
+    /// if its kind does.
+    async fn carry_out(
+        &self,
+        job: &mut Job,
+        scene: Scene<'_>,
+        observed: Arc<ObservedPod>,
+        plan: Plan,
+    ) -> Progress {
+        let mut progress = Progress::before(&plan);
         if plan.replaces_sandbox() {
-            if let Some(fault) = fault(pod, observed) {
+            if let Some(fault) = fault(scene.pod, &observed) {
                 tracing::info!(pod = %job.full_name, ?fault, "the pod's sandbox can't stay");
             }
             let message = "Pod sandbox changed, it will be killed and re-created.";
             self.events(job).normal("SandboxChanged", message);
         }
-        let mut place = plan.sandbox.as_ref().and_then(|id| Place::existing(id, observed));
+        let mut place = plan.sandbox.as_ref().and_then(|id| Place::existing(id, &observed));
         for step in plan.steps {
             if job.cancel.is_cancelled() {
-                progress.cut = true;
-                return progress;
+                return Progress { cut: true, ..progress };
             }
-            let done = match step {
-                // What ends here may have a longer grace than what the more urgent work gives it.
-                Step::KillPod(kill) => match until_cut(job, self.kill_pod(job, &kill)).await {
-                    None => return Progress { cut: true, ..progress },
-                    Some(killed) => killed.map_err(|error| {
-                        let message = format!("error killing pod: {}", one_line(&error));
-                        self.events(job).warning("FailedKillPod", &message);
-                    }),
-                },
-                Step::KillContainer(kill) => match until_cut(job, self.kill_container(job, &kill)).await {
-                    None => return Progress { cut: true, ..progress },
-                    Some(killed) => killed.map_err(|error| {
-                        let message = format!("error killing container {}: {}", kill.name, one_line(&error));
-                        self.events(job).warning("FailedKillPod", &message);
-                    }),
-                },
-                Step::CreateSandbox { attempt } => {
-                    self.create_sandbox(job, pod, attempt).await.map(|made| place = Some(made))
+            match self.take(job, scene, &observed, step, &mut place).await {
+                StepEnd::Done => {}
+                StepEnd::Skipped(None) => progress.failed = true,
+                StepEnd::Skipped(Some(until)) => progress.wait_until(until),
+                StepEnd::Failed => return Progress { failed: true, ..progress },
+                StepEnd::Waits(until) => {
+                    progress.wait_until(until);
+                    return progress;
                 }
-                Step::StartContainer(start) => {
-                    match self.start_container(job, pod, &start, place.as_ref()).await {
-                        StartEnd::Started | StartEnd::Cut => {}
-                        StartEnd::BackOff(until) => {
-                            progress.retry_at = Some(progress.retry_at.map_or(until, |at| at.min(until)));
-                        }
-                        StartEnd::Failed => progress.failed = true,
-                    }
-                    Ok(())
-                }
-                Step::WaitBackoff { .. } => Ok(()),
-            };
-            if done.is_err() {
-                progress.failed = true;
-                return progress;
+                StepEnd::Cut => return Progress { cut: true, ..progress },
             }
         }
         progress
+    }
+
+    async fn take(
+        &self,
+        job: &mut Job,
+        scene: Scene<'_>,
+        observed: &ObservedPod,
+        step: Step,
+        place: &mut Option<Place>,
+    ) -> StepEnd {
+        let pod = scene.pod;
+        match step {
+            // What ends here may have a longer grace than what the more urgent work gives it.
+            Step::KillPod(kill) => {
+                let killed = until_cut(job, self.kill_pod(job, Some(pod), &kill)).await;
+                self.killed(job, killed)
+            }
+            Step::KillContainers(kills) => {
+                let killed = until_cut(job, self.kill_containers(job, Some(pod), &kills)).await;
+                self.killed(job, killed)
+            }
+            Step::RemoveContainers(removal) => self.remove_containers(job, observed, removal).await.into(),
+            Step::CreateSandbox { attempt } => match self.create_sandbox(job, scene, attempt).await {
+                Ok(made) => {
+                    *place = Some(made);
+                    StepEnd::Done
+                }
+                Err(()) => StepEnd::Failed,
+            },
+            Step::StartContainer(start) => {
+                let kind = start.kind;
+                let end = self.start_container(job, scene, &start, place.as_ref()).await;
+                match (end, kind.failed_start_ends_plan()) {
+                    (StartEnd::Started, _) => StepEnd::Done,
+                    (StartEnd::Cut, _) => StepEnd::Cut,
+                    (StartEnd::BackOff(until), false) => StepEnd::Skipped(Some(until)),
+                    (StartEnd::BackOff(until), true) => StepEnd::Waits(until),
+                    (StartEnd::Failed, false) => StepEnd::Skipped(None),
+                    (StartEnd::Failed, true) => StepEnd::Failed,
+                }
+            }
+            Step::WaitBackoff { kind, wait, .. } if kind.failed_start_ends_plan() => {
+                StepEnd::Waits(wait.until)
+            }
+            Step::WaitBackoff { .. } => StepEnd::Done,
+            Step::ResizeContainer(resize) => self.resize_container(job, resize).await.into(),
+            Step::ResizePod(resize) => Self::resize_pod(job, resize).into(),
+        }
+    }
+
+    fn killed(&self, job: &Job, killed: Option<Result<(), RuntimeError>>) -> StepEnd {
+        match killed {
+            None => StepEnd::Cut,
+            Some(Ok(())) => StepEnd::Done,
+            Some(Err(error)) => {
+                let message = format!("error killing pod: {}", one_line(&error));
+                self.events(job).warning("FailedKillPod", &message);
+                StepEnd::Failed
+            }
+        }
+    }
+
+    /// Removes ended containers with their logs. As upstream has it, one that can't be removed holds nothing up unless all
+    /// begin anew.
+    async fn remove_containers(
+        &self,
+        job: &mut Job,
+        observed: &ObservedPod,
+        removal: RemoveContainers,
+    ) -> Result<(), ()> {
+        let now = self.clock.now();
+        for crash in removal.crashes {
+            job.memory.restarts.record(crash.key, crash.finished_at, now);
+        }
+        let logs: BTreeMap<_, _> = observed.containers.iter().map(|c| (&c.id, c.log_path.as_str())).collect();
+        for container in &removal.containers {
+            if let Some(log) = logs.get(&container.id).filter(|log| !log.is_empty())
+                && let Err(error) = self.files.remove_log(Path::new(log)).await
+            {
+                let error = one_line(&error);
+                tracing::warn!(container = %container.id, error, "removing an ended container's log failed");
+            }
+            if let Err(error) = self.runtime.containers.remove(&container.id).await {
+                let message = format!("error removing container {}: {}", container.name, one_line(&error));
+                tracing::warn!(pod = %job.full_name, "{message}");
+                match removal.reason {
+                    RemoveReason::RestartAll => {
+                        self.events(job).warning("FailedSync", &message);
+                        return Err(());
+                    }
+                    RemoveReason::NewSandbox | RemoveReason::Pruned => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn resize_container(&self, job: &mut Job, resize: ResizeContainer) -> Result<(), ()> {
+        let updated = match &resize.limits {
+            Some(limits) => self.runtime.containers.update_resources(&resize.id, limits).await,
+            None => Ok(()),
+        };
+        match updated {
+            Ok(()) => {
+                job.memory.actuated.insert(resize.id, resize.actuated);
+                job.memory.resize_error = None;
+                Ok(())
+            }
+            Err(error) => {
+                let message = format!("resizing container {}: {}", resize.name, one_line(&error));
+                self.resize_failed(job, message);
+                Err(())
+            }
+        }
+    }
+
+    /// The pods' own cgroups are the runtime's, so that no plan has this step.
+    fn resize_pod(job: &Job, resize: ResizePod) -> Result<(), ()> {
+        tracing::error!(pod = %job.full_name, ?resize, "planned for a cgroup that the agent doesn't keep");
+        Err(())
+    }
+}
+
+/// The cause that has the pod looked at again in at most this time. A network that isn't ready is asked about sooner anyway.
+fn sooner(cause: RequeueCause, max: Duration) -> RequeueCause {
+    match cause {
+        RequeueCause::Resync => RequeueCause::BackOff(max),
+        RequeueCause::Error if max < ERROR_RETRY => RequeueCause::BackOff(max),
+        RequeueCause::BackOff(wait) => RequeueCause::BackOff(wait.min(max)),
+        RequeueCause::Error | RequeueCause::NetworkNotReady => cause,
     }
 }
 
 /// None if more urgent work came before this was done.
 pub(super) async fn until_cut<T>(job: &Job, work: impl Future<Output = T>) -> Option<T> {
+    unless(&job.cancel, work).await
+}
+
+async fn unless<T>(cancel: &CancellationToken, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
-        () = job.cancel.cancelled() => None,
+        () = cancel.cancelled() => None,
         done = work => Some(done),
     }
 }

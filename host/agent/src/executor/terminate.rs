@@ -1,16 +1,21 @@
 //! The end of a pod: everything of it is stopped, that is made sure of, and its last status settled.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::container::plan::{Step, plan_kill};
-use witlet_core::runtime::ObservedPod;
+use witlet_core::runtime::ContainerRunState;
 use witlet_core::status;
 use witlet_ports::RuntimeError;
 
 use super::sync::until_cut;
 use super::{End, Executor, Job};
 use witlet_core::error::one_line;
+
+/// The volumes of a pod may take this long to be given up; then that is tried again (upstream waits as long as for setting
+/// them up).
+const TEAR_DOWN_MAX: Duration = Duration::from_secs(123);
 
 impl Executor {
     /// Stops all containers, then the sandboxes, and looks whether any container is left running. `pod` is none for one
@@ -28,16 +33,18 @@ impl Executor {
         if let Some(pod) = pod {
             self.publish(job, pod, &observed, true);
         }
-        for step in plan_kill(&observed, grace_seconds).steps {
+        self.prober.stop_liveness_and_startup(&job.uid);
+        for step in plan_kill(pod, &observed, grace_seconds).steps {
             let Step::KillPod(kill) = step else { continue };
-            let killed = until_cut(job, self.kill_pod(job, &kill)).await;
+            let killed = until_cut(job, self.kill_pod(job, pod, &kill)).await;
             self.acted(job);
             let Some(killed) = killed else { return End::CUT };
             if let Err(error) = killed {
                 return self.kill_failed(job, &error);
             }
         }
-        let left = match self.look_now(job).await {
+        self.prober.remove_pod(&job.uid);
+        let left = match self.looker.look(&job.uid).await {
             Ok(left) => left,
             Err(error) => return self.kill_failed(job, &error),
         };
@@ -47,7 +54,7 @@ impl Executor {
         let running: Vec<&str> = left
             .containers
             .iter()
-            .filter(|container| container.state == witlet_core::runtime::ContainerRunState::Running)
+            .filter(|container| container.state == ContainerRunState::Running)
             .map(|container| container.name.as_str())
             .collect();
         if !running.is_empty() {
@@ -58,7 +65,7 @@ impl Executor {
         End::DONE
     }
 
-    /// Shows the status that stays: nothing of the pod runs any more.
+    /// Gives up what the pod had on the machine, and shows the status that stays: nothing of the pod runs any more.
     pub(super) async fn settle(&self, job: &mut Job, pod: &Arc<Pod>) -> End {
         let observed = match self.look(job).await {
             None => return End::CUT,
@@ -66,17 +73,26 @@ impl Executor {
             Some(Err(_)) => return End::FAILED,
         };
         let last = self.publish(job, pod, &observed, true);
+        match until_cut(job, self.tear_volumes_down(job)).await {
+            None => return End::CUT,
+            Some(Err(())) => return End::FAILED,
+            Some(Ok(())) => {}
+        }
         let settled = status::terminated(pod, &last, self.clock.now());
         self.show(job, pod, Some(&last), settled);
         End::DONE
     }
 
-    /// A look at the pod right now, past the cache, which takes it over.
-    async fn look_now(&self, job: &Job) -> Result<Arc<ObservedPod>, RuntimeError> {
-        let stamp = self.cache.stamp();
-        let seen = Arc::new(self.runtime.view.pod_status(&job.uid).await?);
-        self.cache.set(&job.uid, Ok(seen.clone()), stamp);
-        Ok(seen)
+    async fn tear_volumes_down(&self, job: &Job) -> Result<(), ()> {
+        let torn = tokio::time::timeout(TEAR_DOWN_MAX, self.volumes.tear_down(&job.uid)).await;
+        let problem = match torn {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => one_line(&error),
+            Err(_) => format!("not done within {}s", TEAR_DOWN_MAX.as_secs()),
+        };
+        let message = format!("error unmounting volumes: {problem}");
+        self.events(job).warning("FailedSync", &message);
+        Err(())
     }
 
     fn kill_failed(&self, job: &Job, error: &RuntimeError) -> End {

@@ -51,7 +51,7 @@ fn the_runtime_is_well_if_it_says_so_and_is_listed_often_enough() {
 #[test]
 fn the_ready_condition_keeps_the_time_of_its_last_change_and_other_conditions() {
     let at = |seconds| Timestamp::from_second(seconds).expect("a small number of seconds is a timestamp");
-    let well = Health { errors: Vec::new(), network: None, runtime_name: "fake".into() };
+    let well = Health { errors: Vec::new(), network: None, runtime_name: "fake".into(), handlers: [].into() };
     let ill = Health { network: Some("down".into()), ..well.clone() };
     let mut facts = Node::default();
     let other =

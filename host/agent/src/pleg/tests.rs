@@ -7,9 +7,12 @@ use futures::FutureExt;
 use jiff::Timestamp;
 use witlet_core::pleg::PlegEventKind;
 use witlet_core::runtime::{
-    ContainerId, ContainerRunState, NamespaceMode, ObservedContainer, ObservedSandbox, SandboxState,
+    ContainerId, ContainerRunState, NamespaceMode, ObservedContainer, ObservedSandbox, RuntimeEvent,
+    SandboxState,
 };
+use witlet_ports::{PodView, RuntimeError};
 
+use super::fixture::Machine;
 use super::*;
 use crate::cache::Stamp;
 
@@ -77,6 +80,10 @@ impl PodView for Script {
         }
         Ok(self.observed())
     }
+
+    async fn events(&self, _: mpsc::Sender<RuntimeEvent>) -> Result<(), RuntimeError> {
+        std::future::pending().await
+    }
 }
 
 struct Bench {
@@ -89,8 +96,12 @@ fn bench(room: usize) -> Bench {
     let script = Arc::new(Script::default());
     let (sender, events) = mpsc::channel(room);
     let (relisted, _) = watch::channel(Relisted::default());
-    let cache = Arc::new(PodCache::new());
-    let pleg = Pleg::new(script.clone(), cache, Arc::new(Standing), sender, relisted);
+    let looker = Looker {
+        view: script.clone(),
+        files: Arc::new(Machine::default()),
+        cache: Arc::new(PodCache::new()),
+    };
+    let pleg = Pleg::new(looker, Arc::new(Standing), sender, relisted);
     Bench { script, pleg, events }
 }
 

@@ -46,7 +46,8 @@ fn a_pod_that_is_edited_again_and_again_is_remembered_as_it_is_now() {
         let image = format!("{name}:1");
         memory.pulls.record(BackoffKey::pull(&"u".into(), &image), at(n * 1000), at(n * 1000));
         memory.failed_pulls.insert(image, PullFailure::at(at(n * 1000)));
-        memory.prune(&pod(&name), at(n * 1000));
+        let seen = ObservedPod::absent("u".into(), at(n * 1000));
+        memory.prune(&pod(&name), &seen, at(n * 1000));
     }
     assert_eq!(memory.waiting.keys().collect::<Vec<_>>(), ["app99"]);
     assert_eq!(memory.failed_starts.keys().collect::<Vec<_>>(), ["app99"]);

@@ -1,0 +1,150 @@
+//! Runs lifecycle hooks: commands in the container, requests, and sleep.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Container, LifecycleHandler, Pod};
+use thiserror::Error;
+use witlet_core::container::plan::{KillContainer, container_named};
+use witlet_core::hook::{Hook, hook};
+use witlet_core::probe::TargetError;
+use witlet_core::runtime::{ContainerId, ExecOutput};
+use witlet_ports::{HookError, RuntimeError};
+
+use super::kill::Grace;
+use super::{Executor, Job};
+use witlet_core::error::one_line;
+
+#[cfg(test)]
+mod tests;
+
+/// No hook runs longer. Upstream sets a postStart hook no limit; such a hook holds up its own pod only, and less so here,
+/// for the pod's end cuts it short.
+pub(super) const HOOK_MAX: Duration = Duration::from_secs(60 * 60);
+/// Of what a failed command said so much becomes the container's waiting message, in bytes.
+const OUTPUT_BYTES_MAX: usize = 4096;
+
+/// Why a hook failed. Upstream's words where they are more than the cause's own.
+#[derive(Debug, Error)]
+pub(super) enum HookFailure {
+    #[error("invalid handler")]
+    Target(#[source] TargetError),
+    #[error("error executing the command")]
+    Exec(#[source] RuntimeError),
+    #[error("command '{}' exited with {exit_code}: , message: {output:?}", command.join(" "))]
+    Exited { command: Vec<String>, exit_code: i32, output: String },
+    #[error("error sending the request")]
+    Http(#[source] HookError),
+    #[error("not completed within {}s", limit.as_secs())]
+    Overdue { limit: Duration },
+}
+
+/// A hook of a running container.
+#[derive(Clone, Copy)]
+pub(super) struct HookRun<'a> {
+    pub(super) container: &'a Container,
+    pub(super) id: &'a ContainerId,
+    pub(super) handler: &'a LifecycleHandler,
+    /// The address of requests that name none.
+    pub(super) pod_ip: Option<&'a str>,
+    pub(super) limit: Duration,
+}
+
+impl HookRun<'_> {
+    /// The container's waiting message, in upstream's words.
+    pub(super) fn message(&self, job: &Job, failure: &HookFailure) -> String {
+        let kind = match self.handler {
+            LifecycleHandler { exec: Some(exec), .. } => {
+                format!("Exec lifecycle hook ([{}])", exec.command.clone().unwrap_or_default().join(" "))
+            }
+            LifecycleHandler { http_get: Some(get), .. } => {
+                format!("HTTP lifecycle hook ({})", get.path.as_deref().unwrap_or_default())
+            }
+            LifecycleHandler { sleep: Some(sleep), .. } => {
+                format!("Sleep lifecycle hook ({})", sleep.seconds)
+            }
+            LifecycleHandler { .. } => return format!("Cannot run handler: {}", one_line(failure)),
+        };
+        format!(
+            "{kind} for Container {:?} in Pod \"{}_{}({})\" failed - error: {}",
+            self.container.name,
+            job.full_name.name,
+            job.full_name.namespace,
+            job.uid,
+            one_line(failure)
+        )
+    }
+}
+
+impl Executor {
+    /// Runs a hook to its end, but not beyond its limit.
+    pub(super) async fn run_hook(&self, job: &Job, run: HookRun<'_>) -> Result<(), HookFailure> {
+        let limit = run.limit;
+        let overdue = HookFailure::Overdue { limit };
+        tokio::time::timeout(limit, self.hook_to_its_end(job, run)).await.unwrap_or(Err(overdue))
+    }
+
+    async fn hook_to_its_end(&self, job: &Job, run: HookRun<'_>) -> Result<(), HookFailure> {
+        match hook(run.handler, run.container, run.pod_ip).map_err(HookFailure::Target)? {
+            Hook::Exec { command } => {
+                let containers = &self.runtime.containers;
+                let output = containers.exec_sync(run.id, &command, Some(run.limit)).await;
+                judge(command, output.map_err(HookFailure::Exec)?)
+            }
+            Hook::HttpGet(request) => {
+                let in_the_clear = self.hooks.send(&request, run.limit).await.map_err(HookFailure::Http)?;
+                if in_the_clear {
+                    let message = "request to HTTPS lifecycle hook got HTTP response, retrying with HTTP";
+                    self.events(job).warning("LifecycleHTTPFallback", message);
+                }
+                Ok(())
+            }
+            Hook::Sleep(duration) => {
+                tokio::time::sleep(duration).await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs the preStop hook of a container that ends, if it has one. Whatever becomes of it, the end goes on. What it
+    /// says may be secret, and doesn't become part of the event.
+    pub(super) async fn run_pre_stop(&self, job: &Job, pod: &Pod, kill: &KillContainer, grace: &Grace) {
+        let Some(found) = container_named(pod, &kill.name) else { return };
+        let handler = found.container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.pre_stop.as_ref());
+        let limit = grace.left();
+        let Some(handler) = handler.filter(|_| !limit.is_zero()) else { return };
+        let pod_ip = self.pod_ip(job);
+        let run = HookRun {
+            container: &found.container,
+            id: &kill.id,
+            handler,
+            pod_ip: pod_ip.as_deref(),
+            limit: limit.min(HOOK_MAX),
+        };
+        match self.run_hook(job, run).await {
+            Ok(()) => {}
+            // Over time is no failure of the hook's: the container ends as it would have.
+            Err(HookFailure::Overdue { limit }) => {
+                tracing::info!(pod = %job.full_name, container = kill.name, ?limit, "preStop hook took too long");
+            }
+            Err(failure) => {
+                tracing::warn!(pod = %job.full_name, container = kill.name, error = one_line(&failure), "preStop");
+                self.events(job).warning("FailedPreStopHook", "PreStopHook failed");
+            }
+        }
+    }
+
+    /// The address that the pod's status shows.
+    fn pod_ip(&self, job: &Job) -> Option<String> {
+        self.board.status(&job.uid).and_then(|status| status.pod_ip.clone())
+    }
+}
+
+fn judge(command: Vec<String>, output: ExecOutput) -> Result<(), HookFailure> {
+    let ExecOutput { stdout, stderr, exit_code } = output;
+    if exit_code == 0 {
+        return Ok(());
+    }
+    let said: Vec<u8> = stdout.into_iter().chain(stderr).take(OUTPUT_BYTES_MAX).collect();
+    let output = String::from_utf8_lossy(&said).into_owned();
+    Err(HookFailure::Exited { command, exit_code, output })
+}

@@ -1,0 +1,164 @@
+//! Pulls under way: one after the other or several at the same time, not too many a second, and each only once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared, WeakShared};
+use jiff::Timestamp;
+use thiserror::Error;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use witlet_core::runtime::{ImageAuth, ImageInfo, SandboxConfig};
+use witlet_ports::{Clock, Images as ImagePort, RuntimeError};
+
+use super::bucket::TokenBucket;
+use crate::config::ImagePullLimits;
+use witlet_core::error::one_line;
+
+#[cfg(test)]
+mod tests;
+
+/// What is pulled, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct PullRequest {
+    /// With tag or digest.
+    pub(crate) image: String,
+    /// Credentials to try, in this order. Without any the registry is asked without.
+    pub(crate) credentials: Vec<ImageAuth>,
+    /// The pod that it is for.
+    pub(crate) sandbox: SandboxConfig,
+}
+
+impl PullRequest {
+    /// Whether what the other one pulls may be used for this one. Only with the same credentials: what one pod may pull,
+    /// another one need not be allowed to have.
+    fn is_served_by(&self, other: &Self) -> bool {
+        self.image == other.image
+            && self.credentials == other.credentials
+            && self.sandbox.runtime_handler == other.sandbox.runtime_handler
+    }
+}
+
+/// An image that was pulled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pulled {
+    /// What containers are created from.
+    pub(crate) image_ref: String,
+    /// What the runtime says of it; none if it is gone again.
+    pub(crate) image: Option<ImageInfo>,
+    /// Which of the credentials the registry took; none if none were needed.
+    pub(crate) credentials: Option<ImageAuth>,
+    /// When the runtime was asked, after the wait for others.
+    pub(crate) begun_at: Timestamp,
+    /// When it was done.
+    pub(crate) done_at: Timestamp,
+}
+
+/// Why nothing was pulled.
+#[derive(Clone, Debug, Error)]
+pub(crate) enum PullError {
+    /// More pulls were begun than the node may begin (upstream's words).
+    #[error("pull QPS exceeded")]
+    TooMany,
+    /// The runtime failed, with the only credentials or without any.
+    #[error(transparent)]
+    Runtime(RuntimeError),
+    /// With each of the credentials the runtime failed in its own way.
+    #[error("[{}]", _0.iter().map(|error| one_line(error)).collect::<Vec<_>>().join(", "))]
+    EachOf(Vec<RuntimeError>),
+}
+
+type Running = BoxFuture<'static, Result<Pulled, PullError>>;
+
+/// Pulls images for all pods.
+pub(crate) struct Pulls {
+    port: Arc<dyn ImagePort>,
+    clock: Arc<dyn Clock>,
+    /// None if any number may be pulled at the same time.
+    turns: Option<Arc<Semaphore>>,
+    bucket: Arc<Mutex<TokenBucket>>,
+    running: Mutex<Vec<(PullRequest, WeakShared<Running>)>>,
+}
+
+impl Pulls {
+    pub(crate) fn new(port: Arc<dyn ImagePort>, clock: Arc<dyn Clock>, limits: ImagePullLimits) -> Self {
+        let at_a_time = if limits.serialize { Some(1) } else { limits.parallel_max.map(|max| max.max(1)) };
+        Self {
+            port,
+            clock,
+            turns: at_a_time.map(|turns| Arc::new(Semaphore::new(turns.min(Semaphore::MAX_PERMITS)))),
+            bucket: Arc::new(Mutex::new(TokenBucket::new(limits.per_second, limits.burst, Instant::now()))),
+            running: Mutex::default(),
+        }
+    }
+
+    /// Pulls the image, or waits for somebody else who does. It goes on as long as anybody waits for it.
+    pub(crate) async fn pull(&self, request: PullRequest) -> Result<Pulled, PullError> {
+        self.begin_or_join(request).await
+    }
+
+    fn begin_or_join(&self, request: PullRequest) -> Shared<Running> {
+        let mut running = self.lock();
+        running.retain(|(_, pull)| pull.upgrade().is_some());
+        let same = running.iter().find(|(other, _)| request.is_served_by(other));
+        if let Some(pull) = same.and_then(|(_, pull)| pull.upgrade()) {
+            return pull;
+        }
+        let pull = self.begin(request.clone()).shared();
+        running.extend(pull.downgrade().map(|weak| (request, weak)));
+        pull
+    }
+
+    fn begin(&self, request: PullRequest) -> Running {
+        let (port, clock) = (self.port.clone(), self.clock.clone());
+        let (turns, bucket) = (self.turns.clone(), self.bucket.clone());
+        let pull = async move {
+            let _turn = match &turns {
+                Some(turns) => Some(turns.acquire().await.expect("the semaphore is never closed")),
+                None => None,
+            };
+            let begun_at = clock.now();
+            let (image_ref, credentials) = pull_with_each(&*port, &bucket, request).await?;
+            let done_at = clock.now();
+            // Whom it runs as has to be known before a container is made from it.
+            let image = port.status(&image_ref).await.map_err(PullError::Runtime)?;
+            Ok(Pulled { image_ref, image, credentials, begun_at, done_at })
+        };
+        pull.boxed()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(PullRequest, WeakShared<Running>)>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The first of the credentials that works decides. Each try counts for the limit of pulls per second.
+async fn pull_with_each(
+    port: &dyn ImagePort,
+    bucket: &Mutex<TokenBucket>,
+    request: PullRequest,
+) -> Result<(String, Option<ImageAuth>), PullError> {
+    let PullRequest { image, credentials, sandbox } = request;
+    let take = || bucket.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now());
+    if credentials.is_empty() {
+        if !take() {
+            return Err(PullError::TooMany);
+        }
+        let pulled = port.pull(&image, None, &sandbox).await;
+        return pulled.map(|image_ref| (image_ref, None)).map_err(PullError::Runtime);
+    }
+    let mut errors = Vec::new();
+    for auth in credentials {
+        if !take() {
+            return Err(PullError::TooMany);
+        }
+        match port.pull(&image, Some(&auth), &sandbox).await {
+            Ok(image_ref) => return Ok((image_ref, Some(auth))),
+            Err(error) => errors.push(error),
+        }
+    }
+    Err(match <[RuntimeError; 1]>::try_from(errors) {
+        Ok([error]) => PullError::Runtime(error),
+        Err(errors) => PullError::EachOf(errors),
+    })
+}

@@ -1,0 +1,105 @@
+//! Stops containers as a plan says: hooks first, each in its turn, all within its grace.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use witlet_core::container::plan::{GRACE_SECONDS_MIN, KillContainer, KillPod};
+use witlet_core::runtime::ContainerId;
+use witlet_ports::RuntimeError;
+
+use super::{Executor, Job};
+
+#[cfg(test)]
+mod tests;
+
+/// Containers of one step that have ended.
+type Ended = watch::Sender<BTreeSet<ContainerId>>;
+
+impl Executor {
+    /// Stops the containers, then the sandboxes. Tries all, and gives the first error back.
+    pub(super) async fn kill_pod(
+        &self,
+        job: &Job,
+        pod: Option<&Pod>,
+        kill: &KillPod,
+    ) -> Result<(), RuntimeError> {
+        let mut result = self.kill_containers(job, pod, &kill.containers).await;
+        for sandbox in &kill.sandboxes {
+            result = result.and(self.runtime.sandboxes.stop(sandbox).await);
+        }
+        result
+    }
+
+    /// Stops the containers. All are begun with at once; tries all, and gives the first error back.
+    pub(super) async fn kill_containers(
+        &self,
+        job: &Job,
+        pod: Option<&Pod>,
+        kills: &[KillContainer],
+    ) -> Result<(), RuntimeError> {
+        let ended = Ended::default();
+        let stops = kills.iter().map(|kill| self.kill_container(job, pod, kill, &ended));
+        futures::future::join_all(stops).await.into_iter().collect()
+    }
+
+    async fn kill_container(
+        &self,
+        job: &Job,
+        pod: Option<&Pod>,
+        kill: &KillContainer,
+        ended: &Ended,
+    ) -> Result<(), RuntimeError> {
+        self.events(job).normal("Killing", &kill.message);
+        let grace = Grace::begin(kill.grace_seconds);
+        if kill.reason.runs_pre_stop()
+            && let Some(pod) = pod
+        {
+            self.run_pre_stop(job, pod, kill, &grace).await;
+        }
+        grace.wait_for_all(ended, &kill.stop_after).await;
+        self.runtime.containers.stop(&kill.id, grace.left_for_stop()).await?;
+        ended.send_modify(|ended| {
+            ended.insert(kill.id.clone());
+        });
+        Ok(())
+    }
+}
+
+/// The time that a container has from the beginning of its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grace {
+    begun: Instant,
+    whole: Duration,
+}
+
+impl Grace {
+    /// Begins now. Less than nothing is nothing.
+    pub(super) fn begin(seconds: i64) -> Self {
+        let whole = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+        Self { begun: Instant::now(), whole }
+    }
+
+    /// What is left now.
+    pub(super) fn left(&self) -> Duration {
+        self.whole.saturating_sub(self.begun.elapsed())
+    }
+
+    /// What the runtime is given: whole seconds, of which begun ones aren't counted as used up, and at least
+    /// [`GRACE_SECONDS_MIN`], so that nothing is killed that was never asked to end.
+    fn left_for_stop(&self) -> Duration {
+        let used = Duration::from_secs(self.begun.elapsed().as_secs());
+        let min = Duration::from_secs(GRACE_SECONDS_MIN.unsigned_abs());
+        self.whole.saturating_sub(used).max(min)
+    }
+
+    /// Waits until all of these have ended, but not for longer than there is time.
+    async fn wait_for_all(&self, ended: &Ended, ids: &[ContainerId]) {
+        let mut seen = ended.subscribe();
+        let all = seen.wait_for(|ended| ids.iter().all(|id| ended.contains(id)));
+        // Over time, its turn has come all the same; and the sender can't be gone, for it is borrowed.
+        drop(tokio::time::timeout(self.left(), all).await);
+    }
+}

@@ -1,0 +1,176 @@
+//! Volumes set up, and the mounts of one container made of them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+use thiserror::Error;
+use witlet_core::container::plan::sandbox::network_of;
+use witlet_core::network::hostname::HostnameError;
+use witlet_core::network::hosts;
+use witlet_core::pod::fields::PodFields;
+use witlet_core::runtime::{Mount, NamespaceMode};
+use witlet_core::volume::{MountInput, MountSource, VolumeSetUp, VolumeSpecError, mounts, set_ups};
+use witlet_ports::{FilesError, VolumeError};
+
+use super::host::HostNow;
+use super::{Executor, Job};
+use witlet_core::error::one_line;
+
+/// The volumes of a pod may take this long to set up; then the sync fails and is tried again (upstream: 2 min 3 s,
+/// `podAttachAndMountTimeout`). The other pods don't wait for them.
+pub(crate) const SET_UP_MAX: Duration = Duration::from_secs(123);
+
+/// Paths on the host by the names of volumes.
+pub(super) type VolumePaths = BTreeMap<String, PathBuf>;
+
+/// Why a container has no mounts.
+#[derive(Debug, Error)]
+pub(super) enum MountError {
+    #[error(transparent)]
+    Spec(VolumeSpecError),
+    #[error("volume {volume} of container {container} isn't set up")]
+    NoVolume { volume: String, container: String },
+    #[error("failed to prepare subPath for volumeMount {volume:?} of container {container:?}")]
+    SubPath {
+        volume: String,
+        container: String,
+        #[source]
+        cause: VolumeError,
+    },
+    #[error("hosts file")]
+    Hosts(#[source] HostsError),
+    #[error("termination log")]
+    TerminationLog(#[source] FilesError),
+}
+
+/// Why a pod has no hosts file.
+#[derive(Debug, Error)]
+pub(super) enum HostsError {
+    #[error(transparent)]
+    Name(HostnameError),
+    #[error(transparent)]
+    Files(FilesError),
+}
+
+/// A container whose mounts are wanted.
+#[derive(Clone, Copy)]
+pub(super) struct MountsOf<'a> {
+    pub(super) pod: &'a Pod,
+    pub(super) container: &'a Container,
+    pub(super) restart_count: u32,
+    pub(super) env: &'a [(String, String)],
+    /// Of the sandbox; none on the host network.
+    pub(super) pod_ips: &'a [IpAddr],
+    pub(super) volumes: &'a VolumePaths,
+    pub(super) host: &'a HostNow<'a>,
+}
+
+impl Executor {
+    /// Sets up the volumes that the pod's containers mount and that aren't as they should be. What fails is told as events;
+    /// each volume is tried. One that was there before goes on being used as it was.
+    pub(super) async fn set_up_volumes(&self, job: &mut Job, pod: &Pod) -> Result<VolumePaths, ()> {
+        let wanted = self.wanted_volumes(pod).map_err(|error| {
+            let message = format!("Unable to attach or mount volumes: {}", one_line(&error));
+            self.events(job).warning("FailedMount", &message);
+        })?;
+        let events = self.events(job);
+        let (uid, known) = (&job.uid, &mut job.memory.volumes);
+        known.retain(|name, _| wanted.iter().any(|volume| volume.name == *name));
+        let setting_up = async {
+            for volume in &wanted {
+                if known.get(&volume.name).is_some_and(|(as_it_is, _)| as_it_is == volume) {
+                    continue;
+                }
+                match self.volumes.set_up(uid, volume).await {
+                    Ok(path) => drop(known.insert(volume.name.clone(), (volume.clone(), path))),
+                    Err(error) => {
+                        let cause = one_line(&error);
+                        let message =
+                            format!("MountVolume.SetUp failed for volume {:?} : {cause}", volume.name);
+                        events.warning("FailedMount", &message);
+                    }
+                }
+            }
+        };
+        let in_time = tokio::time::timeout(SET_UP_MAX, setting_up).await.is_ok();
+        let left: Vec<&str> =
+            wanted.iter().map(|v| v.name.as_str()).filter(|name| !known.contains_key(*name)).collect();
+        if left.is_empty() {
+            return Ok(known.iter().map(|(name, (_, path))| (name.clone(), path.clone())).collect());
+        }
+        if !in_time {
+            let message = format!(
+                "Unable to attach or mount volumes: unmounted volumes=[{}]: timed out waiting for the condition",
+                left.join(" ")
+            );
+            events.warning("FailedMount", &message);
+        }
+        Err(())
+    }
+
+    fn wanted_volumes(&self, pod: &Pod) -> Result<Vec<VolumeSetUp>, VolumeSpecError> {
+        let node = self.node.borrow().clone();
+        set_ups(PodFields { pod, pod_ips: &[], node: &node })
+    }
+
+    /// The container's mounts, with all that they need on the host made.
+    pub(super) async fn make_mounts(&self, job: &Job, of: MountsOf<'_>) -> Result<Vec<Mount>, MountError> {
+        let has_address = match network_of(of.pod) {
+            NamespaceMode::Node => !self.node.borrow().addresses.is_empty(),
+            NamespaceMode::Pod | NamespaceMode::Container => !of.pod_ips.is_empty(),
+        };
+        let planned = mounts(MountInput {
+            pod: of.pod,
+            container: of.container,
+            env: of.env,
+            has_address,
+            recursive_read_only: self.handler_of(of.pod).recursive_read_only_mounts,
+            selinux: false,
+        })
+        .map_err(MountError::Spec)?;
+        let mut made = Vec::with_capacity(planned.len());
+        for mount in planned {
+            let host_path = self.make_source(job, of, &mount.source).await?;
+            made.push(mount.at(host_path));
+        }
+        Ok(made)
+    }
+
+    async fn make_source(
+        &self,
+        job: &Job,
+        of: MountsOf<'_>,
+        source: &MountSource,
+    ) -> Result<PathBuf, MountError> {
+        let container = || of.container.name.clone();
+        let volume = |name: &String| {
+            let missing = || MountError::NoVolume { volume: name.clone(), container: container() };
+            of.volumes.get(name).ok_or_else(missing)
+        };
+        match source {
+            MountSource::Volume(name) => volume(name).cloned(),
+            MountSource::SubPath(sub_path) => {
+                let below = volume(&sub_path.volume)?;
+                self.volumes.sub_path(&job.uid, below, sub_path).await.map_err(|cause| MountError::SubPath {
+                    volume: sub_path.volume.clone(),
+                    container: container(),
+                    cause,
+                })
+            }
+            MountSource::HostsFile => self.write_hosts(job, of).await.map_err(MountError::Hosts),
+            MountSource::TerminationLog => {
+                let name = &of.container.name;
+                let made = self.container_files.make_termination_log(&job.uid, name, of.restart_count).await;
+                made.map_err(MountError::TerminationLog)
+            }
+        }
+    }
+
+    async fn write_hosts(&self, job: &Job, of: MountsOf<'_>) -> Result<PathBuf, HostsError> {
+        let content = hosts::content(of.pod, of.pod_ips, of.host.facts()).map_err(HostsError::Name)?;
+        self.container_files.write_hosts(&job.uid, &content).await.map_err(HostsError::Files)
+    }
+}

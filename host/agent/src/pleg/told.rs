@@ -1,0 +1,117 @@
+//! What the runtime tells by itself (`GetContainerEvents`): each event asks for a look at its pod. That saves the time
+//! until the next list; the lists stay the truth, so that nothing is lost with an event.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use witlet_core::container::backoff::{ExponentialBackoff, LOOP};
+use witlet_core::runtime::RuntimeEvent;
+use witlet_ports::{PodView, RuntimeError};
+
+use super::RelistRequests;
+use crate::config::RUNTIME_EVENTS_MAX;
+use crate::health::Health;
+use witlet_core::error::one_line;
+
+#[cfg(test)]
+mod tests;
+
+/// Hears the runtime's events.
+pub(crate) struct RuntimeEvents {
+    pub(crate) view: Arc<dyn PodView>,
+    pub(crate) relists: RelistRequests,
+    pub(crate) health: watch::Receiver<Health>,
+}
+
+/// How a stream of events ended.
+enum StreamEnd {
+    /// The runtime ended it, or went away.
+    Ended(Result<(), RuntimeError>),
+    /// This runtime tells nothing.
+    Unimplemented,
+}
+
+impl RuntimeEvents {
+    /// Runs until `stop`. A stream that ends is opened again, after a delay that doubles; of a runtime that tells nothing
+    /// none is asked for again before it was away, for it may come back as another release.
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {}
+            () = self.hear() => {}
+        }
+    }
+
+    async fn hear(&mut self) {
+        let mut backoff = ExponentialBackoff::new(LOOP);
+        loop {
+            let (heard, end) = self.hear_one_stream().await;
+            if heard {
+                backoff.succeed();
+            }
+            match end {
+                StreamEnd::Ended(result) => {
+                    let delay = backoff.fail();
+                    note_end(&result, delay);
+                    tokio::time::sleep(delay).await;
+                }
+                StreamEnd::Unimplemented => {
+                    tracing::info!("the runtime tells of no events by itself; it is looked at each second");
+                    // An error is the end of the agent, which ends this task too.
+                    let away = self.health.wait_for(|health| !health.is_ready()).await.is_ok();
+                    let back = away && self.health.wait_for(Health::is_ready).await.is_ok();
+                    if !back {
+                        return std::future::pending().await;
+                    }
+                    backoff.succeed();
+                }
+            }
+        }
+    }
+
+    /// Whether any event came, and how the stream ended.
+    async fn hear_one_stream(&self) -> (bool, StreamEnd) {
+        let (sender, mut events) = mpsc::channel(RUNTIME_EVENTS_MAX);
+        let mut stream = pin!(self.view.events(sender));
+        let mut heard = false;
+        let ended = loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => {
+                    heard = true;
+                    self.take(event);
+                }
+                ended = &mut stream => break ended,
+            }
+        };
+        while let Ok(event) = events.try_recv() {
+            heard = true;
+            self.take(event);
+        }
+        let end = match ended {
+            Err(RuntimeError::Unimplemented { .. }) => StreamEnd::Unimplemented,
+            ended => StreamEnd::Ended(ended),
+        };
+        (heard, end)
+    }
+
+    fn take(&self, event: RuntimeEvent) {
+        // Without a pod it is of something that isn't ours, or the next list finds it.
+        if let Some(uid) = event.uid {
+            self.relists.request(&uid);
+        }
+    }
+}
+
+fn note_end(result: &Result<(), RuntimeError>, delay: Duration) {
+    let again_s = delay.as_secs_f64();
+    match result {
+        Ok(()) => tracing::debug!(again_s, "the runtime ended its stream of events"),
+        Err(error) => {
+            tracing::debug!(error = one_line(error), again_s, "the runtime's stream of events broke")
+        }
+    }
+}
