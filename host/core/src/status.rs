@@ -99,9 +99,18 @@ pub fn generate(input: StatusInput<'_>) -> PodStatus {
         ephemeral_container_statuses: some(statuses.ephemeral),
         ..base(pod, previous, now)
     };
+    status.start_time = Some(Time(started_at(input)));
     resources::set_of_pod(&mut status, input);
     addresses::set(&mut status, input);
     status
+}
+
+/// Since when the pod is on the node: as it was told, which is before it has a sandbox. An agent that has been restarted and
+/// that nobody tells goes by the oldest sandbox that is left.
+fn started_at(input: StatusInput<'_>) -> Timestamp {
+    let told = input.previous.and_then(|previous| previous.start_time.as_ref()).map(|time| time.0);
+    let oldest = input.observed.sandboxes.iter().map(|sandbox| sandbox.created_at).min();
+    told.unwrap_or_else(|| oldest.map_or(input.now, |oldest| oldest.min(input.now)))
 }
 
 /// The phase with the reason and the message that belong to it.
@@ -112,34 +121,30 @@ struct Told {
 }
 
 impl Told {
-    /// What has ended stays ended, whatever the runtime has forgotten since; and a pod whose time is over has failed.
+    /// What was told to have ended stays ended, whatever the runtime says of it since; and a pod whose time is over has
+    /// failed.
     fn of(input: StatusInput<'_>, generated: Phase) -> Self {
         let StatusInput { pod, previous, now, .. } = input;
-        let before = previous.and_then(Phase::of);
         let at_source = pod.status.as_ref();
-        let ended = |phase: Option<Phase>| phase.filter(|phase| phase.is_terminal());
-        let at_source_ended = ended(at_source.and_then(Phase::of));
-        let phase = if generated.is_terminal() {
-            generated
-        } else {
-            ended(before).or(at_source_ended).unwrap_or(generated)
-        };
-        let started_at = previous.and_then(|previous| previous.start_time.as_ref()).map(|time| time.0);
-        let told = if !phase.is_terminal() && deadline::is_over(pod, started_at, now) {
+        let phase_of = |status: Option<&PodStatus>| status.and_then(Phase::of);
+        let mut ends =
+            [at_source, previous].into_iter().filter_map(phase_of).filter(|phase| phase.is_terminal());
+        let phase = ends.next().unwrap_or(generated);
+        if !phase.is_terminal() && deadline::is_over(pod, Some(started_at(input)), now) {
             let text = |text: &str| Some(text.to_owned());
-            Self { phase: Phase::Failed, reason: text(deadline::REASON), message: text(deadline::MESSAGE) }
-        } else {
-            // Reason and message belong to the phase, and go with it.
-            let kept = previous.filter(|_| before == Some(phase));
-            let from = |get: fn(&PodStatus) -> &Option<String>| {
-                let kept = kept.and_then(|kept| get(kept).clone());
-                let brought = || at_source.filter(|_| before == Some(phase)).and_then(|s| get(s).clone());
-                kept.or_else(brought)
+            return Self {
+                phase: Phase::Failed,
+                reason: text(deadline::REASON),
+                message: text(deadline::MESSAGE),
             };
-            Self { phase, reason: from(|status| &status.reason), message: from(|status| &status.message) }
+        }
+        // Reason and message belong to the phase, and go with it.
+        let stays = phase_of(previous) == Some(phase);
+        let text = |get: fn(&PodStatus) -> &Option<String>| {
+            let told = [previous, at_source].into_iter().flatten().filter(|_| stays);
+            told.filter_map(|status| get(status).clone()).next()
         };
-        // What the source was told once isn't taken back.
-        Self { phase: at_source_ended.unwrap_or(told.phase), ..told }
+        Self { phase, reason: text(|status| &status.reason), message: text(|status| &status.message) }
     }
 }
 

@@ -79,7 +79,7 @@ fn a_running_pod_has_everything_that_people_look_for() {
         - ip: "10.0.0.7"
         qosClass: BestEffort
         resources: {}
-        startTime: "2027-01-15T08:00:05Z"
+        startTime: "2027-01-15T08:00:00Z"
     "#]]
     .assert_eq(&yaml(&status));
 }
@@ -113,8 +113,11 @@ fn addresses_stay_after_the_sandbox_is_gone() {
 #[test]
 fn a_sandbox_that_has_to_be_replaced_is_not_ready_to_start_containers() {
     let pod = pod("Always", &["a"]);
+    let mut without_address = in_sandbox(vec![]);
+    without_address.sandboxes[0].ips.clear();
     for (seen, expected) in [
         (in_sandbox(vec![]), "True -"),
+        (without_address, "False -"),
         (in_dead_sandbox(vec![]), "False -"),
         (observed(vec![], vec![]), "False -"),
     ] {
@@ -440,6 +443,48 @@ fn a_pod_has_one_address_of_each_family_that_of_the_node_first() {
     }
 }
 
+#[test]
+fn a_pod_is_on_the_node_since_it_was_told_or_since_its_oldest_sandbox() {
+    let pod = pod("Always", &["a"]);
+    let seen = in_sandbox(vec![running(&pod, "a")]);
+    let begun = |seen: &ObservedPod, previous: Option<&PodStatus>, now| {
+        generate_of(&pod, seen, previous, now).start_time.map(|time| time.0)
+    };
+    let nothing = observed(vec![], vec![]);
+    assert_eq!(begun(&nothing, None, 5), Some(at(5)));
+    assert_eq!(begun(&seen, None, 5), Some(at(0)), "the agent was restarted");
+    assert_eq!(begun(&seen, None, -5), Some(at(-5)), "the clock was set back");
+    let told = generate_of(&pod, &nothing, None, 5);
+    assert_eq!(begun(&seen, Some(&told), 9), Some(at(5)));
+}
+
+#[test]
+fn all_containers_restart_from_the_end_that_asks_for_it_until_it_is_cleared_away() {
+    use k8s_openapi::api::core::v1::{ContainerRestartRule, ContainerRestartRuleOnExitCodes};
+    let mut pod = pod("Always", &["a", "trigger"]);
+    let codes = ContainerRestartRuleOnExitCodes { operator: "In".to_owned(), values: Some(vec![42]) };
+    let action = "RestartAllContainers".to_owned();
+    let trigger = &mut spec(&mut pod).containers[1];
+    trigger.restart_policy = Some("Never".to_owned());
+    trigger.restart_policy_rules = Some(vec![ContainerRestartRule { action, exit_codes: Some(codes) }]);
+    let mut previous = None;
+    let looks = [
+        (vec![], "False -"),
+        (vec![running(&pod, "a"), running(&pod, "trigger")], "False -"),
+        (vec![running(&pod, "a"), exited(&pod, "trigger", 1)], "False -"),
+        (vec![running(&pod, "a"), exited(&pod, "trigger", 42)], "True RestartAllContainersStarted"),
+        (vec![exited(&pod, "a", 137), exited(&pod, "trigger", 42)], "True RestartAllContainersStarted"),
+        (vec![exited(&pod, "trigger", 42)], "True RestartAllContainersStarted"),
+        (vec![], "False -"),
+    ];
+    for (now, (containers, expected)) in (1..).zip(looks) {
+        let status = generate_of(&pod, &in_sandbox(containers), previous.as_ref(), now);
+        assert_eq!(condition(&status, "AllContainersRestarting"), expected, "look {now}");
+        assert!(!Phase::of(&status).is_some_and(Phase::is_terminal), "look {now}");
+        previous = Some(status);
+    }
+}
+
 /// A pod with an init container, a sidecar, two app containers and an ephemeral one, and containers of it and a stranger
 /// in any states.
 fn any_observed(pod: &Pod, states: &[(usize, usize, i32)]) -> ObservedPod {
@@ -498,7 +543,7 @@ proptest! {
             prop_assert_eq!((kinds.len(), status.conditions.as_ref().map(Vec::len)), (5, Some(5)));
             prop_assert_eq!(status.container_statuses.as_ref().map(Vec::len), Some(2));
             prop_assert_eq!(status.init_container_statuses.as_ref().map(Vec::len), Some(2));
-            prop_assert_eq!(status.start_time.as_ref(), Some(&Time(at(1))));
+            prop_assert_eq!(status.start_time.as_ref(), Some(&Time(at(0))));
             // The same facts say the same later.
             let again = generate(StatusInput { previous: Some(&status), now: at(second), ..input });
             prop_assert_eq!(check_container_transition(&pod, &status, &again), Ok(()));
