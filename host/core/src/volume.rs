@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 pub use error::VolumeSpecError;
 pub use mounts::{MountInput, MountSource, PlannedMount, mounts};
-pub use set_up::{DownwardValue, VolumeFacts, set_ups};
+pub use set_up::set_ups;
 
 /// One volume as it should be on the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

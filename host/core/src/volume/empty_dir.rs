@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{EmptyDirVolumeSource, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::{VolumeFacts, VolumeKind, VolumeSpecError};
+use super::{VolumeKind, VolumeSpecError};
+use crate::pod::fields::PodFields;
 use crate::pod::quantity;
 use crate::pod::resources::{MEMORY, limits};
 
@@ -18,19 +19,18 @@ const HUGE_PAGES_OF: &str = "HugePages-";
 const HUGE_PAGES_RESOURCE: &str = "hugepages-";
 
 pub(super) fn kind(
-    pod: &Pod,
+    fields: PodFields<'_>,
     volume: &str,
     source: &EmptyDirVolumeSource,
-    facts: VolumeFacts,
 ) -> Result<VolumeKind, VolumeSpecError> {
     match source.medium.as_deref().unwrap_or_default() {
         "" => Ok(VolumeKind::EmptyDir),
         "Memory" => {
             let own = source.size_limit.as_ref().map(|limit| size_limit(volume, limit)).transpose()?;
-            Ok(VolumeKind::Tmpfs { size_bytes: memory_bytes(pod, facts, own) })
+            Ok(VolumeKind::Tmpfs { size_bytes: memory_bytes(fields, own) })
         }
         medium if medium == HUGE_PAGES || medium.starts_with(HUGE_PAGES_OF) => {
-            Ok(VolumeKind::HugePages { page_bytes: page_bytes(pod, volume, medium)? })
+            Ok(VolumeKind::HugePages { page_bytes: page_bytes(fields.pod, volume, medium)? })
         }
         medium => Err(VolumeSpecError::Medium { volume: volume.to_owned(), medium: medium.to_owned() }),
     }
@@ -38,9 +38,12 @@ pub(super) fn kind(
 
 /// Size of a volume in memory: its own limit where it has one, but never more than the pod's memory limit, nor than
 /// what all pods may have. None leaves it to the kernel.
-pub(super) fn memory_bytes(pod: &Pod, facts: VolumeFacts, own: Option<u64>) -> Option<u64> {
-    let of_pod = pod.spec.as_ref().and_then(|spec| memory_limit(pod, spec));
-    [facts.allocatable_memory_bytes, of_pod, own].into_iter().flatten().filter(|bytes| *bytes > 0).min()
+pub(super) fn memory_bytes(fields: PodFields<'_>, own: Option<u64>) -> Option<u64> {
+    let status = fields.node.node.status.as_ref();
+    let allocatable = status.and_then(|status| status.allocatable.as_ref()?.get(MEMORY));
+    let allocatable = allocatable.and_then(|bytes| u64::try_from(quantity::value(bytes).ok()?).ok());
+    let of_pod = fields.pod.spec.as_ref().and_then(|spec| memory_limit(fields.pod, spec));
+    [allocatable, of_pod, own].into_iter().flatten().filter(|bytes| *bytes > 0).min()
 }
 
 /// The limit of the whole pod: its own, or the sum over containers if each of them has one.

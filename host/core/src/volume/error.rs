@@ -1,11 +1,11 @@
 //! Why a pod's volumes can't be had as its spec has them.
 
-use std::error::Error;
-
 use thiserror::Error;
 
+use crate::pod::fields::FieldError;
+
 /// A volume, or a mount of one, that can't be. Upstream's cases, close to its words.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum VolumeSpecError {
     /// A kind of volume that this release doesn't have.
     #[error("volume {volume}: {kind} volumes are not supported by this release")]
@@ -75,14 +75,6 @@ pub enum VolumeSpecError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// A file that draws from nothing.
-    #[error("volume {volume}: file {path:?} has neither fieldRef nor resourceFieldRef")]
-    NoSource {
-        /// The volume.
-        volume: String,
-        /// The path.
-        path: String,
-    },
     /// What a file draws from can't be had.
     #[error("volume {volume}: value of file {path:?}")]
     Value {
@@ -92,7 +84,7 @@ pub enum VolumeSpecError {
         path: String,
         /// Why not.
         #[source]
-        cause: Box<dyn Error + Send + Sync>,
+        cause: FieldError,
     },
     /// `fsGroup` isn't a group's number.
     #[error("fsGroup {gid} is not a group id")]
@@ -108,15 +100,15 @@ pub enum VolumeSpecError {
         /// The container.
         container: String,
     },
-    /// `subPathExpr` names a variable that isn't there.
-    #[error("volume mount {volume:?} of container {container:?}: missing value for {variable:?}")]
+    /// `subPathExpr` names variables that aren't there or are empty.
+    #[error("volume mount {volume:?} of container {container:?}: missing value for {variables}")]
     NoVariable {
         /// The volume.
         volume: String,
         /// The container.
         container: String,
-        /// The variable.
-        variable: String,
+        /// The variables, with commas between.
+        variables: String,
     },
     /// A sub-path that can't be.
     #[error("volume mount {volume:?} of container {container:?}: SubPath {path:?} {problem}")]

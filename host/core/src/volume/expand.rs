@@ -1,5 +1,7 @@
 //! `$(VAR)` in `subPathExpr`, where a variable that isn't there is an error.
 
+use std::collections::BTreeSet;
+
 #[cfg(test)]
 mod tests;
 
@@ -9,8 +11,8 @@ pub(super) const PATH_BYTES_MAX: usize = 4096;
 /// Why a text can't be expanded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ExpandError {
-    /// It names a variable that isn't there.
-    Missing(String),
+    /// It names variables that aren't there, or that are empty: a path mustn't change its meaning by them.
+    Missing(BTreeSet<String>),
     /// It would be longer than [`PATH_BYTES_MAX`].
     TooLong,
 }
@@ -19,6 +21,7 @@ pub(super) enum ExpandError {
 /// (upstream: `third_party/forked/golang/expansion`).
 pub(super) fn expand(text: &str, env: &[(String, String)]) -> Result<String, ExpandError> {
     let mut out = String::new();
+    let mut missing = BTreeSet::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
         out.push_str(before);
@@ -27,8 +30,11 @@ pub(super) fn expand(text: &str, env: &[(String, String)]) -> Result<String, Exp
             out.push('$');
             rest = tail;
         } else if let Some((name, tail)) = reference {
-            let value = env.iter().rev().find(|(known, _)| known == name);
-            out.push_str(&value.ok_or_else(|| ExpandError::Missing(name.to_owned()))?.1);
+            let value = env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+            match value.filter(|value| !value.is_empty()) {
+                Some(value) => out.push_str(value),
+                None => drop(missing.insert(name.to_owned())),
+            }
             rest = tail;
         } else {
             out.push('$');
@@ -39,5 +45,8 @@ pub(super) fn expand(text: &str, env: &[(String, String)]) -> Result<String, Exp
         }
     }
     out.push_str(rest);
+    if !missing.is_empty() {
+        return Err(ExpandError::Missing(missing));
+    }
     if out.len() > PATH_BYTES_MAX { Err(ExpandError::TooLong) } else { Ok(out) }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use k8s_openapi::api::core::v1::{
-    DownwardAPIVolumeFile, DownwardAPIVolumeSource, Pod, ProjectedVolumeSource, VolumeProjection,
+    DownwardAPIVolumeFile, DownwardAPIVolumeSource, ProjectedVolumeSource, VolumeProjection,
 };
 
-use super::set_up::Resolve;
-use super::{DownwardValue, VolumeFacts, VolumeFile, VolumeKind, VolumeSpecError, empty_dir};
+use super::{VolumeFile, VolumeKind, VolumeSpecError, empty_dir};
+use crate::pod::fields::PodFields;
 
 #[cfg(test)]
 mod tests;
@@ -21,23 +21,19 @@ const NAME_BYTES_MAX: usize = 255;
 const PATH_BYTES_MAX: usize = 4096;
 
 pub(super) fn downward_api(
-    pod: &Pod,
+    fields: PodFields<'_>,
     volume: &str,
     source: &DownwardAPIVolumeSource,
-    facts: VolumeFacts,
-    resolve: &Resolve<'_>,
 ) -> Result<VolumeKind, VolumeSpecError> {
     let mut files = BTreeMap::new();
-    add(&mut files, volume, source.items.as_deref().unwrap_or_default(), source.default_mode, resolve)?;
-    Ok(kind("kubernetes.io~downward-api", files, pod, facts))
+    add(&mut files, volume, source.items.as_deref().unwrap_or_default(), source.default_mode, fields)?;
+    Ok(kind("kubernetes.io~downward-api", files, fields))
 }
 
 pub(super) fn projected(
-    pod: &Pod,
+    fields: PodFields<'_>,
     volume: &str,
     source: &ProjectedVolumeSource,
-    facts: VolumeFacts,
-    resolve: &Resolve<'_>,
 ) -> Result<VolumeKind, VolumeSpecError> {
     let mut files = BTreeMap::new();
     for projection in source.sources.iter().flatten() {
@@ -45,9 +41,9 @@ pub(super) fn projected(
             return Err(VolumeSpecError::Unsupported { volume: volume.to_owned(), kind });
         }
         let items = projection.downward_api.as_ref().and_then(|downward| downward.items.as_deref());
-        add(&mut files, volume, items.unwrap_or_default(), source.default_mode, resolve)?;
+        add(&mut files, volume, items.unwrap_or_default(), source.default_mode, fields)?;
     }
-    Ok(kind("kubernetes.io~projected", files, pod, facts))
+    Ok(kind("kubernetes.io~projected", files, fields))
 }
 
 /// A path that comes twice has its last content.
@@ -56,7 +52,7 @@ fn add(
     volume: &str,
     items: &[DownwardAPIVolumeFile],
     default_mode: Option<i32>,
-    resolve: &Resolve<'_>,
+    fields: PodFields<'_>,
 ) -> Result<(), VolumeSpecError> {
     for item in items {
         let path = relative(&item.path).map_err(|problem| VolumeSpecError::FilePath {
@@ -64,14 +60,7 @@ fn add(
             path: item.path.clone(),
             problem,
         })?;
-        let value = match (&item.field_ref, &item.resource_field_ref) {
-            (Some(field), _) => DownwardValue::Field(field),
-            (None, Some(resource)) => DownwardValue::Resource(resource),
-            (None, None) => {
-                return Err(VolumeSpecError::NoSource { volume: volume.to_owned(), path: item.path.clone() });
-            }
-        };
-        let content = resolve(value).map_err(|cause| VolumeSpecError::Value {
+        let content = fields.file(item).map_err(|cause| VolumeSpecError::Value {
             volume: volume.to_owned(),
             path: item.path.clone(),
             cause,
@@ -82,13 +71,8 @@ fn add(
     Ok(())
 }
 
-fn kind(
-    plugin: &'static str,
-    files: BTreeMap<PathBuf, VolumeFile>,
-    pod: &Pod,
-    facts: VolumeFacts,
-) -> VolumeKind {
-    let size_bytes = empty_dir::memory_bytes(pod, facts, None);
+fn kind(plugin: &'static str, files: BTreeMap<PathBuf, VolumeFile>, fields: PodFields<'_>) -> VolumeKind {
+    let size_bytes = empty_dir::memory_bytes(fields, None);
     VolumeKind::Files { plugin, files: files.into_values().collect(), size_bytes }
 }
 

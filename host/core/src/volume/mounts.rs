@@ -145,10 +145,10 @@ fn sub_path(input: MountInput<'_>, mount: &VolumeMount) -> Result<Option<PathBuf
     let text = match mount.sub_path_expr.as_deref().filter(|text| !text.is_empty()) {
         None => plain,
         Some(text) => expand(text, input.env).map_err(|error| match error {
-            ExpandError::Missing(variable) => VolumeSpecError::NoVariable {
+            ExpandError::Missing(variables) => VolumeSpecError::NoVariable {
                 volume: mount.name.clone(),
                 container: input.container.name.clone(),
-                variable,
+                variables: Vec::from_iter(variables).join(", "),
             },
             ExpandError::TooLong => problem(text, "is longer than 4096 bytes when expanded"),
         })?,

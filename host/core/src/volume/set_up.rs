@@ -1,70 +1,39 @@
 //! What has to be made of a pod's volumes before its containers start.
 
 use std::collections::BTreeSet;
-use std::error::Error;
 use std::path::{Component, Path};
 
-use k8s_openapi::api::core::v1::{
-    HostPathVolumeSource, ObjectFieldSelector, Pod, PodSpec, ResourceFieldSelector, Volume,
-};
+use k8s_openapi::api::core::v1::{HostPathVolumeSource, PodSpec, Volume};
 
 use super::{HostPathCheck, Ownership, VolumeKind, VolumeSetUp, VolumeSpecError, empty_dir, files};
+use crate::pod::fields::PodFields;
 
 #[cfg(test)]
 mod tests;
 
-/// What volumes need to know of the node.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct VolumeFacts {
-    /// Memory that all pods together may have: the most that a volume in memory gets. None if that isn't known.
-    pub allocatable_memory_bytes: Option<u64>,
-}
-
-/// What a file of a `downwardAPI` volume says.
-#[derive(Clone, Copy, Debug)]
-pub enum DownwardValue<'a> {
-    /// A field of the pod.
-    Field(&'a ObjectFieldSelector),
-    /// A request or limit of one of its containers.
-    Resource(&'a ResourceFieldSelector),
-}
-
-/// How the value of a `downwardAPI` file is found.
-pub(super) type Resolve<'a> = dyn Fn(DownwardValue<'_>) -> Result<String, Box<dyn Error + Send + Sync>> + 'a;
-
-/// Every volume that a container of the pod mounts, in the spec's order; others are left alone, as upstream does.
-/// `resolve` gives the values of `downwardAPI` files.
-pub fn set_ups(
-    pod: &Pod,
-    facts: VolumeFacts,
-    resolve: &Resolve<'_>,
-) -> Result<Vec<VolumeSetUp>, VolumeSpecError> {
-    let Some(spec) = &pod.spec else { return Ok(Vec::new()) };
+/// Every volume that a container of the pod mounts, in the spec's order; others are left alone, as upstream does. Files of
+/// `downwardAPI` volumes have the values that the fields have now.
+pub fn set_ups(fields: PodFields<'_>) -> Result<Vec<VolumeSetUp>, VolumeSpecError> {
+    let Some(spec) = &fields.pod.spec else { return Ok(Vec::new()) };
     let used = mounted(spec);
     let gid = group(spec)?;
     let volumes = spec.volumes.iter().flatten().filter(|volume| used.contains(volume.name.as_str()));
-    volumes.map(|volume| set_up(pod, volume, gid, facts, resolve)).collect()
+    volumes.map(|volume| set_up(fields, volume, gid)).collect()
 }
 
-fn set_up(
-    pod: &Pod,
-    volume: &Volume,
-    gid: Option<u32>,
-    facts: VolumeFacts,
-    resolve: &Resolve<'_>,
-) -> Result<VolumeSetUp, VolumeSpecError> {
+fn set_up(fields: PodFields<'_>, volume: &Volume, gid: Option<u32>) -> Result<VolumeSetUp, VolumeSpecError> {
     let kind = if let Some(source) = &volume.host_path {
         host_path(&volume.name, source)?
     } else if let Some(source) = &volume.downward_api {
-        files::downward_api(pod, &volume.name, source, facts, resolve)?
+        files::downward_api(fields, &volume.name, source)?
     } else if let Some(source) = &volume.projected {
-        files::projected(pod, &volume.name, source, facts, resolve)?
+        files::projected(fields, &volume.name, source)?
     } else if let Some(kind) = unsupported(volume) {
         return Err(VolumeSpecError::Unsupported { volume: volume.name.clone(), kind });
     } else {
         // A volume without a source is an `emptyDir`.
         let source = volume.empty_dir.clone().unwrap_or_default();
-        empty_dir::kind(pod, &volume.name, &source, facts)?
+        empty_dir::kind(fields, &volume.name, &source)?
     };
     // `fsGroupChangePolicy` concerns none of these kinds.
     let ownership = |read_only| gid.map(|gid| Ownership { gid, on_root_mismatch: false, read_only });

@@ -1,6 +1,7 @@
 //! Tests of `emptyDir`: media, sizes and pages.
 
 use super::*;
+use crate::node::NodeFacts;
 
 const GIB: u64 = 1 << 30;
 
@@ -13,8 +14,9 @@ fn kind_of(pod: &Pod, medium: &str, size_limit: Option<&str>) -> Result<VolumeKi
         medium: Some(medium.to_owned()),
         size_limit: size_limit.map(|limit| Quantity(limit.to_owned())),
     };
-    let facts = VolumeFacts { allocatable_memory_bytes: Some(4 * GIB) };
-    kind(pod, "v", &source, facts).map_err(|error| error.to_string())
+    let status = "{status: {allocatable: {memory: 4Gi}}}";
+    let node = NodeFacts { node: serde_saphyr::from_str(status).unwrap(), ..NodeFacts::default() };
+    kind(PodFields { pod, pod_ips: &[], node: &node }, "v", &source).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -49,7 +51,8 @@ fn a_volume_in_memory_is_as_large_as_the_smallest_limit() {
         assert_eq!(kind_of(pod, "Memory", size_limit), expected, "{size_limit:?} {pod:?}");
     }
     let source = EmptyDirVolumeSource { medium: Some("Memory".to_owned()), size_limit: None };
-    let unknown = kind(&unlimited, "v", &source, VolumeFacts::default()).unwrap();
+    let fields = PodFields { pod: &unlimited, pod_ips: &[], node: &NodeFacts::default() };
+    let unknown = kind(fields, "v", &source).unwrap();
     assert_eq!(unknown, VolumeKind::Tmpfs { size_bytes: None });
 }
 

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn names_are_replaced_by_their_last_value() {
-    let env = [("POD", "old"), ("POD", "web-0"), ("A", "$(POD)"), ("EMPTY", "")];
+    let env = [("POD", "old"), ("POD", "web-0"), ("A", "$(POD)")];
     let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
     for (text, expected) in [
         ("", ""),
@@ -14,7 +14,6 @@ fn names_are_replaced_by_their_last_value() {
         ("$(POD)$(POD)", "web-0web-0"),
         // Values are not looked into.
         ("$(A)", "$(POD)"),
-        ("$(EMPTY)", ""),
         ("$$(POD)", "$(POD)"),
         ("$$$(POD)", "$web-0"),
         ("$POD", "$POD"),
@@ -26,9 +25,17 @@ fn names_are_replaced_by_their_last_value() {
 }
 
 #[test]
-fn a_name_that_is_not_there_is_an_error() {
-    for (text, name) in [("$(NOBODY)", "NOBODY"), ("a/$()/b", ""), ("$($(A))", "$(A")] {
-        assert_eq!(expand(text, &[]), Err(ExpandError::Missing(name.to_owned())), "{text}");
+fn names_that_are_not_there_or_empty_are_an_error() {
+    let env = [("EMPTY".to_owned(), String::new()), ("A".to_owned(), "a".to_owned())];
+    for (text, names) in [
+        ("$(NOBODY)", &["NOBODY"][..]),
+        ("a/$()/b", &[""]),
+        ("$($(A))", &["$(A"]),
+        ("$(EMPTY)", &["EMPTY"]),
+        ("$(Z)/$(A)/$(B)/$(Z)", &["B", "Z"]),
+    ] {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(expand(text, &env), Err(ExpandError::Missing(names)), "{text}");
     }
 }
 

@@ -1,23 +1,21 @@
 //! Tests of the files that the agent writes.
 
-use super::super::{VolumeFacts, VolumeKind, VolumeSetUp, set_ups};
-use super::*;
+use k8s_openapi::api::core::v1::Pod;
 
-fn resolve(value: DownwardValue<'_>) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    match value {
-        DownwardValue::Field(field) if field.field_path == "metadata.nothing" => Err("no such field".into()),
-        DownwardValue::Field(field) => Ok(format!("field {}", field.field_path)),
-        DownwardValue::Resource(resource) => Ok(format!("resource {}", resource.resource)),
-    }
-}
+use super::super::{VolumeSetUp, set_ups};
+use super::*;
+use crate::node::NodeFacts;
 
 fn of(source: &str) -> Result<Vec<VolumeSetUp>, String> {
     let yaml = format!(
-        "{{spec: {{securityContext: {{fsGroup: 2000}}, volumes: [{{name: v, {source}}}],
-                   containers: [{{name: a, volumeMounts: [{{name: v, mountPath: /v}}]}}]}}}}"
+        "{{metadata: {{name: web, uid: u-1}},
+           spec: {{volumes: [{{name: v, {source}}}],
+                   containers: [{{name: a, resources: {{limits: {{cpu: 2}}}},
+                                  volumeMounts: [{{name: v, mountPath: /v}}]}}]}}}}"
     );
     let pod: Pod = serde_saphyr::from_str(&yaml).unwrap();
-    set_ups(&pod, VolumeFacts::default(), &resolve).map_err(|error| error.to_string())
+    set_ups(PodFields { pod: &pod, pod_ips: &[], node: &NodeFacts::default() })
+        .map_err(|error| error.to_string())
 }
 
 /// Plugin, and path, content and mode of each file.
@@ -44,16 +42,9 @@ fn downward_files_have_their_values_and_modes() {
     ));
     assert_eq!(plugin, "kubernetes.io~downward-api");
     let row = |path: &str, content: &str, mode| (path.to_owned(), content.to_owned(), mode);
-    assert_eq!(
-        rows,
-        [
-            row("a/b/c", "field metadata.name", 0o600),
-            row("cpu", "resource limits.cpu", 0o644),
-            row("name", "field metadata.name", 0o644),
-        ]
-    );
+    assert_eq!(rows, [row("a/b/c", "web", 0o600), row("cpu", "2", 0o644), row("name", "web", 0o644),]);
     let (_, rows) = files(&format!("downwardAPI: {{defaultMode: 0o400, items: [{{path: name, {NAME}}}]}}"));
-    assert_eq!(rows, [row("name", "field metadata.name", 0o400)]);
+    assert_eq!(rows, [row("name", "web", 0o400)]);
     assert_eq!(files("downwardAPI: {}").1, []);
 }
 
@@ -66,7 +57,7 @@ fn projected_sources_share_a_folder_and_the_last_of_a_path_counts() {
     ));
     assert_eq!(plugin, "kubernetes.io~projected");
     let row = |path: &str, content: &str, mode| (path.to_owned(), content.to_owned(), mode);
-    assert_eq!(rows, [row("x", "field metadata.uid", 0o444), row("y", "field metadata.name", 0o440)]);
+    assert_eq!(rows, [row("x", "u-1", 0o444), row("y", "web", 0o440)]);
 }
 
 #[test]
@@ -109,12 +100,12 @@ fn a_value_that_can_not_be_had_is_told_by_its_file() {
     let error = of("downwardAPI: {items: [{path: x, fieldRef: {fieldPath: metadata.nothing}}]}");
     assert_eq!(error, Err("volume v: value of file \"x\"".to_owned()));
     let error = of("downwardAPI: {items: [{path: x}]}");
-    assert_eq!(error, Err("volume v: file \"x\" has neither fieldRef nor resourceFieldRef".to_owned()));
+    assert_eq!(error, Err("volume v: value of file \"x\"".to_owned()));
 }
 
 #[test]
 fn contents_are_not_shown() {
     let set_up = of(&format!("downwardAPI: {{items: [{{path: x, {NAME}}}]}}")).unwrap();
     let shown = format!("{set_up:?}");
-    assert!(shown.contains("x (19 bytes, 644)") && !shown.contains("metadata.name"), "{shown}");
+    assert!(shown.contains("x (3 bytes, 644)") && !shown.contains("web"), "{shown}");
 }

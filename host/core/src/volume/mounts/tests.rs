@@ -160,7 +160,7 @@ fn sub_paths_are_expanded_and_stay_below_the_volume() {
         ("subPath: \"a\\0b\"", problem("a\0b", "must not contain a zero byte")),
         (
             "subPathExpr: $(NOBODY)",
-            Err("volume mount \"disk\" of container \"a\": missing value for \"NOBODY\"".to_owned()),
+            Err("volume mount \"disk\" of container \"a\": missing value for NOBODY".to_owned()),
         ),
     ] {
         let found = one(&format!("{{name: disk, mountPath: /v, {field}}}")).map(|mount| match mount.source {

@@ -1,11 +1,14 @@
 //! Tests of which volumes are set up, and how each kind is.
 
+use k8s_openapi::api::core::v1::Pod;
+
 use super::*;
+use crate::node::NodeFacts;
 
 fn of(yaml: &str) -> Result<Vec<VolumeSetUp>, String> {
     let pod: Pod = serde_saphyr::from_str(yaml).unwrap();
-    let resolve = |_: DownwardValue<'_>| Ok("value".to_owned());
-    set_ups(&pod, VolumeFacts::default(), &resolve).map_err(|error| error.to_string())
+    set_ups(PodFields { pod: &pod, pod_ips: &[], node: &NodeFacts::default() })
+        .map_err(|error| error.to_string())
 }
 
 fn one(volume: &str, pod: &str) -> Result<VolumeSetUp, String> {
