@@ -1,17 +1,28 @@
-//! The machine under the agent: time, files, facts about the node, and manifests on its disk.
+//! The machine under the agent: time, files, volumes, logs, facts about the node, and manifests on its disk.
 #![forbid(unsafe_code)]
 
 mod clock;
+mod container_files;
+mod container_logs;
 mod file_source;
+mod host_files;
+mod logs;
+mod mounts;
 mod node_info;
 mod pod_files;
 mod state_store;
+mod tree;
+mod volumes;
 
 pub use clock::{SystemClock, ThreadJitter};
+pub use container_files::NodeContainerFiles;
+pub use container_logs::NodeContainerLogs;
 pub use file_source::{FILE_CHECK_INTERVAL, FileSource, Outcome, Report, ReportReason, check_path};
+pub use host_files::NodeHostFiles;
 pub use node_info::{NODE_REFRESH_INTERVAL, NodeError, NodeInfo, NodeOptions, PODS_MAX_DEFAULT};
 pub use pod_files::NodePodFiles;
 pub use state_store::{FileStateStore, STATE_BYTES_MAX};
+pub use volumes::{NodeVolumes, selinux_is_on};
 
 use std::io;
 use std::path::Path;
@@ -40,4 +51,13 @@ async fn blocking<T: Send + 'static>(
 fn is_folder_name(name: &str) -> bool {
     const NAME_BYTES_MAX: usize = 255;
     (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.starts_with('.') && !name.contains(['/', '\0'])
+}
+
+/// Names reach here validated; this is the second lock on the door.
+fn stay_inside(name: &str, folder: &Path) -> Result<(), FilesError> {
+    if is_folder_name(name) {
+        return Ok(());
+    }
+    let cause = io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} can't be a folder's name"));
+    Err(FilesError { action: "use a name in", path: folder.to_owned(), cause })
 }

@@ -3,13 +3,17 @@
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use witlet_core::logs::is_rotated;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_ports::{FilesError, PodFiles};
 
-use crate::{blocking, failed, is_folder_name};
+use crate::container_logs::names;
+use crate::logs::{check_log, uid_of_logs};
+use crate::tree::{remove_entry, remove_tree};
+use crate::{blocking, failed, is_folder_name, stay_inside};
 
 #[cfg(test)]
 mod tests;
@@ -94,46 +98,10 @@ impl PodFiles for NodePodFiles {
     }
 
     async fn remove_log(&self, path: &Path) -> Result<(), FilesError> {
-        if !is_log(path, &self.logs) {
-            let cause = io::Error::new(io::ErrorKind::InvalidInput, "it is no log of a container here");
-            return Err(FilesError { action: "remove", path: path.to_owned(), cause });
-        }
+        check_log(path, &self.logs).map_err(failed("remove", path))?;
         let log = path.to_owned();
-        blocking("remove", path, move || match fs::remove_file(&log) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", &log)(error)),
-            Ok(()) | Err(_) => Ok(()),
-        })
-        .await
+        blocking("remove", path, move || remove_log(&log)).await
     }
-}
-
-/// Names reach here validated; this is the second lock on the door.
-fn stay_inside(name: &str, folder: &Path) -> Result<(), FilesError> {
-    if is_folder_name(name) {
-        return Ok(());
-    }
-    let cause = io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} can't be a folder's name"));
-    Err(FilesError { action: "use a name in", path: folder.to_owned(), cause })
-}
-
-/// `<pod>/<container>/<file>` below the folder of logs, with no step outside; a runtime's word is foreign.
-fn is_log(path: &Path, logs: &Path) -> bool {
-    let Ok(below) = path.strip_prefix(logs) else { return false };
-    let names: Option<Vec<&str>> = below
-        .components()
-        .map(|part| match part {
-            Component::Normal(name) => name.to_str().filter(|name| is_folder_name(name)),
-            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
-        })
-        .collect();
-    names.is_some_and(|names| matches!(names[..], [pod, _, _] if uid_of_logs(pod).is_some()))
-}
-
-/// `<namespace>_<name>_<uid>`: none of the three can have an underscore.
-fn uid_of_logs(folder: &str) -> Option<&str> {
-    let mut parts = folder.split('_');
-    let (_namespace, _name, uid) = (parts.next()?, parts.next()?, parts.next()?);
-    (parts.next().is_none() && is_folder_name(uid)).then_some(uid)
 }
 
 /// Names of the real folders in `path`; links are none of ours. No such folder is an empty one.
@@ -154,10 +122,21 @@ fn folders(path: &Path) -> Result<Vec<String>, FilesError> {
     Ok(names)
 }
 
-/// The standard library removes links, never what they lead to, and doesn't fall for folders swapped for links.
 fn remove(path: &Path) -> Result<(), FilesError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
-        Ok(()) | Err(_) => Ok(()),
-    }
+    remove_tree(path).map_err(failed("remove", path))
+}
+
+/// The log, and what was rotated away from it.
+fn remove_log(log: &Path) -> Result<(), FilesError> {
+    let (Some(folder), Some(name)) = (log.parent(), log.file_name().and_then(|name| name.to_str())) else {
+        return Ok(());
+    };
+    let names = match names(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        names => names.map_err(failed("list", folder))?,
+    };
+    names.iter().filter(|other| *other == name || is_rotated(name, other)).try_for_each(|own| {
+        let path = folder.join(own);
+        remove_entry(&path).map_err(failed("remove", &path))
+    })
 }

@@ -1,0 +1,78 @@
+//! Where logs of containers lie, and opening one that a runtime's word leads to.
+
+use std::fs::File;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use crate::is_folder_name;
+
+#[cfg(test)]
+mod tests;
+
+/// `<namespace>_<name>_<uid>`: none of the three can have an underscore.
+pub(crate) fn uid_of_logs(folder: &str) -> Option<&str> {
+    let mut parts = folder.split('_');
+    let (_namespace, _name, uid) = (parts.next()?, parts.next()?, parts.next()?);
+    (parts.next().is_none() && is_folder_name(uid)).then_some(uid)
+}
+
+/// `<pod>/<container>/<file>` below the folder of logs, with no step outside; a runtime's word is foreign.
+pub(crate) fn is_log(path: &Path, logs: &Path) -> bool {
+    names_below(path, logs)
+        .is_some_and(|names| matches!(names[..], [pod, _, _] if uid_of_logs(pod).is_some()))
+}
+
+/// The parts of a path below a folder; none if it leads elsewhere, or a part can't be a name of ours.
+pub(crate) fn names_below<'a>(path: &'a Path, folder: &Path) -> Option<Vec<&'a str>> {
+    let below = path.strip_prefix(folder).ok()?;
+    below
+        .components()
+        .map(|part| match part {
+            Component::Normal(name) => name.to_str().filter(|name| is_folder_name(name)),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
+        })
+        .collect()
+}
+
+/// Refuses a path that isn't a container's log.
+pub(crate) fn check_log(path: &Path, logs: &Path) -> io::Result<()> {
+    if is_log(path, logs) {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no log of a container here"))
+}
+
+/// Opens a file below a folder for reading, through no link at all, and nothing but a regular file: a pipe would block
+/// and a device do who knows what. None if there is none.
+pub(crate) fn open_regular(folder: &Path, names: &[&str]) -> io::Result<Option<File>> {
+    let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
+    let base = match rustix::fs::open(folder, flags, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(None),
+        base => base?,
+    };
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let path: PathBuf = names.iter().collect();
+    // Opening a device may already do something, so it is looked at first.
+    let looked = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat2(&base, &path, looked, Mode::empty(), resolve) {
+        Err(Errno::NOENT) => return Ok(None),
+        found => refuse_irregular(&rustix::fs::fstat(found?)?)?,
+    }
+    let file = match rustix::fs::openat2(&base, &path, flags, Mode::empty(), resolve) {
+        Err(Errno::NOENT) => return Ok(None),
+        file => file?,
+    };
+    refuse_irregular(&rustix::fs::fstat(&file)?)?;
+    Ok(Some(File::from(file)))
+}
+
+fn refuse_irregular(stat: &rustix::fs::Stat) -> io::Result<()> {
+    if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+}

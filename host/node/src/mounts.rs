@@ -1,0 +1,93 @@
+//! What is mounted, and unmounting it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags};
+use rustix::mount::UnmountFlags;
+
+#[cfg(test)]
+mod tests;
+
+/// Of this thread's mount namespace, which is the daemon's.
+const MOUNTINFO: &str = "/proc/thread-self/mountinfo";
+/// Bytes of the table of mounts that are read: hundreds of thousands of mounts.
+const MOUNTINFO_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Looks at the table until nothing is mounted any more: a look finds all, unless something is mounted meanwhile.
+const PASSES_MAX: usize = 8;
+
+/// Whether something is mounted at this path itself. Links aren't followed; no such file is an error.
+pub(crate) fn is_mount_point(path: &Path) -> io::Result<bool> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    let stat = rustix::fs::statx(CWD, path, flags, StatxFlags::BASIC_STATS)?;
+    if stat.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
+        return Ok(stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT));
+    }
+    Err(io::Error::new(io::ErrorKind::Unsupported, "the kernel is older than 5.8"))
+}
+
+/// Unmounts all that is mounted at or below this folder, the last first. What is in use stays, with an error, and holds
+/// up nothing else.
+pub(crate) fn unmount_below(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
+    let failed = |error| (folder.to_owned(), error);
+    let folder = match folder.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        canonical => canonical.map_err(failed)?,
+    };
+    for pass in 1.. {
+        let mounted = mounted_below(&folder).map_err(failed)?;
+        if mounted.is_empty() {
+            break;
+        }
+        let mut stuck = None;
+        for path in mounted.into_iter().rev() {
+            match rustix::mount::unmount(&path, UnmountFlags::NOFOLLOW) {
+                // It went with another one.
+                Ok(()) | Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) if pass < PASSES_MAX => {}
+                Ok(()) => stuck = Some((path, io::Error::other("something is mounted again and again"))),
+                Err(error) => stuck = Some((path, error.into())),
+            }
+        }
+        if let Some(stuck) = stuck {
+            return Err(stuck);
+        }
+    }
+    Ok(())
+}
+
+/// Mount points at or below a canonical folder, in the order in which they were mounted.
+fn mounted_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut table = Vec::new();
+    File::open(MOUNTINFO)?.take(MOUNTINFO_BYTES_MAX).read_to_end(&mut table)?;
+    Ok(parse(&table, folder))
+}
+
+/// The fifth field of each line is the mount point (`proc_pid_mountinfo(5)`).
+fn parse(table: &[u8], folder: &Path) -> Vec<PathBuf> {
+    let lines = table.split(|byte| *byte == b'\n');
+    let points = lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4)).map(unescape);
+    points.filter(|point| point.starts_with(folder)).collect()
+}
+
+/// Space, tab, newline, `#` and backslash are written as a backslash and three octal digits.
+fn unescape(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, after)) = rest.split_first() {
+        let escaped = after.first_chunk::<3>().filter(|_| byte == b'\\').and_then(octal);
+        bytes.push(escaped.unwrap_or(byte));
+        rest = if escaped.is_some() { &after[3..] } else { after };
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+fn octal(digits: &[u8; 3]) -> Option<u8> {
+    let mut value = 0_u32;
+    for digit in digits {
+        value = value * 8 + char::from(*digit).to_digit(8)?;
+    }
+    u8::try_from(value).ok()
+}

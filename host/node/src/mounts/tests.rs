@@ -1,0 +1,54 @@
+//! Reading the kernel's table of mounts.
+
+use super::*;
+
+const TABLE: &str = r"22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw
+30 22 0:20 / /var/lib/w/pods/u-1/volumes/a rw - tmpfs tmpfs rw,size=4k
+31 22 0:21 / /var/lib/w/pods/u-10/volumes/a rw - tmpfs tmpfs rw
+32 22 0:22 / /var/lib/w/pods/u-1/volumes/with\040space\134and\011tab rw master:2 - tmpfs tmpfs rw
+33 30 0:23 /x /var/lib/w/pods/u-1/volumes/a rw - tmpfs tmpfs rw
+34 22 0:24 / /var/lib/w/pods/u-1 rw - tmpfs tmpfs rw
+35 22 0:25
+";
+
+#[test]
+fn mounts_at_and_below_a_folder_are_found_in_their_order() {
+    let found = parse(TABLE.as_bytes(), Path::new("/var/lib/w/pods/u-1"));
+    let expected = ["volumes/a", "volumes/with space\\and\ttab", "volumes/a", ""];
+    let expected = expected.map(|name| Path::new("/var/lib/w/pods/u-1").join(name));
+    assert_eq!(found, expected);
+    assert_eq!(parse(TABLE.as_bytes(), Path::new("/var/lib/w/pods/u-2")), Vec::<PathBuf>::new());
+    assert_eq!(parse(b"", Path::new("/")), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn odd_bytes_are_read_as_they_are() {
+    for (field, expected) in [
+        (&b"/a\\040b"[..], &b"/a b"[..]),
+        (b"/\\012\\043", b"/\n#"),
+        (b"/\\134040", b"/\\040"),
+        // Not octal, out of range, cut off: as they are.
+        (b"/\\xyz", b"/\\xyz"),
+        (b"/\\777", b"/\\777"),
+        (b"/\\04", b"/\\04"),
+        (b"/\xff\xfe", b"/\xff\xfe"),
+    ] {
+        assert_eq!(unescape(field), PathBuf::from(OsString::from_vec(expected.to_vec())));
+    }
+}
+
+#[test]
+fn the_root_is_a_mount_point_and_a_new_folder_is_not() {
+    assert!(is_mount_point(Path::new("/")).expect("looked at"));
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(!is_mount_point(folder.path()).expect("looked at"));
+    let gone = is_mount_point(&folder.path().join("gone")).expect_err("not there");
+    assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn nothing_to_unmount_is_no_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    unmount_below(folder.path()).expect("nothing mounted");
+    unmount_below(&folder.path().join("gone")).expect("not even a folder");
+}

@@ -1,0 +1,208 @@
+//! Volumes on this machine: folders, mounts in memory, files that the agent writes, and places below them.
+
+mod atomic;
+mod empty_dir;
+mod host_path;
+mod ownership;
+mod sub_path;
+
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use witlet_core::pod::PodUid;
+use witlet_core::volume::{Ownership, SubPath, VolumeFile, VolumeKind, VolumeSetUp};
+use witlet_ports::{Clock, VolumeError, Volumes};
+
+use crate::clock::SystemClock;
+use crate::is_folder_name;
+use crate::mounts::unmount_below;
+use crate::tree::remove_tree;
+
+#[cfg(test)]
+mod tests;
+
+/// How often unmounting is tried in one call while something uses the mount, which it does just after a container ended.
+const UNMOUNT_ATTEMPTS: u32 = 5;
+/// How long to wait between.
+const UNMOUNT_PAUSE: Duration = Duration::from_millis(100);
+
+const VOLUMES: &str = "volumes";
+const SUB_PATHS: &str = "volume-subpaths";
+const EMPTY_DIR: &str = "kubernetes.io~empty-dir";
+
+/// Volumes below `<root>/pods/<uid>`, in upstream's layout: `volumes/<plugin>/<name>`, and the places below them that
+/// containers mount in `volume-subpaths/<volume>/<container>/<index>`.
+///
+/// Without privileges, folders, files and paths on the host work; what needs a mount fails with the kernel's error,
+/// except that the agent's files then are on disk.
+#[derive(Clone, Debug)]
+pub struct NodeVolumes {
+    pods: PathBuf,
+}
+
+impl NodeVolumes {
+    /// `root` is the agent's own folder (upstream: `/var/lib/kubelet`).
+    pub fn new(root: &Path) -> Self {
+        Self { pods: root.join("pods") }
+    }
+
+    fn pod(&self, uid: &PodUid) -> Result<PathBuf, VolumeError> {
+        named(&self.pods, uid.as_str())
+    }
+}
+
+#[async_trait]
+impl Volumes for NodeVolumes {
+    async fn set_up(&self, uid: &PodUid, volume: &VolumeSetUp) -> Result<PathBuf, VolumeError> {
+        let pod = self.pod(uid)?;
+        let volume = volume.clone();
+        blocking(&pod.clone(), move || set_up(&pod, &volume)).await
+    }
+
+    async fn sub_path(
+        &self,
+        uid: &PodUid,
+        volume: &Path,
+        sub_path: &SubPath,
+    ) -> Result<PathBuf, VolumeError> {
+        let folder = named(&self.pod(uid)?.join(SUB_PATHS), &sub_path.volume)?;
+        let folder = named(&folder, &sub_path.container)?;
+        let target = folder.join(sub_path.index.to_string());
+        let (volume, sub_path) = (volume.to_owned(), sub_path.clone());
+        blocking(&target.clone(), move || {
+            make_folder(&folder)?;
+            let place = sub_path::open(&volume, &sub_path)?;
+            sub_path::bind(&place, &target)?;
+            Ok(target)
+        })
+        .await
+    }
+
+    async fn tear_down(&self, uid: &PodUid) -> Result<(), VolumeError> {
+        let pod = self.pod(uid)?;
+        for attempt in 1.. {
+            let folder = pod.clone();
+            match blocking(&pod, move || unmount(&folder)).await {
+                Err(VolumeError::Io { cause, .. })
+                    if cause.kind() == io::ErrorKind::ResourceBusy && attempt < UNMOUNT_ATTEMPTS => {}
+                result => {
+                    result?;
+                    break;
+                }
+            }
+            tokio::time::sleep(UNMOUNT_PAUSE).await;
+        }
+        blocking(&pod.clone(), move || {
+            [SUB_PATHS, VOLUMES].iter().try_for_each(|name| {
+                let folder = pod.join(name);
+                remove_tree(&folder).map_err(failed("remove", &folder))
+            })
+        })
+        .await
+    }
+}
+
+/// Whether SELinux is on here, so that runtimes label what containers mount. Reads `/sys/fs/selinux`.
+pub fn selinux_is_on() -> bool {
+    /// `SELINUX_MAGIC` of `linux/magic.h`.
+    const SELINUX_MAGIC: u64 = 0xf97c_ff8c;
+    rustix::fs::statfs("/sys/fs/selinux").is_ok_and(|found| u64::try_from(found.f_type) == Ok(SELINUX_MAGIC))
+}
+
+/// A pod without volumes has none of these folders, and no look at all mounts is needed.
+fn unmount(pod: &Path) -> Result<(), VolumeError> {
+    let used = [SUB_PATHS, VOLUMES].iter().any(|name| pod.join(name).symlink_metadata().is_ok());
+    if !used {
+        return Ok(());
+    }
+    unmount_below(pod).map_err(|(path, cause)| VolumeError::Io { action: "unmount", path, cause })
+}
+
+fn set_up(pod: &Path, volume: &VolumeSetUp) -> Result<PathBuf, VolumeError> {
+    let place = |plugin: &str| -> Result<PathBuf, VolumeError> {
+        let folder = pod.join(VOLUMES).join(plugin);
+        make_folder(&folder)?;
+        named(&folder, &volume.name)
+    };
+    match &volume.kind {
+        VolumeKind::EmptyDir => {
+            let path = place(EMPTY_DIR)?;
+            empty_dir::on_disk(&path, volume.ownership)?;
+            Ok(path)
+        }
+        VolumeKind::Tmpfs { size_bytes } => {
+            let path = place(EMPTY_DIR)?;
+            empty_dir::on_disk(&path, None)?;
+            empty_dir::in_memory(&path, *size_bytes, volume.ownership)
+                .map_err(failed("mount tmpfs at", &path))?;
+            Ok(path)
+        }
+        VolumeKind::HugePages { page_bytes } => {
+            let path = place(EMPTY_DIR)?;
+            empty_dir::on_disk(&path, None)?;
+            empty_dir::in_huge_pages(&path, *page_bytes, volume.ownership)?;
+            Ok(path)
+        }
+        VolumeKind::HostPath { path, check } => {
+            host_path::check(path, *check)?;
+            Ok(path.clone())
+        }
+        VolumeKind::Files { plugin, files, size_bytes } => {
+            let path = place(plugin)?;
+            write_files(&path, files, *size_bytes, volume.ownership)?;
+            Ok(path)
+        }
+    }
+}
+
+fn write_files(
+    path: &Path,
+    files: &[VolumeFile],
+    size_bytes: Option<u64>,
+    ownership: Option<Ownership>,
+) -> Result<(), VolumeError> {
+    empty_dir::on_disk(path, ownership)?;
+    match empty_dir::in_memory(path, size_bytes, ownership) {
+        // Nobody but root may mount: what the pod knows of itself is no secret, and goes to the disk.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+        result => result.map_err(failed("mount tmpfs at", path))?,
+    }
+    let own = |folder: &Path| match ownership {
+        Some(ownership) => ownership::give(folder, ownership),
+        None => Ok(()),
+    };
+    atomic::write(path, files, SystemClock.now(), own).map_err(failed("write files in", path))
+}
+
+/// A folder of the agent's own (0750), with those above it.
+fn make_folder(path: &Path) -> Result<(), VolumeError> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o750).create(path);
+    made.map_err(failed("create folder", path))
+}
+
+/// Names reach here validated; this is the second lock on the door.
+fn named(folder: &Path, name: &str) -> Result<PathBuf, VolumeError> {
+    if is_folder_name(name) {
+        return Ok(folder.join(name));
+    }
+    let cause = io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} can't be a folder's name"));
+    Err(VolumeError::Io { action: "use a name in", path: folder.to_owned(), cause })
+}
+
+fn failed<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(E) -> VolumeError {
+    move |cause| VolumeError::Io { action, path: path.to_owned(), cause: cause.into() }
+}
+
+async fn blocking<T: Send + 'static>(
+    path: &Path,
+    work: impl FnOnce() -> Result<T, VolumeError> + Send + 'static,
+) -> Result<T, VolumeError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        // Only a runtime that is shutting down doesn't finish the work.
+        Err(error) => Err(failed("work at", path)(io::Error::other(error))),
+    }
+}
