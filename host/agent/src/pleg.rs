@@ -181,6 +181,7 @@ impl Pleg {
                 self.reinspect.insert(uid);
                 continue;
             }
+            self.reinspect.remove(&uid);
             let Some(seen) = self.cache.peek(&uid) else { continue };
             let new = listed(&seen);
             let old = self.known.get(&uid);

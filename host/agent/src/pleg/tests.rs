@@ -16,6 +16,8 @@ use super::fixture::Machine;
 use super::*;
 use crate::cache::Stamp;
 
+mod reinspect;
+
 struct Standing;
 
 impl Clock for Standing {

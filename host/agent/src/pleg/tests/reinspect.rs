@@ -1,0 +1,94 @@
+//! Looks that fail: the old record stays, and the pod is looked at again until that works (`tests/upstream.md`).
+
+use super::*;
+
+/// What is done.
+#[derive(Clone, Copy)]
+enum Act {
+    /// All pods are listed.
+    List,
+    /// The pod is looked at without a list.
+    Look,
+}
+
+/// What the runtime has, whether looks at it work, what is done, and the events that follow.
+type Step = (Option<(SandboxState, ContainerRunState)>, bool, Act, &'static [PlegEventKind]);
+
+use Act::{List, Look};
+
+const STARTED: &[PlegEventKind] = &[ContainerStarted, ContainerStarted];
+const DIED: &[PlegEventKind] = &[ContainerDied, ContainerDied];
+const VANISHED: &[PlegEventKind] = &[ContainerDied, ContainerRemoved, ContainerDied, ContainerRemoved];
+const SYNC: &[PlegEventKind] = &[PodSync];
+
+#[tokio::test]
+async fn a_pod_is_looked_at_until_that_works_and_nothing_is_told_twice() {
+    let cases: Vec<(&str, Vec<Step>)> = vec![
+        ("all works", vec![(RUNS, true, List, STARTED), (RUNS, true, List, &[])]),
+        (
+            "the first look fails, twice",
+            vec![
+                (RUNS, false, List, &[]),
+                (RUNS, false, List, &[]),
+                (RUNS, true, List, STARTED),
+                (RUNS, true, List, &[]),
+            ],
+        ),
+        (
+            "a known pod changes, and the look fails",
+            vec![
+                (RUNS, true, List, STARTED),
+                (ENDED, false, List, &[]),
+                (ENDED, true, List, DIED),
+                (ENDED, true, List, &[]),
+            ],
+        ),
+        (
+            "the change is taken back before the pod can be looked at",
+            vec![
+                (RUNS, true, List, STARTED),
+                (ENDED, false, List, &[]),
+                (RUNS, true, List, SYNC),
+                (RUNS, true, List, &[]),
+            ],
+        ),
+        (
+            "the pod goes before it can be looked at",
+            vec![
+                (RUNS, true, List, STARTED),
+                (ENDED, false, List, &[]),
+                (None, true, List, VANISHED),
+                (None, true, List, &[]),
+            ],
+        ),
+        (
+            "a pod that was never looked at goes",
+            vec![(RUNS, false, List, &[]), (None, true, List, &[]), (RUNS, true, List, STARTED)],
+        ),
+        (
+            "a look on demand fails",
+            vec![
+                (RUNS, true, List, STARTED),
+                (RUNS, false, Look, &[]),
+                (RUNS, true, List, SYNC),
+                (RUNS, true, List, &[]),
+            ],
+        ),
+        (
+            "a look on demand makes up for one that failed",
+            vec![(RUNS, false, List, &[]), (RUNS, true, Look, STARTED), (RUNS, true, List, &[])],
+        ),
+    ];
+    for (name, steps) in cases {
+        let mut bench = bench(100);
+        for (index, (state, looks_work, act, expected)) in steps.into_iter().enumerate() {
+            bench.script.set(state);
+            *bench.script.looks_fail.lock().expect("no panic") = !looks_work;
+            match act {
+                List => bench.pleg.relist().await,
+                Look => bench.pleg.look_at([PodUid::from("u")].into()).await,
+            }
+            assert_eq!(bench.kinds(), expected, "{name}: step {index}");
+        }
+    }
+}
