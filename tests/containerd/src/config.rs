@@ -36,6 +36,9 @@ netns_mounts_under_state_dir = true
 bin_dir = "{CNI_PLUGIN_FOLDER}"
 conf_dir = "{cni}"
 
+[plugins."io.containerd.grpc.v1.cri".registry]
+config_path = "{registries}"
+
 [plugins."io.containerd.grpc.v1.cri".containerd]
 snapshotter = "{snapshotter}"
 
@@ -51,6 +54,7 @@ SystemdCgroup = false
         socket = at("containerd.sock"),
         opt = at("opt"),
         cni = at("cni"),
+        registries = at("registries"),
         runc = at("runc"),
     )
 }

@@ -14,11 +14,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use tempfile::TempDir;
 use tokio::time::Instant;
-use witlet_contracts::{Environment, Processes, Workload};
+use witlet_contracts::{Commands, Environment, Offers, Processes, Workload};
 use witlet_ports::{Clock, Runtime};
 
 use crate::image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE, write_archive};
 use crate::network::NetworkNamespace;
+use crate::registry::Registry;
 use crate::shell::{HarnessError, SYSTEM_PATH, io, run};
 use crate::{config, sweep};
 
@@ -68,7 +69,8 @@ impl Containerd {
         let network = NetworkNamespace::create(name.unwrap_or_else(|| "wctd".to_owned()))?;
         let mut containerd = Self { process: None, network, folder };
         let at = |name: &str| containerd.folder.path().join(name);
-        for name in ["cni", "logs", "work"] {
+        // An empty folder of registries: those on the loopback are asked in the clear, and there are no others.
+        for name in ["cni", "logs", "work", "registries"] {
             fs::create_dir_all(at(name)).map_err(io(format!("make {name}")))?;
         }
         let snapshotter = snapshotter(&at("work"));
@@ -105,8 +107,13 @@ impl Containerd {
         self.network.path()
     }
 
+    /// The folder that everything of it is in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// A program of the system to be run in the network namespace.
-    fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net={}", self.network_namespace().display())).arg(program);
         command.env("PATH", SYSTEM_PATH).stdin(Stdio::null());
@@ -148,8 +155,8 @@ impl Containerd {
             .map_err(|error| HarnessError::Answer(error.to_string()))
     }
 
-    /// What it offers to the contract suite.
-    pub fn environment(&self) -> Environment {
+    /// What it offers to the contract suite, together with a registry if there is one.
+    pub fn environment(&self, registry: Option<&Registry>) -> Environment {
         Environment {
             log_root: self.log_root(),
             sleeper: shell("trap 'exit 0' TERM; while :; do sleep 0.1; done"),
@@ -158,9 +165,30 @@ impl Containerd {
                 ignores_stop: shell("trap '' TERM; sleep 600"),
                 writes: Some(shell("echo to stdout; echo to stderr >&2; printf 'no end'")),
             }),
-            // There is no registry in the test's network.
-            pullable_image: None,
+            pullable_image: registry.map(Registry::open_image),
             absent_image: ABSENT_IMAGE.to_owned(),
+            offers: Offers {
+                commands: Some(Commands {
+                    beside: shell("trap 'exit 0' TERM; while :; do sleep 0.1; done"),
+                    writes: script("echo to stdout; echo to stderr >&2"),
+                    fails: (script("exit 3"), 3),
+                    never_ends: script("sleep 600"),
+                }),
+                writes_to: Some(Arc::new(|path| shell(&format!("echo something >> {path}")))),
+                writes_on: Some(shell("while :; do echo tick; sleep 0.2; done")),
+                changes_limits: true,
+                // cgroup v2, or v1.
+                prints_memory_limit: Some(script(
+                    "cat /sys/fs/cgroup/memory.max || cat /sys/fs/cgroup/memory/memory.limit_in_bytes",
+                )),
+                // Debian's containerd 1.6 is of before the CRI's events.
+                tells_events: false,
+                registry: registry.map(|registry| witlet_contracts::Registry {
+                    private_image: registry.private_image(),
+                    auth: registry.auth(),
+                    absent_image: registry.absent_image(),
+                }),
+            },
             addresses: true,
             patience: PATIENCE,
         }
@@ -313,6 +341,11 @@ fn shell(script: &str) -> Workload {
         command: vec!["/bin/sh".to_owned(), "-c".to_owned()],
         args: vec![script.to_owned()],
     }
+}
+
+/// A command that runs a script.
+fn script(script: &str) -> Vec<String> {
+    ["/bin/sh", "-c", script].map(str::to_owned).to_vec()
 }
 
 /// overlayfs where the file system below allows it, else plain copies.

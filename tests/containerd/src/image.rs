@@ -16,6 +16,10 @@ pub const PAUSE_IMAGE: &str = "witlet.test/pause:1";
 /// Doesn't exist: `.invalid` resolves nowhere (RFC 6761).
 pub const ABSENT_IMAGE: &str = "witlet.invalid/nothing:1";
 
+const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
+/// The root file system in the folder that images are made in.
+const LAYER: &str = "layer.tar";
+
 /// Tools that workloads call by name.
 const APPLETS: [&str; 18] = [
     "sh", "sleep", "echo", "cat", "true", "false", "test", "kill", "id", "wget", "httpd", "nc", "ip", "env",
@@ -27,12 +31,20 @@ pub(crate) fn busybox() -> Option<PathBuf> {
     ["/bin/busybox", "/usr/bin/busybox"].map(PathBuf::from).into_iter().find(|path| path.exists())
 }
 
-struct Blob {
-    digest: String,
+/// Content by its digest.
+#[derive(Debug)]
+pub(crate) struct Blob {
+    pub(crate) digest: String,
     size: u64,
+    path: PathBuf,
 }
 
 impl Blob {
+    /// Its content.
+    pub(crate) fn read(&self) -> Result<Vec<u8>, HarnessError> {
+        fs::read(&self.path).map_err(io("read a blob"))
+    }
+
     fn descriptor(&self, media_type: &str) -> serde_json::Value {
         json!({ "mediaType": media_type, "digest": self.digest, "size": self.size })
     }
@@ -40,8 +52,56 @@ impl Blob {
 
 fn add_blob(blobs: &Path, content: &[u8]) -> Result<Blob, HarnessError> {
     let hash: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
-    fs::write(blobs.join(&hash), content).map_err(io("write a blob"))?;
-    Ok(Blob { digest: format!("sha256:{hash}"), size: content.len() as u64 })
+    let path = blobs.join(&hash);
+    fs::write(&path, content).map_err(io("write a blob"))?;
+    Ok(Blob { digest: format!("sha256:{hash}"), size: content.len() as u64, path })
+}
+
+/// An image's parts.
+#[derive(Debug)]
+pub(crate) struct ImageBlobs {
+    pub(crate) layer: Blob,
+    pub(crate) config: Blob,
+    pub(crate) manifest: Blob,
+    /// Of the manifest.
+    pub(crate) media_type: String,
+}
+
+impl ImageBlobs {
+    /// The busybox image again, told from it by a label. `work` is the folder that the harness made its images in.
+    pub(crate) fn make(work: &Path, label: &str) -> Result<Self, HarnessError> {
+        let blobs = work.join("layout/blobs/sha256");
+        let layer = fs::read(work.join(LAYER)).map_err(io("read the layer"))?;
+        Self::of_layer(&blobs, add_blob(&blobs, &layer)?, &json!(["/bin/sh"]), label)
+    }
+
+    fn of_layer(
+        blobs: &Path,
+        layer: Blob,
+        command: &serde_json::Value,
+        label: &str,
+    ) -> Result<Self, HarnessError> {
+        let config = json!({
+            "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
+            "os": "linux",
+            "config": {
+                "Cmd": command,
+                "Env": ["PATH=/bin"],
+                "WorkingDir": "/",
+                "Labels": { "witlet.test/image": label },
+            },
+            "rootfs": { "type": "layers", "diff_ids": [layer.digest] },
+        });
+        let config = add_blob(blobs, config.to_string().as_bytes())?;
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": MANIFEST_TYPE,
+            "config": config.descriptor("application/vnd.oci.image.config.v1+json"),
+            "layers": [layer.descriptor("application/vnd.oci.image.layer.v1.tar")],
+        });
+        let manifest = add_blob(blobs, manifest.to_string().as_bytes())?;
+        Ok(Self { layer, config, manifest, media_type: MANIFEST_TYPE.to_owned() })
+    }
 }
 
 /// The root file system as a tar.
@@ -56,7 +116,7 @@ fn layer(work: &Path) -> Result<Vec<u8>, HarnessError> {
         symlink("busybox", root.join("bin").join(applet)).map_err(io("link an applet"))?;
     }
     fs::write(root.join("etc/passwd"), "root:x:0:0:root:/:/bin/sh\n").map_err(io("write passwd"))?;
-    let tar = work.join("layer.tar");
+    let tar = work.join(LAYER);
     let (tar_path, root_path) = (tar.to_string_lossy(), root.to_string_lossy());
     run("tar", &["-c", "--numeric-owner", "-f", &*tar_path, "-C", &*root_path, "."])?;
     fs::read(&tar).map_err(io("read the layer"))
@@ -67,26 +127,13 @@ pub(crate) fn write_archive(work: &Path) -> Result<PathBuf, HarnessError> {
     let layout = work.join("layout");
     let blobs = layout.join("blobs/sha256");
     fs::create_dir_all(&blobs).map_err(io("make the image layout"))?;
-    let layer = add_blob(&blobs, &layer(work)?)?;
+    let content = layer(work)?;
     let mut manifests = Vec::new();
     for (name, command) in
         [(BUSYBOX_IMAGE, json!(["/bin/sh"])), (PAUSE_IMAGE, json!(["/bin/sleep", "31536000"]))]
     {
-        let config = json!({
-            "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
-            "os": "linux",
-            "config": { "Cmd": command, "Env": ["PATH=/bin"], "WorkingDir": "/" },
-            "rootfs": { "type": "layers", "diff_ids": [layer.digest] },
-        });
-        let config = add_blob(&blobs, config.to_string().as_bytes())?;
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": "application/vnd.oci.image.manifest.v1+json",
-            "config": config.descriptor("application/vnd.oci.image.config.v1+json"),
-            "layers": [layer.descriptor("application/vnd.oci.image.layer.v1.tar")],
-        });
-        let manifest = add_blob(&blobs, manifest.to_string().as_bytes())?;
-        let mut entry = manifest.descriptor("application/vnd.oci.image.manifest.v1+json");
+        let image = ImageBlobs::of_layer(&blobs, add_blob(&blobs, &content)?, &command, name)?;
+        let mut entry = image.manifest.descriptor(&image.media_type);
         entry["annotations"] = json!({ "io.containerd.image.name": name });
         manifests.push(entry);
     }

@@ -2,7 +2,7 @@
 //! the test ends. And the `witlet` daemon as a process that tests start, kill and ask.
 //!
 //! Needs root and the Debian packages `containerd runc containernetworking-plugins busybox-static iproute2
-//! util-linux`. Where it can't run, [`skip_reason`] says why, and tests report themselves as ignored; with
+//! util-linux`; real pulls need `docker-registry` too. Where it can't run, [`skip_reason`] says why, and tests report themselves as ignored; with
 //! `WITLET_REQUIRE_CONTAINERD=1` they fail instead.
 #![forbid(unsafe_code)]
 
@@ -11,6 +11,7 @@ mod containerd;
 mod daemon;
 mod image;
 mod network;
+mod registry;
 mod requirements;
 mod shell;
 mod suite;
@@ -19,6 +20,7 @@ mod sweep;
 pub use containerd::{Containerd, TestClock};
 pub use daemon::{Daemon, DaemonOptions};
 pub use image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE};
+pub use registry::{REGISTRY_PROGRAM, Registry};
 pub use requirements::{REQUIRE_VARIABLE, Skip, is_required, skip_reason};
 pub use shell::HarnessError;
 pub use suite::{report, run_or_ignore};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Runtime as Tokio;
-use witlet_containerd::{Containerd, HarnessError, run_or_ignore};
+use witlet_containerd::{Containerd, HarnessError, REGISTRY_PROGRAM, Registry, is_required, run_or_ignore};
 use witlet_contracts::{CASES, Case, Environment, Outcome, run_case};
 use witlet_ports::Runtime;
 
@@ -25,13 +25,22 @@ fn run(arguments: &Arguments) -> Result<ExitCode, HarnessError> {
     let tokio = Tokio::new().map_err(|cause| HarnessError::Io { action: "start tokio".to_owned(), cause })?;
     let tokio = Arc::new(tokio);
     let containerd = tokio.block_on(Containerd::start())?;
+    let registry = match Registry::is_installed() {
+        true => Some(tokio.block_on(Registry::start(&containerd))?),
+        false if is_required() => {
+            let missing = format!("{REGISTRY_PROGRAM} isn't installed (Debian package of the same name)");
+            return Err(HarnessError::Answer(missing));
+        }
+        false => None,
+    };
     let (runtime, environment) = {
         let _inside = tokio.enter();
-        (containerd.runtime()?, containerd.environment())
+        (containerd.runtime()?, containerd.environment(registry.as_ref()))
     };
     let shared = Arc::new(Shared { tokio: tokio.clone(), runtime, environment });
     let trials = CASES.iter().map(|case| trial(case, shared.clone())).collect();
     let conclusion = libtest_mimic::run(arguments, trials);
+    drop(registry);
     tokio.block_on(containerd.stop())?;
     Ok(conclusion.exit_code())
 }

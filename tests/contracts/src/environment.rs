@@ -69,6 +69,9 @@ pub struct Offers {
     pub writes_on: Option<Workload>,
     /// Whether the limits of running containers can be changed.
     pub changes_limits: bool,
+    /// A command that prints the memory limit of the container it runs in, in bytes; none if the runtime tells limits in
+    /// its statuses.
+    pub prints_memory_limit: Option<Vec<String>>,
     /// Whether the runtime tells by itself what happens. One that doesn't has to say so.
     pub tells_events: bool,
     /// A registry with passwords.

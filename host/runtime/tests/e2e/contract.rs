@@ -66,6 +66,7 @@ fn environment(log_root: PathBuf) -> Environment {
             writes_to: Some(Arc::new(|path| workload("subject", &["append", path]))),
             writes_on: None,
             changes_limits: true,
+            prints_memory_limit: None,
             tells_events: true,
             // Images are files beside the runtime.
             registry: None,

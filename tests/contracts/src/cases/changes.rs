@@ -26,11 +26,18 @@ pub(super) async fn limits_change_and_what_is_not_named_stays(fixture: &Fixture<
         fixture.runtime.containers.update_resources(&id, change).await?;
         let seen = fixture.look_at(&pod, &id).await?;
         ensure!(seen.state == ContainerRunState::Running, "after the change it is {:?}", seen.state);
-        // Older runtimes don't tell.
+        let memory = mebibytes * MEBIBYTE;
+        if let Some(command) = &fixture.environment.offers.prints_memory_limit {
+            let output = fixture.runtime.containers.exec_sync(&id, command, None).await?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            ensure!(text.trim().parse() == Ok(memory), "the kernel's limit is {text:?}, not {memory}");
+        } else {
+            ensure!(seen.resources.is_some(), "the limits can't be seen: {seen:?}");
+        }
         if let Some(now) = seen.resources {
             ensure!(now.cpu_shares == shares, "the shares are {}, not {shares}", now.cpu_shares);
             let limit = now.memory_limit_bytes;
-            ensure!(limit == mebibytes * MEBIBYTE, "the memory is {limit}, not {mebibytes} MiB");
+            ensure!(limit == memory, "the memory is {limit}, not {memory}");
             ensure!(now.cpu_quota_us == 50_000, "nobody named the quota, and it is {}", now.cpu_quota_us);
         }
     }
