@@ -6,7 +6,7 @@ WASM_TARGET := wasm32-wasip2
 DEMO_SECONDS ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: demo test bench soak lint fmt setup help
+.PHONY: demo test bench bench-density soak lint fmt setup help
 
 demo: setup ## Build, and watch pods run on the embedded runtime (DEMO_SECONDS=30 ends by itself and checks what it saw)
 	$(CARGO) build --locked -p witlet
@@ -18,6 +18,9 @@ test: setup ## Build and run every test; suites that need root or Debian package
 
 bench: setup ## Run the benchmarks; one JSON object a line
 	benches/run.sh
+
+bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them; the last line is JSON
+	$(CARGO) bench --locked -q -p witlet --bench density
 
 soak: setup ## Kill the daemon and its runtimes under churn and count what is lost (WITLET_SOAK_SECONDS=600 on each runtime)
 	WITLET_SOAK=1 $(CARGO) test --locked -p witlet --test soak -- --nocapture
@@ -35,4 +38,4 @@ setup: ## Install the wasm target that the plugins are built for
 	@rustup target list --installed 2>/dev/null | grep -qx $(WASM_TARGET) || rustup target add $(WASM_TARGET)
 
 help: ## Say what each command does
-	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -3,15 +3,17 @@
 //! It runs beside a fake CRI server in this process, so its figures hold none of a runtime's costs. Prints one JSON
 //! object a line.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+mod daemon;
+
+use std::path::Path;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_fake_cri::FakeCri;
-use witlet_server::LocalClient;
+
+use daemon::{Daemon, START_DEADLINE};
 
 /// How many pods the daemon has while its idle cost is read.
 const PODS: usize = 100;
@@ -21,9 +23,6 @@ const SETTLE: Duration = Duration::from_secs(10);
 
 /// How long idle CPU is read for.
 const IDLE_WINDOW: Duration = Duration::from_secs(30);
-
-/// Longer than this and the daemon doesn't work.
-const START_DEADLINE: Duration = Duration::from_secs(120);
 
 /// The agent's budget of resident memory without pods, in MB (10⁶ bytes).
 const MEMORY_BUDGET_MB: f64 = 25.0;
@@ -104,84 +103,4 @@ fn report(name: &str, unit: &str, value: f64, budget: Option<f64>) {
         "{}",
         json!({"name": name, "unit": unit, "value": value, "floor": null, "ratio": null, "budget": budget})
     );
-}
-
-/// A running daemon.
-struct Daemon {
-    process: Child,
-    started_after: Duration,
-}
-
-impl Daemon {
-    /// Starts one and waits for its first sync.
-    async fn start(home: &Path) -> Self {
-        let log = std::fs::File::create(home.join("witlet.log")).expect("a log file");
-        let socket = home.join("api.sock");
-        let begin = Instant::now();
-        let process = Command::new(env!("CARGO_BIN_EXE_witlet"))
-            .arg("run")
-            .args(flag("--container-runtime-endpoint", format!("unix://{}", home.join("cri.sock").display())))
-            .args(flag("--pod-manifest-path", home.join("pods").display()))
-            .args(flag("--root-dir", home.join("root").display()))
-            .args(flag("--pod-logs-dir", home.join("logs").display()))
-            .args(flag("--api-socket", socket.display()))
-            .args(["--node-name", "bench"])
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .expect("the daemon's binary");
-        let mut daemon = Self { process, started_after: Duration::ZERO };
-        let client = LocalClient::new(&socket);
-        loop {
-            assert!(begin.elapsed() < START_DEADLINE, "{}", read(&home.join("witlet.log")));
-            let stats: Result<Value, _> = client.get("/stats").await;
-            if stats.is_ok_and(|stats| stats["firstSync"].is_string()) {
-                daemon.started_after = begin.elapsed();
-                return daemon;
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    }
-
-    fn proc(&self, file: &str) -> String {
-        read(&PathBuf::from(format!("/proc/{}/{file}", self.process.id())))
-    }
-
-    /// User and system time so far.
-    fn cpu_seconds(&self) -> f64 {
-        let stat = self.proc("stat");
-        // Fields 14 and 15; the second field may hold spaces, but ends in the last parenthesis.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
-        (ticks(11) + ticks(12)) / rustix::param::clock_ticks_per_second() as f64
-    }
-
-    /// A line of `/proc/PID/status` in MB.
-    fn resident_mb(&self, key: &str) -> f64 {
-        let status = self.proc("status");
-        let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
-        let kib =
-            line.trim_start_matches(':').split_whitespace().next().and_then(|text| text.parse::<f64>().ok());
-        kib.unwrap_or_default() * 1024.0 / 1e6
-    }
-
-    /// Ends it without grace; the next start has to cope.
-    fn end(self) {
-        drop(self);
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        self.process.kill().expect("the daemon is ours");
-        self.process.wait().expect("the daemon is ours");
-    }
-}
-
-fn flag(name: &str, value: impl ToString) -> [String; 2] {
-    [name.to_owned(), value.to_string()]
-}
-
-fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_default()
 }

@@ -19,6 +19,7 @@ use witlet_core::container::hash::container_hash;
 use witlet_core::container::plan::{PlanInput, plan};
 use witlet_core::pleg::diff;
 use witlet_core::pod::{PodUid, SourceName};
+use witlet_core::probe::ProbeResults;
 use witlet_core::runtime::{
     ContainerId, ContainerRunState, ListedContainer, ListedSandbox, NamespaceMode, ObservedContainer,
     ObservedPod, ObservedSandbox, RuntimePod, SandboxId, SandboxState,
@@ -136,13 +137,16 @@ impl Case {
     fn run(&self) {
         match self {
             Self::Plan(pods) => {
-                let (backoff, probe_failures) = (BackoffTable::new(CRASH), BTreeMap::new());
+                let (backoff, probes) = (BackoffTable::new(CRASH), ProbeResults::new());
+                let restart_counts = BTreeMap::new();
                 for (pod, observed) in pods {
                     let input = PlanInput {
                         pod,
                         observed,
                         backoff: &backoff,
-                        probe_failures: &probe_failures,
+                        probes: &probes,
+                        restart_counts: &restart_counts,
+                        resize: None,
                         now: now(),
                     };
                     assert!(black_box(plan(input)).steps.is_empty(), "all is as it should be");

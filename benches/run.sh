@@ -17,3 +17,6 @@ fi
 
 # The whole daemon on a runtime that answers at once.
 "$cargo" bench --locked -q -p witlet --bench daemon_cost
+
+# Many pods at once: the last line is one object of its own form.
+"$cargo" bench --locked -q -p witlet --bench density

@@ -3,12 +3,9 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use k8s_openapi::api::core::v1::Probe;
-use witlet_agent::FailedProbe;
-use witlet_core::container::plan::ProbeFailure;
-use witlet_core::runtime::ContainerId;
+use k8s_openapi::api::core::v1::{ExecAction, Probe};
 use witlet_ports::{AgentView, PodView};
-use witlet_testkit::{Behaviour, FakeImage, container, pod};
+use witlet_testkit::{Behaviour, ExecScript, FakeImage, container, pod};
 
 use crate::support::{events, node, orders, pass, shown, sleeper, started, status};
 
@@ -30,15 +27,16 @@ async fn a_pod_is_started_and_ended_in_upstreams_order_and_leaves_nothing() {
     node.source.remove("web");
     pass(10.0).await;
     expect![[r#"
-           5.000 stop within 7s web-node1/side#0
-           5.000 ended with 143 web-node1/side#0
-           5.000 stop within 7s web-node1/app#0
-           5.000 ended with 143 web-node1/app#0
-           5.000 stop sandbox web-node1#0
-           8.000 remove sandbox web-node1#0
+        5.000 stop within 7s web-node1/side#0
+        5.000 ended with 143 web-node1/side#0
+        5.000 stop within 7s web-node1/app#0
+        5.000 ended with 143 web-node1/app#0
+        5.000 stop sandbox web-node1#0
+        10.000 remove sandbox web-node1#0
     "#]]
     .assert_eq(&orders(&node));
     expect![[r#"
+        MissingClusterDNS ×1 pod: "web-node1_default(440cda402a4cee28061db28d1d0ffffd)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
         Created ×1 Created container app
         Started ×1 Started container app
         Pulled ×2 Container image "sleeper:1" already present on machine
@@ -133,10 +131,10 @@ async fn a_pod_that_comes_back_with_the_uid_of_one_that_still_ends_starts_from_t
         3.000 stop within 4s web-node1/app#0
         7.000 ended with 137 web-node1/app#0
         7.000 stop sandbox web-node1#0
-        8.000 remove sandbox web-node1#0
-        10.000 run sandbox web-node1#0
-        10.000 create web-node1/app#0
-        10.000 start web-node1/app#0
+        10.000 remove sandbox web-node1#0
+        12.000 run sandbox web-node1#0
+        12.000 create web-node1/app#0
+        12.000 start web-node1/app#0
     "#]]
     .assert_eq(&orders(&node));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
@@ -160,22 +158,51 @@ async fn a_lost_sandbox_is_replaced_and_everything_in_it_restarted() {
     assert!(events(&node, "web").contains("SandboxChanged"));
 }
 
+/// A probe each second of which one failure is enough.
+fn exec_probe(command: &str) -> Probe {
+    Probe {
+        exec: Some(ExecAction { command: Some(vec![command.to_owned()]) }),
+        period_seconds: Some(1),
+        failure_threshold: Some(1),
+        ..Probe::default()
+    }
+}
+
+fn failing() -> ExecScript {
+    ExecScript { exit_code: 1, ..ExecScript::default() }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_failed_liveness_probe_restarts_the_container() {
     let node = started();
-    node.source.put("web", vec![sleeper("web").build()]);
+    let mut manifest = sleeper("web").build();
+    manifest.spec.as_mut().expect("it has one").containers[0].liveness_probe = Some(exec_probe("alive"));
+    node.source.put("web", vec![manifest]);
     pass(3.0).await;
     orders(&node);
-    let pods = node.runtime.list_pods().await.expect("the runtime is up");
-    let (uid, id): (_, ContainerId) = (pods[0].uid.clone(), pods[0].containers[0].id.clone());
-    let failed = FailedProbe { uid, container: id, failure: ProbeFailure::Liveness };
-    node.agent().failed_probes().send(failed).await.expect("the agent runs");
+    node.runtime.set_exec("alive", failing());
     pass(20.0).await;
     expect![[r#"
-           3.000 stop within 30s web-node1/app#0
-           3.000 ended with 143 web-node1/app#0
-           3.000 create web-node1/app#1
-           3.000 start web-node1/app#1
+        3.000 exec "alive" in web-node1/app#0
+        3.000 stop within 30s web-node1/app#0
+        3.000 ended with 143 web-node1/app#0
+        3.000 create web-node1/app#1
+        3.000 start web-node1/app#1
+        4.000 exec "alive" in web-node1/app#1
+        4.000 stop within 30s web-node1/app#1
+        4.000 ended with 143 web-node1/app#1
+        4.000 create web-node1/app#2
+        4.000 start web-node1/app#2
+        5.000 exec "alive" in web-node1/app#2
+        5.000 stop within 30s web-node1/app#2
+        5.000 ended with 143 web-node1/app#2
+        14.000 remove web-node1/app#0
+        14.000 remove web-node1/app#1
+        15.000 create web-node1/app#3
+        15.000 start web-node1/app#3
+        16.000 exec "alive" in web-node1/app#3
+        16.000 stop within 30s web-node1/app#3
+        16.000 ended with 143 web-node1/app#3
     "#]]
     .assert_eq(&orders(&node));
 }
@@ -185,19 +212,17 @@ async fn a_removed_pod_does_not_wait_for_a_longer_grace_that_a_probe_gave() {
     let node = started();
     node.runtime.add_image("stubborn:1", FakeImage::present(Behaviour::IgnoresStop));
     let mut manifest = pod("web").image("stubborn:1").grace_seconds(5).build();
-    let probe = Probe { termination_grace_period_seconds: Some(600), ..Probe::default() };
+    let probe = Probe { termination_grace_period_seconds: Some(600), ..exec_probe("alive") };
     manifest.spec.as_mut().expect("it has one").containers[0].liveness_probe = Some(probe);
     node.source.put("web", vec![manifest]);
     pass(3.0).await;
     orders(&node);
-    let pods = node.runtime.list_pods().await.expect("the runtime is up");
-    let (uid, id): (_, ContainerId) = (pods[0].uid.clone(), pods[0].containers[0].id.clone());
-    let failed = FailedProbe { uid, container: id, failure: ProbeFailure::Liveness };
-    node.agent().failed_probes().send(failed).await.expect("the agent runs");
+    node.runtime.set_exec("alive", failing());
     pass(2.0).await;
     node.source.remove("web");
     pass(20.0).await;
     expect![[r#"
+        3.000 exec "alive" in web-node1/app#0
         3.000 stop within 600s web-node1/app#0
         5.000 stop within 5s web-node1/app#0
         10.000 ended with 137 web-node1/app#0
@@ -225,7 +250,6 @@ async fn a_pod_written_again_right_after_its_end_starts_at_once() {
         3.200 run sandbox web-node1#0
         3.200 create web-node1/app#0
         3.200 start web-node1/app#0
-        6.000 remove sandbox web-node1#0
     "#]]
     .assert_eq(&orders(&node));
 }

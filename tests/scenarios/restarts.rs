@@ -109,10 +109,10 @@ async fn an_orphan_ends_with_the_grace_that_it_was_promised() {
     node.start();
     pass(10.0).await;
     expect![[r#"
-           7.000 stop within 13s orphan-node1/app#0
-           7.000 ended with 143 orphan-node1/app#0
-           7.000 stop sandbox orphan-node1#0
-           9.000 remove sandbox orphan-node1#0
+        7.000 stop within 13s orphan-node1/app#0
+        7.000 ended with 143 orphan-node1/app#0
+        7.000 stop sandbox orphan-node1#0
+        11.000 remove sandbox orphan-node1#0
     "#]]
     .assert_eq(&orders(&node));
 }

@@ -9,7 +9,7 @@ mod runtime_service;
 mod state;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
@@ -19,6 +19,7 @@ use witlet_proto::cri::image_service_server::ImageServiceServer;
 use witlet_proto::cri::runtime_service_server::RuntimeServiceServer;
 
 use crate::state::State;
+pub use crate::state::now;
 
 /// The CRI's limit on messages.
 const MESSAGE_BYTES_MAX: usize = 16 << 20;
@@ -44,6 +45,25 @@ impl FakeCri {
 
     /// How many containers run.
     pub fn running(&self) -> usize {
-        self.state.lock().expect("no holder panics").running()
+        self.lock().running()
+    }
+
+    /// How many sandboxes there are, ready or not.
+    pub fn sandboxes(&self) -> usize {
+        self.lock().sandboxes()
+    }
+
+    /// When containers were started, in nanoseconds since 1970, in order.
+    pub fn starts(&self) -> Vec<i64> {
+        self.lock().starts.clone()
+    }
+
+    /// When sandboxes were stopped, in nanoseconds since 1970, in order.
+    pub fn ends(&self) -> Vec<i64> {
+        self.lock().ends.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
     }
 }

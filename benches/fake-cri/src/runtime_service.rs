@@ -11,7 +11,7 @@ use crate::state::State;
 
 impl FakeCri {
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        act(&mut self.state.lock().expect("no holder panics"))
+        act(&mut self.lock())
     }
 }
 

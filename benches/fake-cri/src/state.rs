@@ -22,11 +22,15 @@ pub(crate) struct State {
     containers: BTreeMap<String, ContainerStatus>,
     owners: BTreeMap<String, String>,
     last_id: u32,
+    /// When containers were started, in order.
+    pub(crate) starts: Vec<i64>,
+    /// When sandboxes were stopped, in order.
+    pub(crate) ends: Vec<i64>,
 }
 
 /// Nanoseconds since 1970.
 #[allow(clippy::disallowed_methods, reason = "a runtime has a clock of its own")]
-fn now() -> i64 {
+pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
@@ -39,6 +43,10 @@ impl State {
 
     pub(crate) fn running(&self) -> usize {
         self.containers.values().filter(|c| c.state == ContainerState::ContainerRunning as i32).count()
+    }
+
+    pub(crate) fn sandboxes(&self) -> usize {
+        self.sandboxes.len()
     }
 
     pub(crate) fn run_sandbox(&mut self, config: PodSandboxConfig) -> String {
@@ -58,8 +66,11 @@ impl State {
     }
 
     pub(crate) fn stop_sandbox(&mut self, id: &str) {
-        if let Some(sandbox) = self.sandboxes.get_mut(id) {
+        if let Some(sandbox) = self.sandboxes.get_mut(id)
+            && sandbox.listed.state == PodSandboxState::SandboxReady as i32
+        {
             sandbox.listed.state = PodSandboxState::SandboxNotready as i32;
+            self.ends.push(now());
         }
         let inside: Vec<String> = self.containers_of(id);
         for container in inside {
@@ -129,6 +140,7 @@ impl State {
         let status = self.containers.get_mut(id)?;
         status.state = ContainerState::ContainerRunning as i32;
         status.started_at = now();
+        self.starts.push(status.started_at);
         Some(())
     }
 

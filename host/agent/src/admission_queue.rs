@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 use witlet_core::admission::Decision;
 use witlet_core::pod::PodUid;
+use witlet_core::pod::allocation::Precedence;
 
 use crate::config::ADMISSIONS_MAX;
 
@@ -49,7 +50,7 @@ pub(crate) enum Judged {
 /// Pods that wait for their verdict.
 #[derive(Debug, Default)]
 pub(crate) struct AdmissionQueue {
-    /// By creation; pods without a creation time are older than all others. Ties go by arrival.
+    /// By turn; pods without a creation time are older than all others. Ties go by arrival.
     waiting: BTreeMap<Place, PodUid>,
     places: HashMap<PodUid, Place>,
     /// Places of pods whose `admit` came too late: they are asked for again before all others.
@@ -62,8 +63,15 @@ pub(crate) struct AdmissionQueue {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    created: Option<Timestamp>,
+    turn: Turn,
     arrival: u64,
+}
+
+/// Pods that run and wish for other resources come before those that are new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    Resize(Precedence),
+    Add(Option<Timestamp>),
 }
 
 #[derive(Debug)]
@@ -86,10 +94,24 @@ struct Deferred {
 impl AdmissionQueue {
     /// A pod wants to be judged, in place of any wish before.
     pub(crate) fn add(&mut self, uid: &PodUid, created: Option<Timestamp>) {
+        self.add_at(uid, Turn::Add(created));
+    }
+
+    /// A pod that runs wishes for other resources, in place of any wish before.
+    pub(crate) fn add_resize(&mut self, uid: &PodUid, precedence: Precedence) {
+        self.add_at(uid, Turn::Resize(precedence));
+    }
+
+    fn add_at(&mut self, uid: &PodUid, turn: Turn) {
         self.remove(uid);
-        let place = Place { created, arrival: self.next_arrival };
+        let place = Place { turn, arrival: self.next_arrival };
         self.next_arrival += 1;
         self.enqueue(uid.clone(), place);
+    }
+
+    /// The pod that was asked about, unless it needn't be judged any more.
+    pub(crate) fn asked(&self, id: AskId) -> Option<&PodUid> {
+        self.asked.get(&id).map(|asked| &asked.uid)
     }
 
     /// A pod needn't be judged any more.

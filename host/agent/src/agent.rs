@@ -1,7 +1,6 @@
 //! The agent put together: its ports, its tasks, and the handle that shows it.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,24 +9,24 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use witlet_core::admission::memory::AdmissionMemory;
-use witlet_core::event::{Event, EventObject, EventType};
 use witlet_ports::{
-    Admission, AgentStats, AgentView, Clock, EventSink, Jitter, NodeWatch, PodFiles, PodSource,
-    RecordedEvent, Runtime, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore,
+    Admission, AgentStats, AgentView, Clock, ContainerFiles, ContainerLogs, HookRequests, HostFiles,
+    ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, ProbeTypes, RecordedEvent, Runtime,
+    SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore, Volumes,
 };
 
 use crate::board::Board;
 use crate::cache::PodCache;
-use crate::config::{AgentConfig, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
+use crate::config::{AgentConfig, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
+use crate::container_logs::LogKeeper;
 use crate::event_log::EventLog;
-use crate::event_loop::{ADMITTED_PODS, EventLoop, Outside};
+use crate::event_loop::{EventLoop, Ledger, Outside};
 use crate::executor::Executor;
 use crate::executor::images::Images;
 use crate::health::{Health, HealthCheck};
-use crate::inputs::{FailedProbe, Inputs, ticker};
-use crate::pleg::{Pleg, RelistRequests, Relisted};
-use witlet_core::error::one_line;
+use crate::inputs::{Inputs, ticker};
+use crate::pleg::{Looker, Pleg, RelistRequests, Relisted, RuntimeEvents};
+use crate::prober::{Prober, ProberPorts};
 
 /// What the agent reaches the world through.
 pub struct Ports {
@@ -49,8 +48,22 @@ pub struct Ports {
     pub node: Arc<dyn NodeWatch>,
     /// Where pods come from. Nothing is cleaned up before each of them has sent a set.
     pub sources: Vec<Box<dyn PodSource>>,
-    /// Folder that `localhostProfile` of a seccomp profile is relative to: `<root>/seccomp`.
-    pub seccomp_root: PathBuf,
+    /// What configurations of pods draw from beside the pod and the node.
+    pub host: HostSettings,
+    /// Files of the machine that pods' own are made from.
+    pub host_files: Arc<dyn HostFiles>,
+    /// Volumes of pods.
+    pub volumes: Arc<dyn Volumes>,
+    /// What is written for containers and read of them.
+    pub container_files: Arc<dyn ContainerFiles>,
+    /// Logs of containers, to be kept small.
+    pub container_logs: Arc<dyn ContainerLogs>,
+    /// Credentials for registries.
+    pub credentials: Arc<dyn ImageCredentials>,
+    /// The types of probes.
+    pub probe_types: Arc<dyn ProbeTypes>,
+    /// Requests of lifecycle hooks.
+    pub hooks: Arc<dyn HookRequests>,
 }
 
 /// A node agent that is ready to run.
@@ -58,21 +71,12 @@ pub struct Agent {
     ports: Ports,
     config: AgentConfig,
     board: Arc<Board>,
-    probes: mpsc::Receiver<FailedProbe>,
 }
 
-/// Shows what the agent does, and takes probe results. Cheap to clone; outlives the agent.
+/// Shows what the agent does. Cheap to clone; outlives the agent.
 #[derive(Clone)]
 pub struct AgentHandle {
     board: Arc<Board>,
-    probes: mpsc::Sender<FailedProbe>,
-}
-
-impl AgentHandle {
-    /// Where probes tell of containers that have to be restarted. Holds at most [`PROBE_RESULTS_MAX`].
-    pub fn failed_probes(&self) -> mpsc::Sender<FailedProbe> {
-        self.probes.clone()
-    }
 }
 
 impl AgentView for AgentHandle {
@@ -101,16 +105,15 @@ impl Agent {
     /// An agent, and the handle that shows it.
     pub fn new(ports: Ports, config: AgentConfig) -> (Self, AgentHandle) {
         let board = Arc::new(Board::new(ports.events.clone()));
-        let (sender, probes) = mpsc::channel(PROBE_RESULTS_MAX);
-        let handle = AgentHandle { board: board.clone(), probes: sender };
-        (Self { ports, config, board, probes }, handle)
+        let handle = AgentHandle { board: board.clone() };
+        (Self { ports, config, board }, handle)
     }
 
     /// Runs until `stop` is cancelled. Pods survive it, unless the configuration has them end with it. Nothing that
     /// it started runs when it returns.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { ports, config, board, probes } = self;
-        let memory = load_memory(&*ports.state, &*ports.events, config.readmit_on_restart).await;
+        let Self { ports, config, board } = self;
+        let ledger = Ledger::load(&*ports.state, &*ports.events, config.readmit_on_restart).await;
         // The tasks that serve the loop end after it, for pods that end need them.
         let serving = CancellationToken::new();
         let mut tasks = JoinSet::new();
@@ -119,8 +122,12 @@ impl Agent {
         let (relisted, relisted_seen) = watch::channel(Relisted::default());
         let (pleg_events, pleg) = mpsc::channel(PLEG_EVENTS_MAX);
         let (relists, requests) = RelistRequests::channel();
-        let generator =
-            Pleg::new(ports.runtime.view.clone(), cache.clone(), ports.clock.clone(), pleg_events, relisted);
+        let looker = Looker {
+            view: ports.runtime.view.clone(),
+            files: ports.container_files.clone(),
+            cache: cache.clone(),
+        };
+        let generator = Pleg::new(looker.clone(), ports.clock.clone(), pleg_events, relisted);
         let pleg_dropped = generator.dropped.clone();
         tasks.spawn(generator.run(config.relist, requests, serving.clone()));
 
@@ -133,23 +140,61 @@ impl Agent {
             relist_age_max: config.relist_age_max,
         };
         tasks.spawn(check.run(serving.clone()));
+        let told = RuntimeEvents {
+            view: ports.runtime.view.clone(),
+            relists: relists.clone(),
+            health: health.clone(),
+        };
+        tasks.spawn(told.run(serving.clone()));
 
         let source_names: BTreeSet<_> = ports.sources.iter().map(|source| source.name()).collect();
         let snapshots = run_sources(ports.sources, &mut tasks, &stop);
 
+        let keeper = LogKeeper {
+            logs: ports.container_logs,
+            containers: ports.runtime.containers.clone(),
+            clock: ports.clock.clone(),
+            cache: cache.clone(),
+            limits: config.logs,
+        };
+        tasks.spawn(keeper.run(serving.clone()));
+
+        let (prober, prober_handle, probes) = Prober::new(
+            ProberPorts {
+                types: ports.probe_types,
+                statuses: board.clone(),
+                events: ports.events.clone(),
+                clock: ports.clock.clone(),
+                jitter: ports.jitter.clone(),
+            },
+            PROBE_RESULTS_MAX,
+        );
+        tasks.spawn(prober.run(serving.clone()));
+
         let node = ports.node.watch();
         let executor = Executor {
-            images: Images::new(ports.runtime.images.clone(), ports.clock.clone(), config.image_pulls_max),
+            images: Images::new(
+                ports.runtime.images.clone(),
+                ports.credentials,
+                ports.clock.clone(),
+                config.image_pulls,
+            ),
             runtime: ports.runtime,
             files: ports.files,
             events: ports.events.clone(),
             clock: ports.clock.clone(),
             cache: cache.clone(),
+            looker,
             board: board.clone(),
             relists,
             node: node.clone(),
             health: health.clone(),
-            seccomp_root: ports.seccomp_root,
+            host: ports.host,
+            host_files: ports.host_files,
+            volumes: ports.volumes,
+            container_files: ports.container_files,
+            hooks: ports.hooks,
+            prober: prober_handle.clone(),
             start_retry: SignedDuration::try_from(config.requeue.error).unwrap_or(SignedDuration::MAX),
         };
         let handlers = ports.admission.generation();
@@ -160,6 +205,7 @@ impl Agent {
             events: ports.events,
             admission: ports.admission,
             executor: Arc::new(executor),
+            prober: prober_handle,
             board,
             cache,
             node: node.clone(),
@@ -178,7 +224,7 @@ impl Agent {
             stop,
         };
         let stop_wait_max = config.stop_wait_max;
-        EventLoop::new(config, outside, source_names, memory).run(inputs).await;
+        EventLoop::new(config, outside, source_names, ledger).run(inputs).await;
 
         serving.cancel();
         end_within(tasks, stop_wait_max).await;
@@ -205,23 +251,4 @@ pub(crate) async fn end_within<T: 'static>(mut tasks: JoinSet<T>, limit: Duratio
         tracing::warn!(tasks = tasks.len(), "dropping tasks that did not end in time");
     }
     tasks.shutdown().await;
-}
-
-/// The pods that were admitted before the restart. What can't be read is as if nothing had been saved: every pod is
-/// judged again.
-async fn load_memory(state: &dyn StateStore, events: &dyn EventSink, forget: bool) -> AdmissionMemory {
-    if forget {
-        return AdmissionMemory::default();
-    }
-    let loaded = match state.load(ADMITTED_PODS).await {
-        Ok(None) => return AdmissionMemory::default(),
-        Ok(Some(bytes)) => AdmissionMemory::decode(&bytes).map_err(|error| one_line(&error)),
-        Err(error) => Err(one_line(&error)),
-    };
-    loaded.unwrap_or_else(|error| {
-        let message = format!("All pods are judged again, for the admitted ones can't be read: {error}");
-        let (object, kind) = (EventObject::Node, EventType::Warning);
-        events.record(Event { object, kind, reason: "AdmittedPodsLost".to_owned(), message });
-        AdmissionMemory::default()
-    })
 }

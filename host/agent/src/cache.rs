@@ -94,6 +94,11 @@ impl PodCache {
         self.lock().entries.get(uid).and_then(|entry| entry.look.as_ref().ok().cloned())
     }
 
+    /// The newest look at each pod.
+    pub(crate) fn all(&self) -> Vec<Arc<ObservedPod>> {
+        self.lock().entries.values().filter_map(|entry| entry.look.as_ref().ok().cloned()).collect()
+    }
+
     /// A look begun after `than`. Waits until there is one.
     pub(crate) async fn newer_than(&self, uid: &PodUid, than: Stamp) -> Look {
         let answer = {

@@ -1,8 +1,13 @@
 //! The agent's settings, with upstream's values where upstream has the same thing.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use witlet_core::pod::worker::RequeueIntervals;
+
+use crate::container_logs::LogLimits;
 
 /// How many events of the PLEG may wait for the loop; more are dropped and counted (upstream: 1000).
 pub const PLEG_EVENTS_MAX: usize = 1000;
@@ -13,6 +18,8 @@ pub const RELIST_REQUESTS_MAX: usize = 200;
 pub const INSPECTIONS_MAX: usize = 16;
 /// How many probe results may wait for the loop (upstream: 20).
 pub const PROBE_RESULTS_MAX: usize = 20;
+/// How many events that the runtime tells by itself may wait; the runtime waits, too, while there is no room.
+pub const RUNTIME_EVENTS_MAX: usize = 256;
 /// How many pods are put to the admission handlers at the same time, if the first of them is slow.
 pub const ADMISSIONS_MAX: usize = 16;
 /// How many remembered events are kept.
@@ -22,6 +29,43 @@ pub const EVENTS_MAX: usize = 2000;
 pub(crate) const CLEAN_UP_MAX: Duration = Duration::from_secs(30);
 /// How many removals of dead pods' leftovers run at the same time.
 pub const REMOVALS_MAX: usize = 8;
+
+/// How images are fetched (upstream: `serializeImagePulls`, `maxParallelImagePulls`, `registryPullQPS`,
+/// `registryBurst`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImagePullLimits {
+    /// One after the other, in the order in which pods ask. Upstream's default.
+    pub serialize: bool,
+    /// At the same time, at least 1, where they aren't serialized; none is no limit, as upstream has it.
+    pub parallel_max: Option<usize>,
+    /// Pulls begun per second in the long run; 0 is no limit.
+    pub per_second: u32,
+    /// Pulls begun at once after a while without any.
+    pub burst: u32,
+}
+
+impl Default for ImagePullLimits {
+    fn default() -> Self {
+        Self { serialize: true, parallel_max: None, per_second: 5, burst: 10 }
+    }
+}
+
+/// What configurations of pods draw from beside the pod and the node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostSettings {
+    /// Folder that `localhostProfile` of a seccomp profile is relative to: `<root>/seccomp`.
+    pub seccomp_root: PathBuf,
+    /// Whether containers without a seccomp profile get the runtime's own instead of none (`seccompDefault`).
+    pub seccomp_default: bool,
+    /// Name servers of the cluster; empty without a cluster.
+    pub cluster_dns: Vec<IpAddr>,
+    /// Domain of the cluster, such as `cluster.local`; empty without a cluster.
+    pub cluster_domain: String,
+    /// Handlers of the runtime by the names of runtime classes.
+    pub runtime_classes: BTreeMap<String, String>,
+    /// Whether the kernel counts swap by cgroup.
+    pub swap_controller: bool,
+}
 
 /// Settings of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +89,10 @@ pub struct AgentConfig {
     pub admission_patience: Duration,
     /// A failed write of the admitted pods is tried again after this.
     pub save_retry: Duration,
-    /// How many images are fetched at the same time, at least 1.
-    pub image_pulls_max: usize,
+    /// How images are fetched.
+    pub image_pulls: ImagePullLimits,
+    /// How large the logs of containers get.
+    pub logs: LogLimits,
     /// The end of the agent waits this long for work that runs, then drops it.
     pub stop_wait_max: Duration,
     /// Whether pods that were admitted before a restart are put to the admission handlers again. The kubelet does
@@ -70,7 +116,8 @@ impl Default for AgentConfig {
             sources_wait_max: Duration::from_secs(10),
             admission_patience: Duration::from_millis(20),
             save_retry: Duration::from_secs(1),
-            image_pulls_max: 4,
+            image_pulls: ImagePullLimits::default(),
+            logs: LogLimits::default(),
             stop_wait_max: Duration::from_secs(5),
             readmit_on_restart: false,
             stop_pods_on_exit: false,

@@ -4,6 +4,8 @@
 mod admit;
 mod clean_up;
 mod config;
+mod ledger;
+mod resize;
 mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,21 +14,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::AdmittedPod;
-use witlet_core::admission::memory::AdmissionMemory;
 use witlet_core::config::MergedConfig;
-use witlet_core::container::plan::ProbeFailure;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::static_pod::StaticPodQueue;
 use witlet_core::pod::worker::{RequeueCause, UpdateKind, Worker};
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
-use witlet_core::runtime::ContainerId;
+use witlet_core::status::ResizePending;
 use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter, StateStore};
 
 use crate::admission_queue::AdmissionQueue;
@@ -38,15 +39,23 @@ use crate::executor::{Executor, PodMemory};
 use crate::health::{self, Health};
 use crate::inputs::{Event, Gates, Inputs};
 use crate::pleg::Relisted;
+use crate::prober::ProberHandle;
 use crate::work_queue::WorkQueue;
 
-pub(crate) use admit::ADMITTED_PODS;
+pub(crate) use ledger::Ledger;
 
 /// A pod that a source wants here.
 struct Record {
+    /// As its source has it.
     pod: Arc<Pod>,
+    /// With the resources that it was allocated.
+    allocated: Arc<Pod>,
     source: SourceName,
     stage: Stage,
+    /// A wish for other resources that wasn't granted.
+    resize_pending: Option<ResizePending>,
+    /// Since when such a wish waits.
+    resize_since: Option<Timestamp>,
 }
 
 /// How far a wanted pod has come.
@@ -75,7 +84,6 @@ struct Managed {
     cancel: CancellationToken,
     /// Of the work that ended last.
     cause: RequeueCause,
-    probe_failures: BTreeMap<ContainerId, ProbeFailure>,
 }
 
 /// The admitted pods on disk.
@@ -97,6 +105,7 @@ pub(crate) struct Outside {
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) executor: Arc<Executor>,
+    pub(crate) prober: ProberHandle,
     pub(crate) board: Arc<Board>,
     pub(crate) cache: Arc<PodCache>,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
@@ -126,7 +135,7 @@ pub(crate) struct EventLoop {
     admissions: u64,
     /// The admitted pods, as handlers see them; none after a change.
     others: Option<Arc<[AdmittedPod]>>,
-    memory: AdmissionMemory,
+    ledger: Ledger,
     saving: Saving,
     health: Health,
     node: Arc<Node>,
@@ -150,7 +159,7 @@ impl EventLoop {
         config: AgentConfig,
         outside: Outside,
         sources: BTreeSet<SourceName>,
-        memory: AdmissionMemory,
+        ledger: Ledger,
     ) -> Self {
         Self {
             config,
@@ -167,7 +176,7 @@ impl EventLoop {
             admission_due: None,
             admissions: 0,
             others: None,
-            memory,
+            ledger,
             saving: Saving::default(),
             health: Health::unknown(),
             node: Arc::default(),
@@ -214,10 +223,10 @@ impl EventLoop {
                     self.update_worker(&event.uid, UpdateKind::Sync, None);
                 }
             }
-            Event::Probe(failed) => {
-                if let Some(managed) = self.workers.get_mut(&failed.uid) {
-                    managed.probe_failures.insert(failed.container, failed.failure);
-                    self.update_worker(&failed.uid, UpdateKind::Sync, None);
+            Event::Probe(update) => {
+                tracing::debug!(uid = %update.uid, container = %update.container, kind = ?update.kind, result = ?update.result, "a probe's result changed");
+                if self.workers.contains_key(&update.uid) {
+                    self.update_worker(&update.uid, UpdateKind::Sync, None);
                 }
             }
             Event::Verdict(id, decision) => self.take_verdict(id, decision),
@@ -231,6 +240,7 @@ impl EventLoop {
             Event::Node => {
                 self.queue.world_changed();
                 self.show_node();
+                self.reconsider_resizes();
             }
             Event::Handlers => self.queue.world_changed(),
             Event::SyncTick => {

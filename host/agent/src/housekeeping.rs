@@ -4,13 +4,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use witlet_core::container::gc::{DeadContainer, Garbage, GcInput, GcPolicy, PodNeed, collect};
+use witlet_core::error::one_line;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{ContainerId, ContainerRunState, RuntimePod, SandboxId, SandboxState};
-use witlet_ports::{PodFiles, Runtime};
+use witlet_ports::{ContainerFiles, PodFiles, Runtime, Volumes};
 
 use crate::config::REMOVALS_MAX;
+
+/// A container that was made so lately may be about to start, and isn't counted as dead: upstream collects every minute and
+/// seldom meets one.
+const ABOUT_TO_START: SignedDuration = SignedDuration::from_secs(10);
+/// What a container gets to end of which nobody knows whether it runs, before it is removed.
+const UNKNOWN_GRACE: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests;
@@ -31,8 +41,8 @@ pub(crate) enum Standing {
 pub(crate) struct CleanUp {
     /// Pods that nobody wants and that still run.
     pub(crate) kill: Vec<(PodUid, PodFullName)>,
-    /// Dead containers.
-    pub(crate) containers: Vec<ContainerId>,
+    /// Dead containers in sandboxes that stay.
+    pub(crate) containers: Vec<DeadContainer>,
     /// Dead sandboxes, with all that is in them.
     pub(crate) sandboxes: Vec<SandboxId>,
 }
@@ -44,77 +54,77 @@ pub(crate) fn is_alive(pod: &RuntimePod) -> bool {
 }
 
 /// Decides what of these pods is to go.
-pub(crate) fn plan(listed: &[RuntimePod], standing: impl Fn(&PodUid) -> Standing) -> CleanUp {
-    let mut clean_up = CleanUp::default();
+pub(crate) fn plan(listed: &[RuntimePod], standing: impl Fn(&PodUid) -> Standing, now: Timestamp) -> CleanUp {
+    let mut kill = Vec::new();
+    let mut needs = BTreeMap::new();
     for pod in listed {
-        match (standing(&pod.uid), is_alive(pod)) {
-            (Standing::Kept, _) => collect_dead(pod, &mut clean_up),
+        let need = match (standing(&pod.uid), is_alive(pod)) {
+            (Standing::Kept, _) | (Standing::Returning, true) => PodNeed::Wanted,
             (Standing::Unwanted, true) => {
-                let name = PodFullName::new(&pod.namespace, &pod.name);
-                clean_up.kill.push((pod.uid.clone(), name));
+                kill.push((pod.uid.clone(), PodFullName::new(&pod.namespace, &pod.name)));
+                PodNeed::Wanted
             }
-            (Standing::Returning, true) => {}
-            (Standing::Unwanted | Standing::Returning, false) => {
-                clean_up.sandboxes.extend(pod.sandboxes.iter().map(|sandbox| sandbox.id.clone()));
-                let has_sandbox = |id: &SandboxId| pod.sandboxes.iter().any(|sandbox| sandbox.id == *id);
-                let stray = pod.containers.iter().filter(|container| !has_sandbox(&container.sandbox_id));
-                clean_up.containers.extend(stray.map(|container| container.id.clone()));
-            }
-        }
+            (Standing::Unwanted | Standing::Returning, false) => PodNeed::Gone,
+        };
+        needs.insert(pod.uid.clone(), need);
     }
-    clean_up
+    let Garbage { mut containers, sandboxes } = collect(GcInput {
+        pods: listed,
+        needs: &needs,
+        // Nobody cleans up before.
+        sources_ready: true,
+        evict_ended: false,
+        policy: GcPolicy { age_min: ABOUT_TO_START, ..GcPolicy::default() },
+        now,
+    });
+    // These go with their sandbox, in one call.
+    let going: BTreeSet<&SandboxId> = sandboxes.iter().collect();
+    let all = listed.iter().flat_map(|pod| &pod.containers);
+    let in_going = all.filter(|container| going.contains(&container.sandbox_id)).map(|c| &c.id);
+    let in_going: BTreeSet<&ContainerId> = in_going.collect();
+    containers.retain(|dead| !in_going.contains(&dead.id));
+    CleanUp { kill, containers, sandboxes }
 }
 
-/// Of each container the newest dead instance stays, for its logs and its last state (upstream: `MaxPerPodContainer`
-/// 1); of sandboxes the newest, and those that something which stays is in.
-fn collect_dead(pod: &RuntimePod, clean_up: &mut CleanUp) {
-    let (mut names_seen, mut dead_seen) = (BTreeSet::new(), BTreeSet::new());
-    let mut needed: BTreeSet<&SandboxId> = BTreeSet::new();
-    for container in &pod.containers {
-        let newest = names_seen.insert(container.name.as_str());
-        let stays = match container.state {
-            ContainerRunState::Running => true,
-            // It may be about to start.
-            ContainerRunState::Created => newest,
-            ContainerRunState::Exited | ContainerRunState::Unknown => {
-                dead_seen.insert(container.name.as_str())
-            }
-        };
-        if stays {
-            needed.insert(&container.sandbox_id);
-        } else {
-            clean_up.containers.push(container.id.clone());
-        }
-    }
-    let old = pod.sandboxes.iter().skip(1);
-    let dead = old.filter(|sandbox| sandbox.state == SandboxState::NotReady && !needed.contains(&sandbox.id));
-    clean_up.sandboxes.extend(dead.map(|sandbox| sandbox.id.clone()));
+/// The disk, part by part.
+#[derive(Clone)]
+pub(crate) struct Machine {
+    pub(crate) files: Arc<dyn PodFiles>,
+    pub(crate) volumes: Arc<dyn Volumes>,
+    pub(crate) container_files: Arc<dyn ContainerFiles>,
 }
 
 /// Removes what is to go, containers with their `logs`, and the folders of pods that nobody knows. `is_known` is asked
-/// once the folders are listed, for pods may have come since the clean-up was decided.
+/// once the folders are listed, for pods may have come since the clean-up was decided. Links to logs of the `running`
+/// containers stay, be they broken.
 pub(crate) async fn carry_out(
     clean_up: CleanUp,
     mut logs: BTreeMap<ContainerId, PathBuf>,
     is_known: impl Fn(&PodUid) -> bool,
+    running: &[ContainerId],
     runtime: Runtime,
-    files: Arc<dyn PodFiles>,
+    machine: Machine,
 ) {
-    let containers = clean_up.containers.into_iter().map(|id| {
-        let log = logs.remove(&id);
-        remove_container(runtime.clone(), files.clone(), id, log)
+    let files = &machine.files;
+    let containers = clean_up.containers.into_iter().map(|dead| {
+        let log = logs.remove(&dead.id);
+        remove_container(runtime.clone(), files.clone(), dead, log)
     });
     stream::iter(containers).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
     for (container, log) in logs {
-        remove_log(&*files, &container, &log).await;
+        remove_log(&**files, &container, &log).await;
     }
     let sandboxes = clean_up.sandboxes.into_iter().map(|id| remove_sandbox(runtime.clone(), id));
     stream::iter(sandboxes).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
-    remove_folders(is_known, &*files).await;
+    remove_folders(is_known, &machine).await;
+    if let Err(error) = machine.container_files.remove_dead_links(running).await {
+        tracing::warn!(%error, "removing dead links to logs failed");
+    }
 }
 
-async fn remove_folders(is_known: impl Fn(&PodUid) -> bool, files: &dyn PodFiles) {
-    let on_disk = match files.list().await {
+/// Folders go once nothing is mounted in them any more.
+async fn remove_folders(is_known: impl Fn(&PodUid) -> bool, machine: &Machine) {
+    let on_disk = match machine.files.list().await {
         Ok(on_disk) => on_disk,
         Err(error) => {
             tracing::warn!(%error, "listing pod folders failed");
@@ -122,14 +132,28 @@ async fn remove_folders(is_known: impl Fn(&PodUid) -> bool, files: &dyn PodFiles
         }
     };
     for uid in on_disk.into_iter().filter(|uid| !is_known(uid)) {
-        if let Err(error) = files.remove(&uid).await {
+        if let Err(error) = machine.volumes.tear_down(&uid).await {
+            tracing::warn!(%uid, error = one_line(&error), "giving up an orphaned pod's volumes failed");
+            continue;
+        }
+        if let Err(error) = machine.files.remove(&uid).await {
             tracing::warn!(%uid, %error, "removing a pod's folders failed");
         }
     }
 }
 
 /// The log goes first, as upstream's does: should the agent end in between, the container is still there to be found.
-async fn remove_container(runtime: Runtime, files: Arc<dyn PodFiles>, id: ContainerId, log: Option<PathBuf>) {
+async fn remove_container(
+    runtime: Runtime,
+    files: Arc<dyn PodFiles>,
+    dead: DeadContainer,
+    log: Option<PathBuf>,
+) {
+    let DeadContainer { id, stop_first } = dead;
+    if stop_first && let Err(error) = runtime.containers.stop(&id, UNKNOWN_GRACE).await {
+        tracing::warn!(container = %id, %error, "stopping a container that nobody knows the state of failed");
+        return;
+    }
     if let Some(log) = log {
         remove_log(&*files, &id, &log).await;
     }

@@ -8,28 +8,16 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::Decision;
-use witlet_core::container::plan::ProbeFailure;
 use witlet_core::node::NodeFacts;
 use witlet_core::pleg::PlegEvent;
 use witlet_core::pod::PodUid;
 use witlet_core::pod::worker::Task;
-use witlet_core::runtime::ContainerId;
 use witlet_ports::{FilesError, SourceSnapshot};
 
 use crate::admission_queue::AskId;
 use crate::executor::{End, PodMemory};
 use crate::health::Health;
-
-/// A running container that failed its liveness or startup probe, and has to be restarted.
-#[derive(Clone, Debug)]
-pub struct FailedProbe {
-    /// Its pod.
-    pub uid: PodUid,
-    /// The container.
-    pub container: ContainerId,
-    /// Which probe.
-    pub failure: ProbeFailure,
-}
+use crate::prober::ProbeUpdate;
 
 /// A piece of a pod's work has ended.
 #[derive(Debug)]
@@ -47,8 +35,8 @@ pub(crate) enum Event {
     Config(SourceSnapshot),
     /// The runtime changed.
     Pleg(PlegEvent),
-    /// A probe failed for good.
-    Probe(FailedProbe),
+    /// The result of a probe changed.
+    Probe(ProbeUpdate),
     /// The admission handlers answered.
     Verdict(AskId, Decision),
     /// A pod's work ended.
@@ -90,7 +78,7 @@ pub(crate) struct Gates {
 pub(crate) struct Inputs {
     pub(crate) snapshots: mpsc::Receiver<SourceSnapshot>,
     pub(crate) pleg: mpsc::Receiver<PlegEvent>,
-    pub(crate) probes: mpsc::Receiver<FailedProbe>,
+    pub(crate) probes: mpsc::Receiver<ProbeUpdate>,
     pub(crate) health: watch::Receiver<Health>,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
     pub(crate) handlers: watch::Receiver<u64>,
@@ -133,7 +121,7 @@ impl Inputs {
                 Event::Handlers
             }
             Some(Ok(event)) = tasks.join_next() => event,
-            Some(failed) = self.probes.recv(), if open => Event::Probe(failed),
+            Some(update) = self.probes.recv(), if open => Event::Probe(update),
             Some(event) = self.pleg.recv(), if working => Event::Pleg(event),
             Some(snapshot) = self.snapshots.recv(), if open => Event::Config(snapshot),
         }

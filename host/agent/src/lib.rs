@@ -9,6 +9,7 @@ mod agent;
 mod board;
 mod cache;
 mod config;
+mod container_logs;
 mod event_log;
 mod event_loop;
 mod executor;
@@ -21,9 +22,9 @@ mod work_queue;
 
 pub use agent::{Agent, AgentHandle, Ports};
 pub use config::{
-    ADMISSIONS_MAX, AgentConfig, EVENTS_MAX, INSPECTIONS_MAX, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX,
-    RELIST_REQUESTS_MAX, REMOVALS_MAX,
+    ADMISSIONS_MAX, AgentConfig, EVENTS_MAX, HostSettings, INSPECTIONS_MAX, ImagePullLimits, PLEG_EVENTS_MAX,
+    PROBE_RESULTS_MAX, RELIST_REQUESTS_MAX, REMOVALS_MAX, RUNTIME_EVENTS_MAX,
 };
+pub use container_logs::LogLimits;
 pub use event_log::EventLog;
-pub use inputs::FailedProbe;
 pub use prober::PROBES_AT_ONCE_MAX;

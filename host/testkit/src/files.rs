@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use witlet_core::pod::{PodFullName, PodUid};
-use witlet_ports::{FilesError, PodFiles, StateStore};
+use witlet_ports::{FilesError, HostFiles, PodFiles, StateStore};
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -85,5 +85,35 @@ impl PodFiles for MemoryPodFiles {
     async fn remove_log(&self, path: &Path) -> Result<(), FilesError> {
         lock(&self.removed_logs).push(path.to_owned());
         Ok(())
+    }
+}
+
+/// The machine's own files, which a test changes.
+#[derive(Debug)]
+pub struct FixedHostFiles {
+    resolv_conf: Mutex<Option<String>>,
+}
+
+impl Default for FixedHostFiles {
+    fn default() -> Self {
+        Self { resolv_conf: Mutex::new(Some("nameserver 192.0.2.53\nsearch example.com\n".to_owned())) }
+    }
+}
+
+impl FixedHostFiles {
+    /// The machine's resolv.conf from now on.
+    pub fn set_resolv_conf(&self, content: &str) {
+        *lock(&self.resolv_conf) = Some(content.to_owned());
+    }
+}
+
+#[async_trait]
+impl HostFiles for FixedHostFiles {
+    async fn resolv_conf(&self) -> Result<Option<String>, FilesError> {
+        Ok(lock(&self.resolv_conf).clone())
+    }
+
+    async fn etc_hosts(&self) -> Result<String, FilesError> {
+        Ok("127.0.0.1\tlocalhost\n192.0.2.1\tnode1\n".to_owned())
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, NodeStatus};
@@ -11,12 +10,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use witlet_agent::{Agent, AgentConfig, AgentHandle, EventLog, Ports};
+use witlet_agent::{Agent, AgentConfig, AgentHandle, EventLog, HostSettings, Ports};
 use witlet_core::node::NodeFacts;
 use witlet_ports::NodeWatch;
 
+use crate::volumes::MachinePorts;
 use crate::{
-    FakeAdmission, FakeRuntime, FixedJitter, ManualClock, MemoryPodFiles, MemoryStateStore, SourceHandle,
+    FakeAdmission, FakeEndpoints, FakeRuntime, FixedCredentials, FixedHostFiles, FixedJitter, ManualClock,
+    MemoryMachine, MemoryPodFiles, MemoryStateStore, SourceHandle,
 };
 
 /// The name of every fake node.
@@ -62,6 +63,16 @@ pub struct FakeNode {
     pub state: Arc<MemoryStateStore>,
     /// Folders of pods.
     pub files: Arc<MemoryPodFiles>,
+    /// Volumes, files of containers, logs.
+    pub machine: Arc<MemoryMachine>,
+    /// What pods serve.
+    pub endpoints: Arc<FakeEndpoints>,
+    /// Credentials for registries.
+    pub credentials: Arc<FixedCredentials>,
+    /// The machine's own files.
+    pub host_files: Arc<FixedHostFiles>,
+    /// What configurations draw from beside the pod and the node; for the next agent.
+    pub host: HostSettings,
     /// The source named `file`.
     pub source: SourceHandle,
     /// Sources that a test adds before it starts the agent.
@@ -84,8 +95,15 @@ impl FakeNode {
         let clock = ManualClock::new();
         let source = SourceHandle::new("file", NODE_NAME);
         source.speak();
+        let runtime = FakeRuntime::new(clock.clone());
+        let host = HostSettings { seccomp_root: "/var/lib/witlet/seccomp".into(), ..HostSettings::default() };
         Self {
-            runtime: FakeRuntime::new(clock.clone()),
+            machine: Arc::default(),
+            endpoints: Arc::new(FakeEndpoints::new(runtime.clone(), clock.clone())),
+            credentials: Arc::default(),
+            host_files: Arc::default(),
+            host,
+            runtime,
             admission: Arc::default(),
             state: Arc::default(),
             files: Arc::default(),
@@ -109,6 +127,7 @@ impl FakeNode {
     pub fn start(&mut self) {
         let events = Arc::new(EventLog::new(Arc::new(self.clock.clone())));
         let sources = std::iter::once(&self.source).chain(&self.more_sources).map(SourceHandle::source);
+        let machine = MachinePorts::of(&self.machine);
         let ports = Ports {
             runtime: self.runtime.ports(),
             admission: self.admission.clone(),
@@ -119,7 +138,14 @@ impl FakeNode {
             jitter: Arc::new(FixedJitter::default()),
             node: Arc::new(FakeNodeWatch(self.facts.clone())),
             sources: sources.collect(),
-            seccomp_root: PathBuf::from("/var/lib/witlet/seccomp"),
+            host: self.host.clone(),
+            host_files: self.host_files.clone(),
+            volumes: machine.volumes,
+            container_files: machine.files,
+            container_logs: machine.logs,
+            credentials: self.credentials.clone(),
+            probe_types: self.endpoints.clone(),
+            hooks: self.endpoints.clone(),
         };
         let (agent, handle) = Agent::new(ports, self.config.clone());
         let stop = CancellationToken::new();

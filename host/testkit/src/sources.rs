@@ -76,6 +76,14 @@ impl SourceHandle {
         });
     }
 
+    /// Writes pods to a place as an API server would have them: with their own UIDs, deletions and statuses.
+    pub fn put_as_is(&self, place: &str, pods: Vec<Pod>) {
+        let pods = pods.into_iter().map(Arc::new).collect();
+        self.manifests.send_modify(|manifests| {
+            manifests.get_or_insert_default().insert(place.to_owned(), pods);
+        });
+    }
+
     /// Removes what is at a place.
     pub fn remove(&self, place: &str) {
         self.manifests.send_modify(|manifests| {

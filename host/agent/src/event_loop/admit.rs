@@ -10,16 +10,25 @@ use witlet_core::pod::worker::UpdateKind;
 use witlet_core::status;
 use witlet_ports::FilesError;
 
+use super::ledger::{self, ADMITTED_PODS};
 use super::{EventLoop, Stage};
 use crate::admission_queue::{AskId, Judged, Next};
 use crate::executor::events::PodEvents;
 use crate::inputs::Event;
 use witlet_core::error::one_line;
 
-/// The name that the admitted pods are saved under.
-pub(crate) const ADMITTED_PODS: &str = "admitted-pods.json";
 /// A pod whose judging panicked is asked for again after this.
 const RETRY_AFTER_PANIC: Duration = Duration::from_secs(10);
+
+impl Stage {
+    /// What the handlers are asked about a pod that has come this far.
+    pub(super) fn operation(self) -> Operation {
+        match self {
+            Self::Waiting | Self::Rejected | Self::Returning => Operation::Add,
+            Self::Saving | Self::Admitted => Operation::Resize,
+        }
+    }
+}
 
 impl EventLoop {
     /// Puts the pod into the queue, with its newest spec.
@@ -54,10 +63,14 @@ impl EventLoop {
     }
 
     fn ask(&mut self, id: AskId, uid: &PodUid) {
-        let other_pods = self.other_pods();
+        let mut other_pods = self.other_pods();
         let Some(record) = self.records.get(uid) else { return };
+        let operation = record.stage.operation();
+        if operation == Operation::Resize {
+            other_pods = other_pods.iter().filter(|other| PodUid::of(&other.pod) != *uid).cloned().collect();
+        }
         let request = AdmissionRequest {
-            operation: Operation::Add,
+            operation,
             now: self.outside.clock.now(),
             pod: record.pod.clone(),
             source: record.source.clone(),
@@ -87,17 +100,28 @@ impl EventLoop {
             }
         });
         let others: Arc<[AdmittedPod]> = admitted
-            .map(|(_, record)| AdmittedPod { pod: record.pod.clone(), source: record.source.clone() })
+            .map(|(_, record)| AdmittedPod { pod: record.allocated.clone(), source: record.source.clone() })
             .collect();
         self.others = Some(others.clone());
         others
     }
 
     pub(super) fn take_verdict(&mut self, id: AskId, decision: Decision) {
+        let asked = self.queue.asked(id).and_then(|uid| self.records.get_key_value(uid));
+        let operation = asked.map(|(_, record)| record.stage.operation());
+        let decision = match asked {
+            Some((uid, record)) if record.stage.operation() == Operation::Resize => {
+                self.as_resize(uid, decision)
+            }
+            Some(_) | None => decision,
+        };
         let Judged::Stands(uid, decision) = self.queue.answer(id, decision, Instant::now(), self.admissions)
         else {
             return;
         };
+        if operation == Some(Operation::Resize) {
+            return self.take_resize(&uid, decision);
+        }
         let Some(record) = self.records.get(&uid) else { return };
         let pod = record.pod.clone();
         let full_name = witlet_core::pod::PodFullName::of(&pod);
@@ -107,8 +131,8 @@ impl EventLoop {
             Decision::Admit => {
                 self.admissions += 1;
                 self.set_stage(&uid, Stage::Saving);
-                self.memory.remember(&pod);
-                // Also if that changed nothing: what is on disk may be older than what is remembered.
+                self.ledger.admit(&pod);
+                self.refresh_allocated(&uid);
                 self.save();
                 self.saving.waiting.push((self.saving.version, uid));
                 self.queue.world_changed();
@@ -139,11 +163,11 @@ impl EventLoop {
     fn write(&mut self, after: Duration) {
         self.saving.running = true;
         let version = self.saving.version;
-        let memory = self.memory.clone();
+        let pages = self.ledger.take_pages();
         let state = self.outside.state.clone();
         let writing = async move {
             tokio::time::sleep(after).await;
-            Event::Saved(version, state.save(ADMITTED_PODS, &memory.encode()).await)
+            Event::Saved(version, ledger::write(&*state, pages).await)
         };
         let panicked = FilesError {
             action: "write",
@@ -156,6 +180,7 @@ impl EventLoop {
     pub(super) fn saved(&mut self, version: u64, result: Result<(), FilesError>) {
         self.saving.running = false;
         if let Err(error) = result {
+            self.ledger.not_written();
             let message =
                 format!("admitted pods can't be saved, so that none can start: {}", one_line(&error));
             tracing::warn!("{message}");
@@ -171,9 +196,14 @@ impl EventLoop {
         let (ready, waiting) = waiting.into_iter().partition(|(needs, _)| *needs <= version);
         self.saving.waiting = waiting;
         for (_, uid) in ready {
-            if self.records.get(&uid).is_some_and(|record| record.stage == Stage::Saving) {
-                self.set_stage(&uid, Stage::Admitted);
-                self.update_worker(&uid, UpdateKind::Create, None);
+            match self.records.get(&uid).map(|record| record.stage) {
+                Some(Stage::Saving) => {
+                    self.set_stage(&uid, Stage::Admitted);
+                    self.update_worker(&uid, UpdateKind::Create, None);
+                }
+                // It was granted other resources.
+                Some(Stage::Admitted) => self.update_worker(&uid, UpdateKind::Update, None),
+                Some(Stage::Waiting | Stage::Rejected | Stage::Returning) | None => {}
             }
         }
         if self.saving.version > version {

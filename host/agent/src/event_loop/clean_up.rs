@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use witlet_core::pod::PodUid;
 use witlet_core::pod::worker::{GRACE_SECONDS_MIN, UpdateKind};
-use witlet_core::runtime::{ContainerId, ObservedContainer};
+use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedContainer};
 
 use super::{EventLoop, Stage};
 use crate::config::CLEAN_UP_MAX;
-use crate::housekeeping::{self, CleanUp, Standing};
+use crate::housekeeping::{self, CleanUp, Machine, Standing};
 use crate::inputs::Event;
 
 impl EventLoop {
@@ -21,7 +21,7 @@ impl EventLoop {
             return;
         }
         self.end_unwanted();
-        let plan = housekeeping::plan(&listed.pods, |uid| self.standing(uid));
+        let plan = housekeeping::plan(&listed.pods, |uid| self.standing(uid), self.outside.clock.now());
         for (uid, full_name) in &plan.kill {
             let grace = self.stored_grace(uid);
             self.kill_orphan(uid, full_name.clone(), grace);
@@ -31,6 +31,7 @@ impl EventLoop {
                 self.outside.board.remove(&uid);
             }
         }
+        self.outside.prober.clean_up(|uid| self.records.contains_key(uid) || self.workers.contains_key(uid));
         let in_runtime: BTreeSet<&PodUid> = listed.pods.iter().map(|pod| &pod.uid).collect();
         self.bring_back(&in_runtime);
         let spared: BTreeSet<PodUid> =
@@ -39,7 +40,9 @@ impl EventLoop {
         let known = |uid: &PodUid| records.contains_key(uid) || workers.contains_key(uid);
         self.met.retain(|uid| known(uid) || in_runtime.contains(uid));
         let needed = |uid: &PodUid| known(uid) || spared.contains(uid);
-        if self.memory.retain(needed) {
+        let admitted = self.ledger.retain(&needed);
+        let ids = self.ledger.retain_ids(|uid| needed(uid) || in_runtime.contains(uid));
+        if admitted || ids {
             self.save();
         }
         if self.cleaning {
@@ -54,11 +57,20 @@ impl EventLoop {
             .cloned()
             .collect();
         let logs = self.logs_of(&plan, &in_runtime);
-        let (runtime, files) = (self.outside.executor.runtime.clone(), self.outside.executor.files.clone());
+        let executor = &self.outside.executor;
+        let runtime = executor.runtime.clone();
+        let machine = Machine {
+            files: executor.files.clone(),
+            volumes: executor.volumes.clone(),
+            container_files: executor.container_files.clone(),
+        };
+        let containers = listed.pods.iter().flat_map(|pod| &pod.containers);
+        let running = containers.filter(|container| container.state == ContainerRunState::Running);
+        let running: Vec<ContainerId> = running.map(|container| container.id.clone()).collect();
         let board = self.outside.board.clone();
         let is_known = move |uid: &PodUid| kept.contains(uid) || board.shows(uid);
         let cleaning = async move {
-            let round = housekeeping::carry_out(plan, logs, is_known, runtime, files);
+            let round = housekeeping::carry_out(plan, logs, is_known, &running, runtime, machine);
             if tokio::time::timeout(CLEAN_UP_MAX, round).await.is_err() {
                 tracing::warn!("the clean-up took longer than {}s and begins anew", CLEAN_UP_MAX.as_secs());
             }
@@ -93,7 +105,7 @@ impl EventLoop {
         let logs = seen.flat_map(|seen| {
             let goes = |container: &&ObservedContainer| {
                 let sandbox = container.sandbox_id.as_ref();
-                plan.containers.contains(&container.id)
+                plan.containers.iter().any(|dead| dead.id == container.id)
                     || sandbox.is_some_and(|id| plan.sandboxes.contains(id))
             };
             let dead = seen.containers.iter().filter(goes);

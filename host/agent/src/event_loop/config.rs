@@ -47,7 +47,15 @@ impl EventLoop {
         }
         self.outside.board.put_pod(&uid, pod.clone());
         let stage = if has_worker { Stage::Returning } else { Stage::Waiting };
-        self.records.insert(uid.clone(), Record { pod: pod.clone(), source: source.clone(), stage });
+        let record = Record {
+            allocated: self.allocated(&pod),
+            pod: pod.clone(),
+            source: source.clone(),
+            stage,
+            resize_pending: None,
+            resize_since: None,
+        };
+        self.records.insert(uid.clone(), record);
         self.met.insert(uid.clone());
         if has_worker {
             self.update_worker(&uid, UpdateKind::Create, None);
@@ -55,9 +63,10 @@ impl EventLoop {
             if still_syncs {
                 self.set_stage(&uid, Stage::Admitted);
             }
-        } else if is_ending(&pod) || self.memory.is_remembered(&pod, self.has_sandbox(&uid)) {
+        } else if is_ending(&pod) || self.ledger.admitted().is_remembered(&pod, self.has_sandbox(&uid)) {
             self.set_stage(&uid, Stage::Admitted);
             self.update_worker(&uid, UpdateKind::Create, None);
+            self.consider_resize(&uid);
         } else {
             self.ask_for(&uid);
         }
@@ -79,12 +88,14 @@ impl EventLoop {
             Stage::Waiting => self.ask_for(&uid),
             // The verdict on a pod that runs stands, also after a restart of the agent.
             Stage::Saving | Stage::Admitted => {
-                if self.memory.remember(&pod) {
+                if self.ledger.revise(&pod) {
                     self.save();
                 }
+                self.refresh_allocated(&uid);
                 if stage == Stage::Admitted {
                     self.update_worker(&uid, UpdateKind::Update, None);
                 }
+                self.consider_resize(&uid);
             }
             Stage::Rejected | Stage::Returning => {}
         }
@@ -94,7 +105,7 @@ impl EventLoop {
         let uid = PodUid::of(&pod);
         if let Some(record) = self.records.get_mut(&uid) {
             record.pod = pod.clone();
-            self.others = None;
+            self.refresh_allocated(&uid);
             self.outside.board.put_pod(&uid, pod);
         }
     }
@@ -121,7 +132,7 @@ impl EventLoop {
     /// Nothing is left of the pod that anybody needs to be shown or to remember.
     pub(super) fn forget(&mut self, uid: &PodUid) {
         self.outside.board.remove(uid);
-        if self.memory.forget(uid) {
+        if self.ledger.forget(uid) {
             self.save();
         }
     }

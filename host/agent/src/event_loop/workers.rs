@@ -1,6 +1,5 @@
 //! The pods' workers: what they hear, and what has to be done for them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -23,7 +22,7 @@ impl EventLoop {
     /// kill.
     pub(super) fn update_worker(&mut self, uid: &PodUid, kind: UpdateKind, grace_seconds: Option<i64>) {
         let record = self.records.get(uid);
-        let pod = record.map(|record| record.pod.clone());
+        let pod = record.map(|record| record.allocated.clone());
         let kill = KillOptions { evict: false, grace_seconds };
         let update = Update {
             kind,
@@ -68,7 +67,6 @@ impl EventLoop {
             memory: Some(PodMemory::new()),
             cancel: self.cancel_work.child_token(),
             cause: RequeueCause::Resync,
-            probe_failures: BTreeMap::new(),
         };
         self.workers.insert(uid.clone(), managed);
     }
@@ -102,6 +100,11 @@ impl EventLoop {
     }
 
     fn run_work(&mut self, uid: &PodUid, work: Work) {
+        if let Some(pod) = work.pod.as_ref().filter(|_| work.task == Task::Sync)
+            && self.ledger.give_ids(pod)
+        {
+            self.save();
+        }
         let Some(managed) = self.workers.get(uid) else { return };
         let (is_static, full_name) = (managed.is_static, managed.full_name.clone());
         let denied = work.task == Task::Sync && is_static && !self.may_start(uid, &full_name);
@@ -112,13 +115,15 @@ impl EventLoop {
             return self.carry_out(uid, effects);
         }
         managed.cancel = self.cancel_work.child_token();
+        let resize_pending = self.records.get(uid).and_then(|record| record.resize_pending.clone());
         let task = work.task;
         let job = Job {
             uid: uid.clone(),
             full_name,
             work,
             memory: managed.memory.take().unwrap_or_else(PodMemory::new),
-            probe_failures: std::mem::take(&mut managed.probe_failures),
+            resize_pending,
+            user_namespace: self.ledger.user_namespaces().of(uid),
             cancel: managed.cancel.clone(),
         };
         self.due.remove(uid);

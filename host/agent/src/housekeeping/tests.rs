@@ -10,6 +10,9 @@ use witlet_core::runtime::{ListedContainer, ListedSandbox};
 use witlet_ports::FilesError;
 
 use super::*;
+use crate::pleg::fixture::Machine as Disk;
+
+const NOW: Timestamp = Timestamp::constant(3600, 0);
 
 /// `s1!` is a ready sandbox, `s1` one that isn't; `app:c1@s1=running` a container. Newest first, as the runtime lists.
 fn pod(text: &str) -> RuntimePod {
@@ -29,9 +32,10 @@ fn pod(text: &str) -> RuntimePod {
             Some((name, rest)) => {
                 let (id, rest) = rest.split_once('@').expect("a container is in a sandbox");
                 let (sandbox, state) = rest.split_once('=').expect("a container has a state");
+                let created_at = if state == "created" { NOW } else { created_at };
                 let state = match state {
                     "running" => ContainerRunState::Running,
-                    "created" => ContainerRunState::Created,
+                    "created" | "stale" => ContainerRunState::Created,
                     "exited" => ContainerRunState::Exited,
                     _ => ContainerRunState::Unknown,
                 };
@@ -49,9 +53,9 @@ fn pod(text: &str) -> RuntimePod {
 }
 
 fn shown(pod_text: &str, standing: Standing) -> String {
-    let plan = plan(&[pod(pod_text)], |_| standing);
+    let plan = plan(&[pod(pod_text)], |_| standing, NOW);
     let mut words: Vec<String> = plan.kill.iter().map(|(_, name)| format!("kill {name}")).collect();
-    words.extend(plan.containers.iter().map(ToString::to_string));
+    words.extend(plan.containers.iter().map(|dead| dead.id.to_string()));
     words.extend(plan.sandboxes.iter().map(ToString::to_string));
     words.join(" ")
 }
@@ -65,7 +69,7 @@ fn of_a_pod_that_is_kept_only_older_dead_containers_and_empty_sandboxes_go() {
         ("each container for itself", "s1! a:c2@s1=exited b:c1@s1=exited", ""),
         ("all dead", "s1 app:c2@s1=exited app:c1@s1=exited", "c1"),
         ("about to start", "s1! app:c3@s1=created app:c2@s1=exited app:c1@s1=exited", "c1"),
-        ("never started, superseded", "s1! app:c3@s1=running app:c2@s1=created", "c2"),
+        ("never started, superseded, the only dead one", "s1! app:c3@s1=running app:c2@s1=stale", ""),
         ("lost track of", "s1! app:c3@s1=running app:c2@s1=unknown app:c1@s1=exited", "c1"),
         ("an old sandbox that holds nothing", "s2! s1 app:c2@s2=running", "s1"),
         ("an old sandbox that holds the last state", "s2! s1 app:c2@s2=running app:c1@s1=exited", ""),
@@ -124,8 +128,9 @@ impl PodFiles for Folders {
 
 #[tokio::test]
 async fn folders_of_a_pod_that_came_during_the_clean_up_stay() {
-    let folders = Folders::default();
+    let (folders, disk) = (Arc::new(Folders::default()), Arc::new(Disk::default()));
+    let machine = Machine { files: folders.clone(), volumes: disk.clone(), container_files: disk };
     let is_known = |uid: &PodUid| folders.came.load(Ordering::Relaxed) && uid.as_str() == "new";
-    remove_folders(is_known, &folders).await;
+    remove_folders(is_known, &machine).await;
     assert_eq!(*folders.removed.lock().unwrap(), [PodUid::from("old")]);
 }

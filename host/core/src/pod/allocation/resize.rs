@@ -242,20 +242,29 @@ pub struct PendingResize<'a> {
     pub since: Timestamp,
 }
 
-/// Brings waiting wishes into the order in which they are asked about (upstream: `sortPendingResizes`): first those that
-/// ask for no more than they have; then by priority, the highest first; then Guaranteed before Burstable; then the one that
-/// waits longest.
-pub fn sort_by_precedence(pending: &mut [PendingResize<'_>]) {
-    pending.sort_by_key(|wish| {
-        let priority = wish.pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or_default();
-        let class = match resources::qos(wish.pod) {
-            QosClass::Guaranteed => 0,
-            QosClass::Burstable => 1,
-            QosClass::BestEffort => 2,
-        };
-        let more = increases_requests(wish.pod, wish.allocation);
-        (more, std::cmp::Reverse(priority), class, wish.since)
-    });
+/// Where a waiting wish stands in the order in which they are asked about; the least comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Precedence {
+    more: bool,
+    priority: std::cmp::Reverse<i32>,
+    class: u8,
+    since: Timestamp,
+}
+
+/// The order in which waiting wishes are asked about (upstream: `sortPendingResizes`): first those that ask for no more than
+/// they have; then by priority, the highest first; then Guaranteed before Burstable; then the one that waits longest.
+pub fn precedence(wish: &PendingResize<'_>) -> Precedence {
+    let class = match resources::qos(wish.pod) {
+        QosClass::Guaranteed => 0,
+        QosClass::Burstable => 1,
+        QosClass::BestEffort => 2,
+    };
+    Precedence {
+        more: increases_requests(wish.pod, wish.allocation),
+        priority: std::cmp::Reverse(wish.pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or_default()),
+        class,
+        since: wish.since,
+    }
 }
 
 /// Whether the pod asks for more CPU or memory than it was allocated.

@@ -304,7 +304,7 @@ fn waiting_wishes_are_asked_about_by_need_priority_class_and_age() {
         .iter()
         .map(|(pod, allocation, since)| PendingResize { pod, allocation, since: at(*since) })
         .collect();
-    sort_by_precedence(&mut pending);
+    pending.sort_by_key(|wish| precedence(wish));
     let order: Vec<&str> = pending.iter().map(|wish| wish.pod.metadata.name.as_deref().unwrap()).collect();
     assert_eq!(
         order,

@@ -1,0 +1,116 @@
+//! The daemon as a process, for benchmarks: started on a fake runtime, measured from outside.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+use witlet_server::LocalClient;
+
+/// Longer than this and the daemon doesn't work.
+pub(crate) const START_DEADLINE: Duration = Duration::from_secs(120);
+
+/// A running daemon.
+pub(crate) struct Daemon {
+    process: Child,
+    /// From the start of the process to its first sync, or to its first answer.
+    pub(crate) started_after: Duration,
+}
+
+impl Daemon {
+    /// Starts one in this folder, on the runtime at `cri.sock` in it, and waits for its first sync.
+    pub(crate) async fn start(home: &Path) -> Self {
+        Self::start_until(home, |stats| stats["firstSync"].is_string()).await
+    }
+
+    /// Starts one that has nothing to sync, and waits until it has seen all sources.
+    #[allow(dead_code, reason = "each benchmark uses a part of this file")]
+    pub(crate) async fn start_empty(home: &Path) -> Self {
+        Self::start_until(home, |stats| stats["sourcesReady"] == true).await
+    }
+
+    async fn start_until(home: &Path, is_started: impl Fn(&Value) -> bool) -> Self {
+        let log = std::fs::File::create(home.join("witlet.log")).expect("a log file");
+        let socket = home.join("api.sock");
+        let begin = Instant::now();
+        let process = Command::new(env!("CARGO_BIN_EXE_witlet"))
+            .arg("run")
+            .args(flag("--container-runtime-endpoint", format!("unix://{}", home.join("cri.sock").display())))
+            .args(flag("--pod-manifest-path", home.join("pods").display()))
+            .args(flag("--root-dir", home.join("root").display()))
+            .args(flag("--pod-logs-dir", home.join("logs").display()))
+            .args(flag("--api-socket", socket.display()))
+            .args(["--node-name", "bench", "--max-pods", "100000"])
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("the daemon's binary");
+        let mut daemon = Self { process, started_after: Duration::ZERO };
+        let client = LocalClient::new(&socket);
+        loop {
+            assert!(begin.elapsed() < START_DEADLINE, "{}", read(&home.join("witlet.log")));
+            let stats: Result<Value, _> = client.get("/stats").await;
+            if stats.is_ok_and(|stats| is_started(&stats)) {
+                daemon.started_after = begin.elapsed();
+                return daemon;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    fn proc(&self, file: &str) -> String {
+        read(&PathBuf::from(format!("/proc/{}/{file}", self.process.id())))
+    }
+
+    /// User and system time so far.
+    pub(crate) fn cpu_seconds(&self) -> f64 {
+        let stat = self.proc("stat");
+        // Fields 14 and 15; the second field may hold spaces, but ends in the last parenthesis.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
+        (ticks(11) + ticks(12)) / rustix::param::clock_ticks_per_second() as f64
+    }
+
+    /// How many threads it has.
+    #[allow(dead_code, reason = "each benchmark uses a part of this file")]
+    pub(crate) fn threads(&self) -> usize {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.process.id()));
+        tasks.map(Iterator::count).unwrap_or_default()
+    }
+
+    /// Its local API.
+    #[allow(dead_code, reason = "each benchmark uses a part of this file")]
+    pub(crate) fn client(home: &Path) -> LocalClient {
+        LocalClient::new(&home.join("api.sock"))
+    }
+
+    /// A line of `/proc/PID/status` in MB.
+    pub(crate) fn resident_mb(&self, key: &str) -> f64 {
+        let status = self.proc("status");
+        let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+        let kib =
+            line.trim_start_matches(':').split_whitespace().next().and_then(|text| text.parse::<f64>().ok());
+        kib.unwrap_or_default() * 1024.0 / 1e6
+    }
+
+    /// Ends it without grace; the next start has to cope.
+    pub(crate) fn end(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.process.kill().expect("the daemon is ours");
+        self.process.wait().expect("the daemon is ours");
+    }
+}
+
+fn flag(name: &str, value: impl ToString) -> [String; 2] {
+    [name.to_owned(), value.to_string()]
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}

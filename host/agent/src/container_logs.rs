@@ -1,0 +1,100 @@
+//! Keeps the logs of running containers small: upstream's `container_log_manager`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::stream::{self, StreamExt};
+use tokio_util::sync::CancellationToken;
+use witlet_core::error::one_line;
+use witlet_core::logs::{LogStep, log_step};
+use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedContainer};
+use witlet_ports::{Clock, ContainerLogs, Containers, RotateError};
+
+use crate::cache::PodCache;
+use crate::inputs::ticker;
+
+/// How many logs are looked after at the same time: a runtime that hangs over one must not keep the others growing.
+const LOGS_AT_ONCE_MAX: usize = 4;
+
+/// How large logs get, and how many of them are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogLimits {
+    /// A log of this many bytes is rotated (`containerLogMaxSize`).
+    pub bytes_max: u64,
+    /// Files that a container's log has at most, the live one among them (`containerLogMaxFiles`).
+    pub files_max: usize,
+    /// Logs are looked at this often (`containerLogMonitorInterval`).
+    pub check_interval: Duration,
+}
+
+impl Default for LogLimits {
+    fn default() -> Self {
+        Self {
+            bytes_max: witlet_core::logs::LOG_BYTES_MAX_DEFAULT,
+            files_max: witlet_core::logs::LOG_FILES_MAX_DEFAULT,
+            check_interval: witlet_core::logs::LOG_CHECK_INTERVAL,
+        }
+    }
+}
+
+/// Looks at all logs again and again.
+pub(crate) struct LogKeeper {
+    pub(crate) logs: Arc<dyn ContainerLogs>,
+    pub(crate) containers: Arc<dyn Containers>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) cache: Arc<PodCache>,
+    pub(crate) limits: LogLimits,
+}
+
+impl LogKeeper {
+    /// Works until it is told to stop.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let mut ticks = ticker(self.limits.check_interval);
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => {}
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.look() => {}
+            }
+        }
+    }
+
+    async fn look(&self) {
+        let looks = self.cache.all();
+        let containers = looks.iter().flat_map(|pod| &pod.containers);
+        let with_log = containers.filter(|container| {
+            container.state == ContainerRunState::Running && !container.log_path.is_empty()
+        });
+        let cared_for = with_log.map(|container| async move {
+            if let Err(error) = self.care_for(container).await {
+                tracing::warn!(container = %container.id, log = container.log_path, error = one_line(&error), "log not rotated");
+            }
+        });
+        let cared_for: Vec<_> = cared_for.collect();
+        stream::iter(cared_for).buffer_unordered(LOGS_AT_ONCE_MAX).collect::<()>().await;
+    }
+
+    async fn care_for(&self, container: &ObservedContainer) -> Result<(), RotateError> {
+        let log = Path::new(&container.log_path);
+        let size = self.logs.size(log).await?;
+        match log_step(container.state, size, self.limits.bytes_max) {
+            LogStep::Leave => Ok(()),
+            LogStep::Reopen => self.reopen(&container.id).await,
+            LogStep::Rotate => {
+                let reopen = self.containers.reopen_log(&container.id).boxed();
+                self.logs.rotate(log, self.limits.files_max, self.clock.now(), reopen).await
+            }
+        }
+    }
+
+    async fn reopen(&self, id: &ContainerId) -> Result<(), RotateError> {
+        self.containers.reopen_log(id).await.map_err(RotateError::Reopen)
+    }
+}

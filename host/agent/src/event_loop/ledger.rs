@@ -1,0 +1,191 @@
+//! What the agent has to remember of pods beyond its own end: whom it admitted, with which resources, with which ids.
+
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::admission::memory::AdmissionMemory;
+use witlet_core::error::one_line;
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::pod::PodUid;
+use witlet_core::pod::allocation::{Allocation, Allocations};
+use witlet_core::pod::user_namespace::{UserNamespaces, wants_own};
+use witlet_ports::{EventSink, FilesError, StateStore};
+
+/// The names that its parts are saved under.
+pub(crate) const ADMITTED_PODS: &str = "admitted-pods.json";
+const ALLOCATED_RESOURCES: &str = "allocated-resources.json";
+const USER_NAMESPACES: &str = "user-namespaces.json";
+
+/// Each part is a file, replaced whole when it changed.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    admitted: AdmissionMemory,
+    allocations: Allocations,
+    user_namespaces: UserNamespaces,
+    changed: Changed,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Changed {
+    admitted: bool,
+    allocations: bool,
+    user_namespaces: bool,
+}
+
+/// What has to be written, by name.
+pub(crate) type Pages = Vec<(&'static str, Vec<u8>)>;
+
+impl Ledger {
+    /// What was saved before the restart. What can't be read is as if nothing had been saved, and told. `forget` has every
+    /// pod judged again.
+    pub(crate) async fn load(state: &dyn StateStore, events: &dyn EventSink, forget: bool) -> Self {
+        let mut ledger = Self::default();
+        if !forget {
+            let read = |bytes: &[u8]| AdmissionMemory::decode(bytes).map_err(|error| one_line(&error));
+            let lost = ("AdmittedPodsLost", "All pods are judged again, for the admitted ones can't be read");
+            ledger.admitted = page(state, events, ADMITTED_PODS, read, lost).await;
+        }
+        let read = |bytes: &[u8]| Allocations::decode(bytes).map_err(|error| one_line(&error));
+        let lost = (
+            "AllocatedResourcesLost",
+            "Pods have the resources of their specs, for the allocated ones can't be read",
+        );
+        ledger.allocations = page(state, events, ALLOCATED_RESOURCES, read, lost).await;
+        let read = |bytes: &[u8]| -> Result<UserNamespaces, String> {
+            let read: UserNamespaces = serde_json::from_slice(bytes).map_err(|error| one_line(&error))?;
+            read.check().map_err(|error| one_line(&error))?;
+            Ok(read)
+        };
+        let lost =
+            ("UserNamespacesLost", "Pods get new ranges of ids, for those that they had can't be read");
+        ledger.user_namespaces = page(state, events, USER_NAMESPACES, read, lost).await;
+        ledger
+    }
+
+    /// Whom the agent admitted.
+    pub(crate) fn admitted(&self) -> &AdmissionMemory {
+        &self.admitted
+    }
+
+    /// What a pod was allocated.
+    pub(crate) fn allocation(&self, uid: &PodUid) -> Option<&Allocation> {
+        self.allocations.get(uid)
+    }
+
+    /// The ids of a pod that has some of its own.
+    pub(crate) fn user_namespaces(&self) -> &UserNamespaces {
+        &self.user_namespaces
+    }
+
+    /// The pod was admitted as it is.
+    pub(crate) fn admit(&mut self, pod: &Pod) {
+        let uid = PodUid::of(pod);
+        self.changed.admitted |= self.admitted.remember(pod);
+        self.changed.allocations |= self.allocations.set(&uid, Allocation::of(pod));
+        self.give_ids(pod);
+    }
+
+    /// An admitted pod has another spec now. What it was allocated stays, but for containers that it has only now. Says
+    /// whether anything has to be saved.
+    pub(crate) fn revise(&mut self, pod: &Pod) -> bool {
+        self.changed.admitted |= self.admitted.remember(pod);
+        let uid = PodUid::of(pod);
+        if self.allocations.get(&uid).is_none() {
+            self.changed.allocations |= self.allocations.set(&uid, Allocation::of(pod));
+        }
+        self.is_changed()
+    }
+
+    /// The pod has these resources from now on.
+    pub(crate) fn allocate(&mut self, uid: &PodUid, allocation: Allocation) {
+        self.changed.allocations |= self.allocations.set(uid, allocation);
+    }
+
+    /// Gives the pod ids of its own, if it wants some and has none. Says whether anything has to be saved. A pod that
+    /// gets none fails to start, with words of its own.
+    pub(crate) fn give_ids(&mut self, pod: &Pod) -> bool {
+        let uid = PodUid::of(pod);
+        if !wants_own(pod) || self.user_namespaces.of(&uid).is_some() {
+            return false;
+        }
+        let given = self.user_namespaces.allocate(&uid);
+        self.changed.user_namespaces |= given.is_ok();
+        given.is_ok()
+    }
+
+    /// The pod is gone. Says whether anything has to be saved. Its ids are given up with the clean-up, once nothing of it
+    /// runs for sure.
+    pub(crate) fn forget(&mut self, uid: &PodUid) -> bool {
+        self.changed.admitted |= self.admitted.forget(uid);
+        self.changed.allocations |= self.allocations.retain(|known| known != uid);
+        self.is_changed()
+    }
+
+    /// Forgets all pods that aren't wanted. Says whether anything has to be saved.
+    pub(crate) fn retain(&mut self, wanted: impl Fn(&PodUid) -> bool) -> bool {
+        self.changed.admitted |= self.admitted.retain(&wanted);
+        self.changed.allocations |= self.allocations.retain(&wanted);
+        self.is_changed()
+    }
+
+    /// Gives up the ids of all pods of which nothing can run. Says whether anything has to be saved.
+    pub(crate) fn retain_ids(&mut self, may_run: impl Fn(&PodUid) -> bool) -> bool {
+        let before = self.user_namespaces.clone();
+        self.user_namespaces.retain(may_run);
+        self.changed.user_namespaces |= before != self.user_namespaces;
+        self.is_changed()
+    }
+
+    fn is_changed(&self) -> bool {
+        let Changed { admitted, allocations, user_namespaces } = self.changed;
+        admitted || allocations || user_namespaces
+    }
+
+    /// What changed since this was asked for last, as it is to be written. The page of admitted pods comes last: a pod that
+    /// is known as admitted has its other facts on disk.
+    pub(crate) fn take_pages(&mut self) -> Pages {
+        let Changed { admitted: _, allocations, user_namespaces } = std::mem::take(&mut self.changed);
+        let mut pages = Pages::new();
+        if allocations {
+            pages.push((ALLOCATED_RESOURCES, self.allocations.encode()));
+        }
+        if user_namespaces {
+            let encoded = serde_json::to_vec(&self.user_namespaces);
+            pages
+                .push((USER_NAMESPACES, encoded.expect("a map of texts and numbers always has a JSON form")));
+        }
+        // Also if it didn't change: what is on disk may be older than what is remembered.
+        pages.push((ADMITTED_PODS, self.admitted.encode()));
+        pages
+    }
+
+    /// The last pages could not be written.
+    pub(crate) fn not_written(&mut self) {
+        self.changed = Changed { admitted: true, allocations: true, user_namespaces: true };
+    }
+}
+
+/// Writes pages, in their order.
+pub(crate) async fn write(state: &dyn StateStore, pages: Pages) -> Result<(), FilesError> {
+    for (name, page) in pages {
+        state.save(name, &page).await?;
+    }
+    Ok(())
+}
+
+async fn page<T: Default>(
+    state: &dyn StateStore,
+    events: &dyn EventSink,
+    name: &str,
+    read: impl Fn(&[u8]) -> Result<T, String>,
+    (reason, what): (&str, &str),
+) -> T {
+    let loaded = match state.load(name).await {
+        Ok(None) => return T::default(),
+        Ok(Some(bytes)) => read(&bytes),
+        Err(error) => Err(one_line(&error)),
+    };
+    loaded.unwrap_or_else(|error| {
+        let (object, kind) = (EventObject::Node, EventType::Warning);
+        events.record(Event { object, kind, reason: reason.to_owned(), message: format!("{what}: {error}") });
+        T::default()
+    })
+}

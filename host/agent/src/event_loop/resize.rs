@@ -1,0 +1,154 @@
+//! A running pod's wish for other resources: it is put to the admission handlers, and allocated if they grant it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::admission::Decision;
+use witlet_core::pod::PodUid;
+use witlet_core::pod::allocation::{
+    Allocation, Grant, NodePolicy, PendingResize, Wish, after_admission, judge, precedence,
+};
+use witlet_core::pod::resources::{CPU, MEMORY, amount};
+use witlet_core::pod::worker::UpdateKind;
+use witlet_core::status::{ResizePending, ResizePendingReason};
+
+use super::{EventLoop, Stage};
+use crate::executor::events::PodEvents;
+
+/// A wish that wasn't granted is put to the handlers again after this, if nothing changes sooner (upstream:
+/// `allocation.Manager` retries every 3 minutes).
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(180);
+
+impl EventLoop {
+    /// The pod as its worker gets it and as it counts against the node: with the resources that it was allocated.
+    pub(super) fn allocated(&self, pod: &Arc<Pod>) -> Arc<Pod> {
+        match self.ledger.allocation(&PodUid::of(pod)) {
+            Some(allocation) if allocation.differs_from(pod) => Arc::new(allocation.apply(pod)),
+            Some(_) | None => pod.clone(),
+        }
+    }
+
+    /// Looks whether an admitted pod wishes for other resources than it has, and has them judged.
+    pub(super) fn consider_resize(&mut self, uid: &PodUid) {
+        let Some(record) = self.records.get(uid) else { return };
+        let Some(allocation) = self.ledger.allocation(uid) else { return };
+        let ends = self.workers.get(uid).is_some_and(|managed| managed.worker.is_terminating());
+        let pod = record.pod.clone();
+        match judge(&pod, allocation, self.node_policy()) {
+            _ if ends => self.set_resize(uid, None),
+            Wish::None => self.set_resize(uid, None),
+            Wish::Infeasible(infeasible) => {
+                let (reason, message) = (ResizePendingReason::Infeasible, infeasible.to_string());
+                self.set_resize(uid, Some(pending(&pod, reason, message)));
+            }
+            Wish::Ask => {
+                let since = record.resize_since.unwrap_or_else(|| self.outside.clock.now());
+                let wish = PendingResize { pod: &pod, allocation, since };
+                self.queue.add_resize(uid, precedence(&wish));
+                if let Some(record) = self.records.get_mut(uid) {
+                    record.resize_since = Some(since);
+                }
+            }
+        }
+    }
+
+    /// The node changed: what could never be may be now.
+    pub(super) fn reconsider_resizes(&mut self) {
+        let infeasible = self.records.iter().filter(|(_, record)| {
+            let pending = record.resize_pending.as_ref();
+            pending.is_some_and(|pending| pending.reason == ResizePendingReason::Infeasible)
+        });
+        let infeasible: Vec<PodUid> = infeasible.map(|(uid, _)| uid.clone()).collect();
+        for uid in infeasible {
+            self.consider_resize(&uid);
+        }
+    }
+
+    /// What a decision means to the queue: a wish that isn't infeasible is asked for again, whatever the handlers'
+    /// words were.
+    pub(super) fn as_resize(&self, uid: &PodUid, decision: Decision) -> Decision {
+        let Some(record) = self.records.get(uid) else { return decision };
+        match after_admission(&record.pod, decision.clone()) {
+            Grant::Granted(_) | Grant::Infeasible(_) => decision,
+            Grant::Deferred { message, retry_after } => Decision::Defer {
+                reason: ResizePendingReason::Deferred.as_str().to_owned(),
+                message,
+                retry_after: retry_after.unwrap_or(ASK_AGAIN_AFTER),
+            },
+        }
+    }
+
+    /// The handlers' decision about a wish stands.
+    pub(super) fn take_resize(&mut self, uid: &PodUid, decision: Decision) {
+        let Some(record) = self.records.get(uid) else { return };
+        let pod = record.pod.clone();
+        match after_admission(&pod, decision) {
+            Grant::Granted(allocation) => self.grant(uid, allocation),
+            Grant::Deferred { message, retry_after: _ } => {
+                self.set_resize(uid, Some(pending(&pod, ResizePendingReason::Deferred, message)));
+            }
+            Grant::Infeasible(infeasible) => {
+                let (reason, message) = (ResizePendingReason::Infeasible, infeasible.to_string());
+                self.set_resize(uid, Some(pending(&pod, reason, message)));
+            }
+        }
+    }
+
+    /// The pod has other resources from now on; they are put into force once that is saved.
+    fn grant(&mut self, uid: &PodUid, allocation: Allocation) {
+        self.admissions += 1;
+        self.ledger.allocate(uid, allocation);
+        if let Some(record) = self.records.get_mut(uid) {
+            record.resize_pending = None;
+            record.resize_since = None;
+        }
+        self.refresh_allocated(uid);
+        self.save();
+        self.saving.waiting.push((self.saving.version, uid.clone()));
+        self.queue.world_changed();
+    }
+
+    /// The pod or its allocation changed.
+    pub(super) fn refresh_allocated(&mut self, uid: &PodUid) {
+        let Some(pod) = self.records.get(uid).map(|record| record.pod.clone()) else { return };
+        let allocated = self.allocated(&pod);
+        if let Some(record) = self.records.get_mut(uid) {
+            record.allocated = allocated;
+        }
+        self.others = None;
+    }
+
+    fn set_resize(&mut self, uid: &PodUid, pending: Option<ResizePending>) {
+        let Some(record) = self.records.get_mut(uid) else { return };
+        if pending.as_ref().is_none_or(|pending| pending.reason == ResizePendingReason::Infeasible) {
+            record.resize_since = None;
+            if record.stage != Stage::Waiting {
+                self.queue.remove(uid);
+            }
+        }
+        if record.resize_pending == pending {
+            return;
+        }
+        let is_news = pending.as_ref().map(|new| (new.reason, &new.message))
+            != record.resize_pending.as_ref().map(|old| (old.reason, &old.message));
+        record.resize_pending.clone_from(&pending);
+        if let Some(pending) = pending.filter(|_| is_news) {
+            let full_name = witlet_core::pod::PodFullName::of(&record.pod);
+            let events = PodEvents::new(&*self.outside.events, &full_name, uid);
+            events.warning(&format!("Resize{}", pending.reason.as_str()), &pending.message);
+        }
+        self.update_worker(uid, UpdateKind::Sync, None);
+    }
+
+    fn node_policy(&self) -> NodePolicy {
+        let node = self.outside.node.borrow();
+        let allocatable = node.node.status.as_ref().and_then(|status| status.allocatable.as_ref());
+        let of = |name: &str| allocatable?.get(name).and_then(|quantity| amount(name, quantity).ok());
+        NodePolicy { cpu_milli: of(CPU), memory_bytes: of(MEMORY), ..NodePolicy::default() }
+    }
+}
+
+fn pending(pod: &Pod, reason: ResizePendingReason, message: String) -> ResizePending {
+    ResizePending { reason, message, generation: pod.metadata.generation }
+}

@@ -1,0 +1,149 @@
+//! Probe types, hooks and credentials that follow a script.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::hook::HttpHook;
+use witlet_core::probe::{ProbeCheck, ProbeOutcome};
+use witlet_core::runtime::{ContainerId, ImageAuth};
+use witlet_ports::{
+    Containers, CredentialsError, HookError, HookRequests, ImageCredentials, ProbeError, ProbeTypes,
+    RuntimeError,
+};
+
+use crate::{FakeRuntime, ManualClock};
+
+/// How an endpoint answers.
+#[derive(Clone, Debug, Default)]
+pub struct Endpoint {
+    /// What is wrong with it; none if nothing is.
+    pub failure: Option<String>,
+    /// How long an answer takes.
+    pub takes: Duration,
+}
+
+/// What pods serve, by `host:port/path` for HTTP, `host:port` for TCP and `host:port service` for gRPC. What isn't
+/// listed answers well at once. Commands are scripted at the runtime.
+#[derive(Debug)]
+pub struct FakeEndpoints {
+    runtime: Arc<FakeRuntime>,
+    clock: ManualClock,
+    endpoints: Mutex<BTreeMap<String, Endpoint>>,
+    log: Mutex<Vec<String>>,
+}
+
+impl FakeEndpoints {
+    /// Everything answers well.
+    pub fn new(runtime: Arc<FakeRuntime>, clock: ManualClock) -> Self {
+        Self { runtime, clock, endpoints: Mutex::default(), log: Mutex::default() }
+    }
+
+    /// How this endpoint answers from now on.
+    pub fn set(&self, endpoint: &str, answer: Endpoint) {
+        lock(&self.endpoints).insert(endpoint.to_owned(), answer);
+    }
+
+    /// This endpoint fails from now on, or is well again.
+    pub fn set_failing(&self, endpoint: &str, failing: bool) {
+        let failure = failing.then(|| "HTTP probe failed with statuscode: 500".to_owned());
+        self.set(endpoint, Endpoint { failure, takes: Duration::ZERO });
+    }
+
+    /// What was asked so far, one line each: seconds since the beginning, endpoint.
+    pub fn log(&self) -> Vec<String> {
+        lock(&self.log).clone()
+    }
+
+    /// An answer, or none within the time.
+    async fn ask(&self, endpoint: String, timeout: Duration) -> Option<Endpoint> {
+        lock(&self.log).push(format!("{:.3} {endpoint}", self.clock.elapsed().as_secs_f64()));
+        let answer = lock(&self.endpoints).get(&endpoint).cloned().unwrap_or_default();
+        tokio::time::timeout(timeout, tokio::time::sleep(answer.takes)).await.ok()?;
+        Some(answer)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl ProbeTypes for FakeEndpoints {
+    async fn probe(
+        &self,
+        container: &ContainerId,
+        check: &ProbeCheck,
+        timeout: Duration,
+    ) -> Result<ProbeOutcome, ProbeError> {
+        let endpoint = match check {
+            ProbeCheck::Exec { command } => {
+                let ran = self.runtime.exec_sync(container, command, Some(timeout)).await;
+                return match ran {
+                    Ok(output) if output.exit_code == 0 => Ok(ProbeOutcome::Success(String::new())),
+                    Ok(output) => Ok(ProbeOutcome::Failure(format!("exit code {}", output.exit_code))),
+                    Err(RuntimeError::DeadlineExceeded { .. }) => {
+                        Ok(ProbeOutcome::Failure("command timed out".to_owned()))
+                    }
+                    Err(error) => Err(ProbeError { message: error.to_string() }),
+                };
+            }
+            ProbeCheck::HttpGet { host, port, path, .. } => format!("{host}:{port}{path}"),
+            ProbeCheck::TcpSocket { host, port } => format!("{host}:{port}"),
+            ProbeCheck::Grpc { host, port, service } => format!("{host}:{port} {service}"),
+        };
+        Ok(match self.ask(endpoint, timeout).await {
+            None => ProbeOutcome::Failure("deadline exceeded".to_owned()),
+            Some(Endpoint { failure: Some(failure), .. }) => ProbeOutcome::Failure(failure),
+            Some(Endpoint { failure: None, .. }) => ProbeOutcome::Success(String::new()),
+        })
+    }
+}
+
+#[async_trait]
+impl HookRequests for FakeEndpoints {
+    async fn send(&self, hook: &HttpHook, timeout: Duration) -> Result<bool, HookError> {
+        let endpoint = format!("{}:{}{}", hook.host, hook.port, hook.path);
+        match self.ask(endpoint, timeout).await {
+            None => Err(HookError { message: "deadline exceeded".to_owned() }),
+            Some(Endpoint { failure: Some(message), .. }) => Err(HookError { message }),
+            Some(Endpoint { failure: None, .. }) => Ok(false),
+        }
+    }
+}
+
+/// Credentials by a prefix of the image's name.
+#[derive(Debug, Default)]
+pub struct FixedCredentials {
+    by_prefix: Mutex<BTreeMap<String, Vec<ImageAuth>>>,
+    missing: Mutex<Vec<String>>,
+}
+
+impl FixedCredentials {
+    /// Images whose name begins so are fetched as these users, tried in order.
+    pub fn add(&self, prefix: &str, users: &[&str]) {
+        let auths =
+            users.iter().map(|user| ImageAuth { username: (*user).to_owned(), ..ImageAuth::default() });
+        lock(&self.by_prefix).insert(prefix.to_owned(), auths.collect());
+    }
+
+    /// Pull secrets of these names can't be read.
+    pub fn set_missing(&self, secrets: &[&str]) {
+        *lock(&self.missing) = secrets.iter().map(|name| (*name).to_owned()).collect();
+    }
+}
+
+#[async_trait]
+impl ImageCredentials for FixedCredentials {
+    async fn for_image(&self, _: &Pod, image: &str) -> Result<Vec<ImageAuth>, CredentialsError> {
+        let secrets = lock(&self.missing).clone();
+        if !secrets.is_empty() {
+            return Err(CredentialsError { secrets, found: Vec::new() });
+        }
+        let by_prefix = lock(&self.by_prefix);
+        let found = by_prefix.iter().find(|(prefix, _)| image.starts_with(prefix.as_str()));
+        Ok(found.map(|(_, auths)| auths.clone()).unwrap_or_default())
+    }
+}

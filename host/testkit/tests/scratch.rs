@@ -1,0 +1,5 @@
+//! Scratch.
+#[path = "../../../tests/scenarios/executor.rs"]
+mod executor;
+#[path = "../../../tests/scenarios/support.rs"]
+mod support;
