@@ -117,11 +117,12 @@ impl Executor {
         };
         match progress {
             Progress { cut: true, .. } => End::CUT,
-            Progress { failed: true, .. } => End::FAILED,
-            Progress { retry_at: Some(at), .. } => {
-                End { outcome: Outcome::Done, cause: RequeueCause::BackOff(self.time_until(at)) }
+            Progress { failed, retry_at, .. } => {
+                let wait = retry_at.map(|at| RequeueCause::BackOff(self.time_until(at)));
+                let causes = [failed.then_some(RequeueCause::Error), wait];
+                let cause = causes.into_iter().flatten().fold(RequeueCause::Resync, RequeueCause::and);
+                End { outcome: if failed { Outcome::Failed } else { Outcome::Done }, cause }
             }
-            Progress { retry_at: None, .. } => End::DONE,
         }
     }
 

@@ -1,7 +1,5 @@
 //! `activeDeadlineSeconds`: how long a pod may be on its node (upstream: `active_deadline.go`).
 
-use std::time::Duration;
-
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 
@@ -24,11 +22,4 @@ pub fn of(pod: &Pod, started_at: Timestamp) -> Option<Timestamp> {
 /// Whether the pod's time is over. A pod without a start in its status hasn't begun to use it up.
 pub fn is_over(pod: &Pod, started_at: Option<Timestamp>, now: Timestamp) -> bool {
     started_at.and_then(|started_at| of(pod, started_at)).is_some_and(|deadline| deadline <= now)
-}
-
-/// How long the pod's time still lasts; none if it may be for as long as it likes, or hasn't begun. Nobody has to look at
-/// it later than that.
-pub fn time_left(pod: &Pod, started_at: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
-    let left = of(pod, started_at?)?.duration_since(now);
-    Some(Duration::try_from(left).unwrap_or(Duration::ZERO))
 }

@@ -30,9 +30,4 @@ fn the_pod_is_looked_at_again_when_its_time_is_over() {
     assert_eq!(of(&with_deadline(Some(30)), at(5)), Some(at(35)));
     assert_eq!(of(&with_deadline(None), at(5)), None);
     assert_eq!(of(&Pod::default(), at(5)), None);
-    let left = |started_at, now| time_left(&with_deadline(Some(30)), started_at, at(now));
-    assert_eq!(left(Some(at(5)), 10), Some(Duration::from_secs(25)));
-    assert_eq!(left(Some(at(5)), 100), Some(Duration::ZERO));
-    assert_eq!(left(None, 10), None);
-    assert_eq!(time_left(&with_deadline(None), Some(at(5)), at(10)), None);
 }
