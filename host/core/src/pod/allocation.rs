@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::resources::{self, CPU, MEMORY};
 
 pub use resize::{
-    Grant, Infeasible, NodePolicy, PendingResize, Precedence, Wish, after_admission, increases_requests, judge,
-    precedence,
+    Grant, Infeasible, NodePolicy, PendingResize, Precedence, Wish, after_admission, increases_requests,
+    judge, precedence,
 };
 pub use table::{AllocationError, Allocations};
 

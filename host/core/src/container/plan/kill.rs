@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use super::spec::{ContainerKind, containers};
+use super::spec::{ContainerKind, containers, names};
 use super::{KillContainer, KillPod, KillReason, Plan, Step};
 use crate::runtime::{ContainerId, ObservedContainer, ObservedPod};
 
@@ -105,12 +105,12 @@ pub(super) fn kill_one(
 
 /// Running containers that the spec doesn't have, and older instances that still run beside a newer one.
 pub(super) fn stray(pod: &Pod, observed: &ObservedPod) -> Vec<KillContainer> {
-    let known: BTreeSet<String> = containers(pod).map(|found| found.container.name.clone()).collect();
+    let known: BTreeSet<&str> = names(pod).collect();
     let mut seen = BTreeSet::new();
     let mut kills = Vec::new();
     for container in &observed.containers {
         let newest = seen.insert(container.name.as_str());
-        let (reason, message) = if !known.contains(&container.name) {
+        let (reason, message) = if !known.contains(container.name.as_str()) {
             (KillReason::NotInSpec, format!("Container {} is no longer in the pod's spec", container.name))
         } else if !newest {
             let message = format!("An older instance of container {} still runs", container.name);

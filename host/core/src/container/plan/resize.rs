@@ -190,7 +190,8 @@ pub fn actuated(
     }
     let Some(seen) = &running.resources else { return desired };
     let mut current = desired;
-    if seen.cpu_shares > 0 && seen.cpu_shares != cpu_shares(desired.cpu_request_milli) {
+    let desired_weight = cpu_weight(cpu_shares(desired.cpu_request_milli));
+    if seen.cpu_shares > 0 && cpu_weight(seen.cpu_shares).abs_diff(desired_weight) > WEIGHT_ERROR {
         current.cpu_request_milli = scale(seen.cpu_shares, MILLI_PER_CPU, SHARES_PER_CPU);
     }
     if seen.cpu_period_us > 0 {
@@ -203,6 +204,14 @@ pub fn actuated(
         current.memory_limit_bytes = seen.memory_limit_bytes;
     }
     current
+}
+
+/// A runtime that reads shares back from cgroup v2 has them rounded twice on the way.
+const WEIGHT_ERROR: u64 = 1;
+
+/// `cpu.weight` of cgroup v2 for `cpu.shares` of v1 (KEP-2254).
+fn cpu_weight(shares: i64) -> i64 {
+    1 + (shares.clamp(2, 262_144) - 2) * 9_999 / 262_142
 }
 
 const MILLI_PER_CPU: i64 = 1_000;

@@ -80,6 +80,13 @@ pub fn container_at(pod: &Pod, kind: ContainerKind, index: usize) -> Option<PodC
     containers(pod).find(|found| found.kind == kind && found.index == index)
 }
 
+/// The names of all containers of a pod.
+pub(super) fn names(pod: &Pod) -> impl Iterator<Item = &str> {
+    let regular =
+        init_containers(pod).iter().chain(app_containers(pod)).map(|container| container.name.as_str());
+    regular.chain(ephemeral_containers(pod).iter().map(|container| container.name.as_str()))
+}
+
 /// What an init container is: a sidecar if it restarts always.
 pub fn kind_of_init(container: &Container) -> ContainerKind {
     if is_sidecar(container) { ContainerKind::Sidecar } else { ContainerKind::Init }

@@ -261,7 +261,9 @@ pub fn precedence(wish: &PendingResize<'_>) -> Precedence {
     };
     Precedence {
         more: increases_requests(wish.pod, wish.allocation),
-        priority: std::cmp::Reverse(wish.pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or_default()),
+        priority: std::cmp::Reverse(
+            wish.pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or_default(),
+        ),
         class,
         since: wish.since,
     }

@@ -113,12 +113,20 @@ fn a_wish_that_can_be_is_asked_about() {
     }
 }
 
+/// A claim, what a container has, what it wishes, the node's policy, and why that can't be.
+type Refusal<'a> = (&'a str, &'a str, &'a str, NodePolicy, &'a str);
+
+#[track_caller]
+fn check_infeasible(cases: &[Refusal<'_>]) {
+    for (claim, before, now, policy, expected) in cases {
+        let wish = judge(&with(now), &Allocation::of(&with(before)), *policy);
+        let Wish::Infeasible(why) = wish else { panic!("{claim}: {wish:?}") };
+        assert_eq!(why.to_string(), *expected, "{claim}");
+    }
+}
+
 #[test]
 fn a_wish_that_can_never_be_says_why() {
-    let static_cpus = NodePolicy { static_cpus: true, ..node() };
-    let static_memory = NodePolicy { static_memory: true, ..node() };
-    let swap = NodePolicy { limited_swap: true, ..node() };
-    let more = "cpu 200m/200m memory 200Mi/200Mi";
     let cases = [
         (
             "Guaranteed becomes Burstable",
@@ -155,6 +163,17 @@ fn a_wish_that_can_never_be_says_why() {
             node(),
             "requests of memory of container a can't be removed",
         ),
+    ];
+    check_infeasible(&cases);
+}
+
+#[test]
+fn a_wish_that_the_node_can_never_grant_says_why() {
+    let static_cpus = NodePolicy { static_cpus: true, ..node() };
+    let static_memory = NodePolicy { static_memory: true, ..node() };
+    let swap = NodePolicy { limited_swap: true, ..node() };
+    let more = "cpu 200m/200m memory 200Mi/200Mi";
+    let cases = [
         (
             "more memory than the node has",
             BURSTABLE,
@@ -191,11 +210,7 @@ fn a_wish_that_can_never_be_says_why() {
             "In-place resize of containers with swap is not supported (container a)",
         ),
     ];
-    for (claim, before, now, policy, expected) in cases {
-        let wish = judge(&with(now), &Allocation::of(&with(before)), policy);
-        let Wish::Infeasible(why) = wish else { panic!("{claim}: {wish:?}") };
-        assert_eq!(why.to_string(), expected, "{claim}");
-    }
+    check_infeasible(&cases);
 }
 
 #[test]

@@ -46,6 +46,9 @@ fn container<'a>(pod: &'a mut Pod, name: &str) -> &'a mut Container {
     spec.containers.iter_mut().chain(init).find(|container| container.name == name).unwrap()
 }
 
+/// A container's name, what it should have, and what it has.
+type Desired<'a> = (&'a str, &'a str, &'a str);
+
 /// A pod, what is seen of it, and what its running containers were given.
 struct World {
     pod: Pod,
@@ -57,7 +60,7 @@ struct World {
 
 impl World {
     /// Each container by name with what it should have and what it has.
-    fn new(pod: &str, seen: &str, containers: &[(&str, &str, &str)]) -> Self {
+    fn new(pod: &str, seen: &str, containers: &[Desired<'_>]) -> Self {
         let mut pod = language::pod(pod);
         let mut given = Actuated::new();
         for (name, desired, current) in containers {
@@ -278,7 +281,7 @@ fn a_limit_of_memory_below_its_use_stops_the_whole_change() {
 #[test]
 fn a_resize_is_in_progress_while_a_running_container_differs() {
     let pod = "Always i:init s:side a:x a:y";
-    let cases: &[(&str, &str, &[(&str, &str, &str)], bool)] = &[
+    let cases: &[(&str, &str, &[Desired<'_>], bool)] = &[
         ("nothing is asked for", "ready x=running", &[("x", "", "")], false),
         ("nothing differs", "ready x=running", &[("x", SMALL, SMALL)], false),
         ("the same in other words", "ready x=running", &[("x", "cpu 0.1/100m", "cpu 100m/0.1")], false),
@@ -342,6 +345,7 @@ fn without_a_record_the_runtime_says_what_a_container_has() {
     let cases = [
         ("it doesn't say", None, desired),
         ("it knows nothing", Some(LinuxResources::default()), desired),
+        ("read back from cgroup v2, it is the same", Some(limits(133, 25_000, 128 * MI)), desired),
         ("rounded down, it is the same", Some(limits(153, 25_000, 128 * MI)), desired),
         (
             "it has less",

@@ -153,6 +153,12 @@ fn all_containers_begin_anew_in_the_same_sandbox() {
             "ready x=running one=exit42",
             &["kill x-0 RestartAll 30s", "remove RestartAll [x-0 one-0]", "start one #1"],
         ),
+    ]);
+}
+
+#[test]
+fn the_restart_of_all_leaves_nothing_behind_and_touches_nothing_else() {
+    claims(&[
         (
             "an interrupted removal goes on, for the one that asked is removed last",
             "Never i:one a:x:Never:in42=all a:y",

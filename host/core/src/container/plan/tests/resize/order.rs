@@ -16,9 +16,21 @@ fn with_pod(containers: &[(&str, &str, &str)]) -> World {
     world
 }
 
+/// A claim, what one container should have, what it has, and the steps that follow.
+type Order<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
+
+#[track_caller]
+fn check_beside_small(cases: &[Order<'_>]) {
+    for (claim, desired, current, expected) in cases {
+        let world = with_pod(&[("x", desired, current), ("y", SMALL, SMALL)]);
+        let steps: Vec<String> = world.plan().steps.iter().map(render_step).collect();
+        assert_eq!(steps, *expected, "{claim}");
+    }
+}
+
 #[test]
 fn the_pods_own_limits_grow_before_and_shrink_after_its_containers() {
-    let cases: &[(&str, &str, &str, &[&str])] = &[
+    let cases: &[Order<'_>] = &[
         (
             "both grow",
             LARGE,
@@ -67,6 +79,13 @@ fn the_pods_own_limits_grow_before_and_shrink_after_its_containers() {
                 "resize pod CpuQuota 15000",
             ],
         ),
+    ];
+    check_beside_small(cases);
+}
+
+#[test]
+fn requests_and_limits_of_the_pod_change_only_where_they_differ() {
+    let cases: &[Order<'_>] = &[
         (
             "requests alone grow",
             "cpu 90m/100m memory 90Mi/100Mi",
@@ -98,16 +117,12 @@ fn the_pods_own_limits_grow_before_and_shrink_after_its_containers() {
             &["resize pod CpuShares 204", "resize x-0 Cpu", "resize pod CpuQuota 20000"],
         ),
     ];
-    for (claim, desired, current, expected) in cases {
-        let world = with_pod(&[("x", desired, current), ("y", SMALL, SMALL)]);
-        let steps: Vec<String> = world.plan().steps.iter().map(render_step).collect();
-        assert_eq!(steps, *expected, "{claim}");
-    }
+    check_beside_small(cases);
 }
 
 #[test]
 fn a_pod_of_which_a_container_has_no_limit_has_none() {
-    let cases: &[(&str, &str, &str, &[&str])] = &[
+    let cases: &[Order<'_>] = &[
         (
             "requests and limits grow",
             LARGE,
