@@ -44,7 +44,8 @@ async fn init_containers_run_one_after_the_other_and_sidecars_stay() {
         2.000 start web-node1/second#0
         4.000 create web-node1/app#0
         4.000 start web-node1/app#0
-    "#]].assert_eq(&orders(&node));
+    "#]]
+    .assert_eq(&orders(&node));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
 }
 
@@ -64,7 +65,8 @@ async fn a_failing_init_container_stops_those_behind_it() {
         0.000 create web-node1/first#0
         0.000 start web-node1/first#0
         1.000 stop sandbox web-node1#0
-    "#]].assert_eq(&orders(&node));
+    "#]]
+    .assert_eq(&orders(&node));
     expect!["Failed app: PodInitializing(), 0 restarts"].assert_eq(&status(&node, "web"));
 }
 
@@ -98,7 +100,8 @@ async fn sidecars_end_after_the_app_in_reverse_and_share_what_hooks_leave_of_the
         15.000 ended with 143 web-node1/one#0
         15.000 stop sandbox web-node1#0
         16.000 remove sandbox web-node1#0
-    "#]].assert_eq(&orders(&node));
+    "#]]
+    .assert_eq(&orders(&node));
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,7 +131,8 @@ async fn a_pre_stop_hook_that_never_returns_is_cut_by_the_grace() {
         8.000 ended with 143 web-node1/app#0
         8.000 stop sandbox web-node1#0
         10.000 remove sandbox web-node1#0
-    "#]].assert_eq(&orders(&node));
+    "#]]
+    .assert_eq(&orders(&node));
 }
 
 #[tokio::test(start_paused = true)]
@@ -157,7 +161,8 @@ async fn a_post_start_hook_that_fails_stops_its_container_and_is_told_without_it
         0.000 exec "begin" in web-node1/app#1
         0.000 stop within 30s web-node1/app#1
         0.000 ended with 143 web-node1/app#1
-    "#]].assert_eq(&orders(&node));
+    "#]]
+    .assert_eq(&orders(&node));
     expect!["Running app: CrashLoopBackOff(back-off 10s restarting failed container=app pod=web-node1_default(27ff77d294d2ef917a4b2be452ae8fe3)), 1 restarts other: running, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
         MissingClusterDNS ×1 pod: "web-node1_default(27ff77d294d2ef917a4b2be452ae8fe3)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
@@ -192,7 +197,8 @@ async fn a_post_start_hook_that_never_returns_holds_up_no_other_pod_and_not_the_
         6.000 ended with 143 held-node1/app#0
         6.000 stop sandbox held-node1#0
         10.000 remove sandbox held-node1#0
-    "#]].assert_eq(&orders(&node));
+    "#]]
+    .assert_eq(&orders(&node));
 }
 
 #[tokio::test(start_paused = true)]
@@ -243,7 +249,8 @@ async fn a_volume_that_hangs_or_fails_holds_up_its_own_pod_only() {
         tear down 34692ad4c6a0e83de6e35ff01d6d61ec
         tear down 7f170e8647acbdd82f4aeb11a72ad05b
         tear down 7f170e8647acbdd82f4aeb11a72ad05b
-        tear down 34692ad4c6a0e83de6e35ff01d6d61ec"#]].assert_eq(&node.machine.log().join("\n"));
+        tear down 34692ad4c6a0e83de6e35ff01d6d61ec"#]]
+    .assert_eq(&node.machine.log().join("\n"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -276,8 +283,10 @@ async fn mounts_are_the_volumes_the_hosts_file_and_the_termination_log() {
         /data /var/lib/witlet/pods/763f83015c746bf0cb9bc79415229802/volumes/data rw
         /part /var/lib/witlet/pods/763f83015c746bf0cb9bc79415229802/volumes/data/parts/one ro
         /etc/hosts /var/lib/witlet/pods/763f83015c746bf0cb9bc79415229802/etc-hosts rw
-        /dev/termination-log /var/lib/witlet/pods/763f83015c746bf0cb9bc79415229802/containers/app/0 rw"#]].assert_eq(&mounts.join("\n"));
-    expect!["web-node1_default_app-c2.log"].assert_eq(&node.machine.links().keys().cloned().collect::<Vec<_>>().join("\n"));
+        /dev/termination-log /var/lib/witlet/pods/763f83015c746bf0cb9bc79415229802/containers/app/0 rw"#]]
+    .assert_eq(&mounts.join("\n"));
+    expect!["web-node1_default_app-c2.log"]
+        .assert_eq(&node.machine.links().keys().cloned().collect::<Vec<_>>().join("\n"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -315,7 +324,8 @@ async fn a_pod_beyond_its_deadline_fails_at_that_second() {
         100.000 stop within 30s web-node1/app#0
         100.000 ended with 143 web-node1/app#0
         100.000 stop sandbox web-node1#0
-    "#]].assert_eq(&orders(&node));
+    "#]]
+    .assert_eq(&orders(&node));
     expect!["Failed DeadlineExceeded app: ended 143, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
         MissingClusterDNS ×1 pod: "web-node1_default(8248ae7cdb37299e075e9ed3560c8158)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
@@ -351,7 +361,8 @@ async fn pods_that_want_the_same_image_share_a_pull_and_others_wait_their_turn()
         5.000 pull two:1
         10.000 create c-node1/app#0
         10.000 start c-node1/app#0
-    "#]].assert_eq(&orders(&node));
+    "#]]
+    .assert_eq(&orders(&node));
     expect![[r#"
         MissingClusterDNS ×1 pod: "a-node1_default(d4b693ffb397beef22e6db6a16c2a3df)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
         Pulling ×1 Pulling image "one:1"
@@ -394,15 +405,18 @@ async fn a_readiness_probe_decides_and_a_failed_liveness_probe_restarts() {
         10.000 10.0.0.1:80/ready
         10.000 10.0.0.1:80/alive
         15.000 10.0.0.1:80/ready
-        15.000 10.0.0.1:80/alive"#]].assert_eq(&node.endpoints.log().join("\n"));
+        15.000 10.0.0.1:80/alive"#]]
+    .assert_eq(&node.endpoints.log().join("\n"));
     let ready = |node: &FakeNode| {
         let status = shown(node, "web").and_then(|pod| pod.status).expect("shown");
         status.container_statuses.unwrap_or_default()[0].ready
     };
     assert!(ready(&node));
-    let ip = shown(&node, "web").and_then(|pod| pod.status).and_then(|status| status.pod_ip).expect("an address");
+    let ip =
+        shown(&node, "web").and_then(|pod| pod.status).and_then(|status| status.pod_ip).expect("an address");
     orders(&node);
-    node.endpoints.set(&format!("{ip}:80/alive"), Endpoint { failure: Some("no".into()), takes: Duration::ZERO });
+    node.endpoints
+        .set(&format!("{ip}:80/alive"), Endpoint { failure: Some("no".into()), takes: Duration::ZERO });
     pass(8.0).await;
     expect![[r#"
         20.000 stop within 30s web-node1/app#0
@@ -413,5 +427,6 @@ async fn a_readiness_probe_decides_and_a_failed_liveness_probe_restarts() {
         25.000 ended with 143 web-node1/app#1
         25.000 create web-node1/app#2
         25.000 start web-node1/app#2
-    "#]].assert_eq(&orders(&node));
+    "#]]
+    .assert_eq(&orders(&node));
 }

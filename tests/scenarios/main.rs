@@ -4,6 +4,7 @@
 mod admission;
 mod contracts;
 mod everywhere;
+mod executor;
 mod images;
 mod lifecycle;
 mod loop_health;

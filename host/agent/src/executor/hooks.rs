@@ -87,8 +87,11 @@ impl Executor {
         match hook(run.handler, run.container, run.pod_ip).map_err(HookFailure::Target)? {
             Hook::Exec { command } => {
                 let containers = &self.runtime.containers;
-                let output = containers.exec_sync(run.id, &command, Some(run.limit)).await;
-                judge(command, output.map_err(HookFailure::Exec)?)
+                match containers.exec_sync(run.id, &command, Some(run.limit)).await {
+                    Ok(output) => judge(command, output),
+                    Err(RuntimeError::DeadlineExceeded { limit, .. }) => Err(HookFailure::Overdue { limit }),
+                    Err(error) => Err(HookFailure::Exec(error)),
+                }
             }
             Hook::HttpGet(request) => {
                 let in_the_clear = self.hooks.send(&request, run.limit).await.map_err(HookFailure::Http)?;
@@ -122,10 +125,8 @@ impl Executor {
         };
         match self.run_hook(job, run).await {
             Ok(()) => {}
-            // Over time is no failure of the hook's: the container ends as it would have.
-            Err(HookFailure::Overdue { limit }) => {
-                tracing::info!(pod = %job.full_name, container = kill.name, ?limit, "preStop hook took too long");
-            }
+            // Nobody waits any longer for it to have slept enough.
+            Err(HookFailure::Overdue { .. }) if handler.sleep.is_some() => {}
             Err(failure) => {
                 tracing::warn!(pod = %job.full_name, container = kill.name, error = one_line(&failure), "preStop");
                 self.events(job).warning("FailedPreStopHook", "PreStopHook failed");
