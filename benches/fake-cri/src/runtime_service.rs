@@ -13,6 +13,11 @@ impl FakeCri {
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.lock())
     }
+
+    fn known_container(&self, id: &str) -> Result<(), Status> {
+        let known = self.with(|state| state.has_container(id));
+        if known { Ok(()) } else { Err(not_found(id)) }
+    }
 }
 
 fn condition(kind: &str) -> RuntimeCondition {
@@ -165,6 +170,91 @@ impl RuntimeService for FakeCri {
         }))
     }
 
+    async fn runtime_config(
+        &self,
+        _: Request<RuntimeConfigRequest>,
+    ) -> Result<Response<RuntimeConfigResponse>, Status> {
+        let linux = LinuxRuntimeConfiguration { cgroup_driver: CgroupDriver::Cgroupfs.into() };
+        Ok(Response::new(RuntimeConfigResponse { linux: Some(linux) }))
+    }
+
+    async fn update_runtime_config(
+        &self,
+        _: Request<UpdateRuntimeConfigRequest>,
+    ) -> Result<Response<UpdateRuntimeConfigResponse>, Status> {
+        Ok(Response::new(UpdateRuntimeConfigResponse {}))
+    }
+
+    async fn update_container_resources(
+        &self,
+        request: Request<UpdateContainerResourcesRequest>,
+    ) -> Result<Response<UpdateContainerResourcesResponse>, Status> {
+        let UpdateContainerResourcesRequest { container_id, linux, .. } = request.into_inner();
+        let updated = self.with(|state| state.update_resources(&container_id, &linux.unwrap_or_default()));
+        updated.ok_or_else(|| not_found(&container_id))?;
+        Ok(Response::new(UpdateContainerResourcesResponse {}))
+    }
+
+    async fn update_pod_sandbox_resources(
+        &self,
+        _: Request<UpdatePodSandboxResourcesRequest>,
+    ) -> Result<Response<UpdatePodSandboxResourcesResponse>, Status> {
+        Ok(Response::new(UpdatePodSandboxResourcesResponse {}))
+    }
+
+    async fn reopen_container_log(
+        &self,
+        request: Request<ReopenContainerLogRequest>,
+    ) -> Result<Response<ReopenContainerLogResponse>, Status> {
+        self.known_container(&request.into_inner().container_id)?;
+        Ok(Response::new(ReopenContainerLogResponse {}))
+    }
+
+    /// Every command ends well at once, and says nothing.
+    async fn exec_sync(
+        &self,
+        request: Request<ExecSyncRequest>,
+    ) -> Result<Response<ExecSyncResponse>, Status> {
+        self.known_container(&request.into_inner().container_id)?;
+        Ok(Response::new(ExecSyncResponse::default()))
+    }
+
+    async fn container_stats(
+        &self,
+        request: Request<ContainerStatsRequest>,
+    ) -> Result<Response<ContainerStatsResponse>, Status> {
+        let id = request.into_inner().container_id;
+        self.known_container(&id)?;
+        let attributes = Some(ContainerAttributes { id, ..ContainerAttributes::default() });
+        let stats = Some(ContainerStats { attributes, ..ContainerStats::default() });
+        Ok(Response::new(ContainerStatsResponse { stats }))
+    }
+
+    async fn list_container_stats(
+        &self,
+        _: Request<ListContainerStatsRequest>,
+    ) -> Result<Response<ListContainerStatsResponse>, Status> {
+        Ok(Response::new(ListContainerStatsResponse::default()))
+    }
+
+    async fn pod_sandbox_stats(
+        &self,
+        request: Request<PodSandboxStatsRequest>,
+    ) -> Result<Response<PodSandboxStatsResponse>, Status> {
+        let id = request.into_inner().pod_sandbox_id;
+        self.with(|state| state.sandbox_status(&id)).ok_or_else(|| not_found(&id))?;
+        let attributes = Some(PodSandboxAttributes { id, ..PodSandboxAttributes::default() });
+        let stats = Some(PodSandboxStats { attributes, ..PodSandboxStats::default() });
+        Ok(Response::new(PodSandboxStatsResponse { stats }))
+    }
+
+    async fn list_pod_sandbox_stats(
+        &self,
+        _: Request<ListPodSandboxStatsRequest>,
+    ) -> Result<Response<ListPodSandboxStatsResponse>, Status> {
+        Ok(Response::new(ListPodSandboxStatsResponse::default()))
+    }
+
     type StreamPodSandboxesStream = Never<StreamPodSandboxesResponse>;
     type StreamContainersStream = Never<StreamContainersResponse>;
     type GetContainerEventsStream = Never<ContainerEventResponse>;
@@ -173,24 +263,14 @@ impl RuntimeService for FakeCri {
     type StreamPodSandboxMetricsStream = Never<StreamPodSandboxMetricsResponse>;
 
     unimplemented_calls! {
-        runtime_config(RuntimeConfigRequest) -> RuntimeConfigResponse;
-        update_runtime_config(UpdateRuntimeConfigRequest) -> UpdateRuntimeConfigResponse;
         stream_pod_sandboxes(StreamPodSandboxesRequest) -> Self::StreamPodSandboxesStream;
-        update_pod_sandbox_resources(UpdatePodSandboxResourcesRequest) -> UpdatePodSandboxResourcesResponse;
         stream_containers(StreamContainersRequest) -> Self::StreamContainersStream;
-        update_container_resources(UpdateContainerResourcesRequest) -> UpdateContainerResourcesResponse;
-        reopen_container_log(ReopenContainerLogRequest) -> ReopenContainerLogResponse;
         checkpoint_container(CheckpointContainerRequest) -> CheckpointContainerResponse;
-        exec_sync(ExecSyncRequest) -> ExecSyncResponse;
         exec(ExecRequest) -> ExecResponse;
         attach(AttachRequest) -> AttachResponse;
         port_forward(PortForwardRequest) -> PortForwardResponse;
         get_container_events(GetEventsRequest) -> Self::GetContainerEventsStream;
-        container_stats(ContainerStatsRequest) -> ContainerStatsResponse;
-        list_container_stats(ListContainerStatsRequest) -> ListContainerStatsResponse;
         stream_container_stats(StreamContainerStatsRequest) -> Self::StreamContainerStatsStream;
-        pod_sandbox_stats(PodSandboxStatsRequest) -> PodSandboxStatsResponse;
-        list_pod_sandbox_stats(ListPodSandboxStatsRequest) -> ListPodSandboxStatsResponse;
         stream_pod_sandbox_stats(StreamPodSandboxStatsRequest) -> Self::StreamPodSandboxStatsStream;
         list_metric_descriptors(ListMetricDescriptorsRequest) -> ListMetricDescriptorsResponse;
         list_pod_sandbox_metrics(ListPodSandboxMetricsRequest) -> ListPodSandboxMetricsResponse;

@@ -1,12 +1,15 @@
 //! What the fake runtime has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use witlet_proto::cri::{
-    Container, ContainerConfig, ContainerState, ContainerStatus, PodSandbox, PodSandboxConfig,
-    PodSandboxNetworkStatus, PodSandboxState, PodSandboxStatus,
+    Container, ContainerConfig, ContainerResources, ContainerState, ContainerStatus, LinuxContainerResources,
+    PodSandbox, PodSandboxConfig, PodSandboxNetworkStatus, PodSandboxState, PodSandboxStatus,
 };
+
+/// The label that agents ask for one pod by.
+const POD_UID: &str = "io.kubernetes.pod.uid";
 
 /// A sandbox and its address.
 #[derive(Debug)]
@@ -15,12 +18,28 @@ struct Sandbox {
     ip: String,
 }
 
-/// All sandboxes and containers by id.
+impl Sandbox {
+    fn listed(&self) -> &PodSandbox {
+        &self.listed
+    }
+}
+
+/// Ids of what belongs to one pod or one sandbox.
+type Ids = BTreeSet<String>;
+
+/// All sandboxes and containers by id. What an agent asks for one pod by (an id, or the pod's UID) is found without a
+/// look at all others.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     sandboxes: BTreeMap<String, Sandbox>,
     containers: BTreeMap<String, ContainerStatus>,
+    /// The sandbox of each container.
     owners: BTreeMap<String, String>,
+    /// The containers of each sandbox that has some.
+    inside: BTreeMap<String, Ids>,
+    /// By the pod's UID.
+    sandboxes_of_pod: BTreeMap<String, Ids>,
+    containers_of_pod: BTreeMap<String, Ids>,
     last_id: u32,
     /// When containers were started, in order.
     pub(crate) starts: Vec<i64>,
@@ -61,6 +80,7 @@ impl State {
             annotations: config.annotations,
             runtime_handler: String::new(),
         };
+        index(&mut self.sandboxes_of_pod, pod_uid(&listed.labels), &id);
         self.sandboxes.insert(id.clone(), Sandbox { listed, ip: format!("10.{b}.{c}.{d}") });
         id
     }
@@ -82,16 +102,32 @@ impl State {
         for container in self.containers_of(id) {
             self.remove_container(&container);
         }
-        self.sandboxes.remove(id);
+        if let Some(sandbox) = self.sandboxes.remove(id) {
+            unindex(&mut self.sandboxes_of_pod, pod_uid(&sandbox.listed.labels), id);
+        }
     }
 
     fn containers_of(&self, sandbox: &str) -> Vec<String> {
-        self.owners.iter().filter(|(_, owner)| *owner == sandbox).map(|(id, _)| id.clone()).collect()
+        self.inside.get(sandbox).into_iter().flatten().cloned().collect()
     }
 
     pub(crate) fn list_sandboxes(&self, id: &str, labels: &BTreeMap<String, String>) -> Vec<PodSandbox> {
-        let listed = self.sandboxes.values().map(|sandbox| &sandbox.listed);
-        listed.filter(|s| (id.is_empty() || s.id == id) && contains(&s.labels, labels)).cloned().collect()
+        let wanted =
+            |listed: &&PodSandbox| (id.is_empty() || listed.id == id) && contains(&listed.labels, labels);
+        match (id, labels.get(POD_UID)) {
+            ("", None) => self.sandboxes.values().map(Sandbox::listed).filter(wanted).cloned().collect(),
+            ("", Some(uid)) => {
+                let ids = self.sandboxes_of_pod.get(uid).into_iter().flatten();
+                ids.filter_map(|id| self.sandboxes.get(id))
+                    .map(Sandbox::listed)
+                    .filter(wanted)
+                    .cloned()
+                    .collect()
+            }
+            (id, _) => {
+                self.sandboxes.get(id).map(Sandbox::listed).filter(wanted).cloned().into_iter().collect()
+            }
+        }
     }
 
     pub(crate) fn sandbox_status(&self, id: &str) -> Option<PodSandboxStatus> {
@@ -129,8 +165,13 @@ impl State {
             labels: config.labels,
             annotations: config.annotations,
             log_path: format!("{logs}/{}", config.log_path),
+            mounts: config.mounts,
+            resources: config.linux.and_then(|linux| linux.resources).map(told),
+            stop_signal: config.stop_signal,
             ..ContainerStatus::default()
         };
+        index(&mut self.containers_of_pod, pod_uid(&status.labels), &id);
+        self.inside.entry(sandbox.to_owned()).or_default().insert(id.clone());
         self.containers.insert(id.clone(), status);
         self.owners.insert(id.clone(), sandbox.to_owned());
         Some(id)
@@ -156,8 +197,28 @@ impl State {
     }
 
     pub(crate) fn remove_container(&mut self, id: &str) {
-        self.containers.remove(id);
-        self.owners.remove(id);
+        if let Some(status) = self.containers.remove(id) {
+            unindex(&mut self.containers_of_pod, pod_uid(&status.labels), id);
+        }
+        if let Some(sandbox) = self.owners.remove(id) {
+            unindex(&mut self.inside, Some(&sandbox), id);
+        }
+    }
+
+    /// Takes over what isn't 0.
+    pub(crate) fn update_resources(&mut self, id: &str, new: &LinuxContainerResources) -> Option<()> {
+        let status = self.containers.get_mut(id)?;
+        let now = status.resources.get_or_insert_default().linux.get_or_insert_default();
+        let keep = |new: i64, old: &mut i64| *old = if new == 0 { *old } else { new };
+        keep(new.cpu_shares, &mut now.cpu_shares);
+        keep(new.cpu_quota, &mut now.cpu_quota);
+        keep(new.cpu_period, &mut now.cpu_period);
+        keep(new.memory_limit_in_bytes, &mut now.memory_limit_in_bytes);
+        Some(())
+    }
+
+    pub(crate) fn has_container(&self, id: &str) -> bool {
+        self.containers.contains_key(id)
     }
 
     pub(crate) fn container_status(&self, id: &str) -> Option<ContainerStatus> {
@@ -188,7 +249,39 @@ impl State {
             annotations: c.annotations.clone(),
             image_id: c.image_id.clone(),
         };
-        self.containers.values().filter(wanted).map(listed).collect()
+        let of = |ids: Option<&Ids>| -> Vec<Container> {
+            let known = ids.into_iter().flatten().filter_map(|id| self.containers.get(id));
+            known.filter(wanted).map(listed).collect()
+        };
+        match (id, sandbox, labels.get(POD_UID)) {
+            ("", "", None) => self.containers.values().filter(wanted).map(listed).collect(),
+            ("", "", Some(uid)) => of(self.containers_of_pod.get(uid)),
+            ("", sandbox, _) => of(self.inside.get(sandbox)),
+            (id, ..) => self.containers.get(id).filter(wanted).map(listed).into_iter().collect(),
+        }
+    }
+}
+
+fn told(linux: LinuxContainerResources) -> ContainerResources {
+    ContainerResources { linux: Some(linux), windows: None }
+}
+
+fn pod_uid(labels: &BTreeMap<String, String>) -> Option<&str> {
+    labels.get(POD_UID).map(String::as_str)
+}
+
+fn index(ids: &mut BTreeMap<String, Ids>, key: Option<&str>, id: &str) {
+    if let Some(key) = key {
+        ids.entry(key.to_owned()).or_default().insert(id.to_owned());
+    }
+}
+
+fn unindex(ids: &mut BTreeMap<String, Ids>, key: Option<&str>, id: &str) {
+    if let Some((key, of_key)) = key.and_then(|key| Some((key, ids.get_mut(key)?))) {
+        of_key.remove(id);
+        if of_key.is_empty() {
+            ids.remove(key);
+        }
     }
 }
 
@@ -196,3 +289,6 @@ impl State {
 fn contains(have: &BTreeMap<String, String>, wanted: &BTreeMap<String, String>) -> bool {
     wanted.iter().all(|(key, value)| have.get(key) == Some(value))
 }
+
+#[cfg(test)]
+mod tests;
