@@ -9,8 +9,11 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use witlet_core::error::one_line;
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::network::dns;
 use witlet_ports::{
-    Admission, AgentStats, AgentView, Clock, ContainerFiles, ContainerLogs, HookRequests, HostFiles,
+    Admission, AgentStats, AgentView, Clock, ContainerFiles, ContainerLogs, EventSink, HookRequests, HostFiles,
     ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, ProbeTypes, RecordedEvent, Runtime,
     SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore, Volumes,
 };
@@ -171,6 +174,10 @@ impl Agent {
         );
         tasks.spawn(prober.run(serving.clone()));
 
+        let (files, sink, domain) =
+            (ports.host_files.clone(), ports.events.clone(), ports.host.cluster_domain.clone());
+        tasks.spawn(async move { check_resolv_conf(&*files, &*sink, &domain).await });
+
         let node = ports.node.watch();
         let executor = Executor {
             images: Images::new(
@@ -251,4 +258,17 @@ pub(crate) async fn end_within<T: 'static>(mut tasks: JoinSet<T>, limit: Duratio
         tracing::warn!(tasks = tasks.len(), "dropping tasks that did not end in time");
     }
     tasks.shutdown().await;
+}
+
+/// Tells once what is wrong with the resolv.conf that pods get (upstream: `CheckLimitsForResolvConf` at the loop's start).
+async fn check_resolv_conf(files: &dyn HostFiles, events: &dyn EventSink, cluster_domain: &str) {
+    let message = match files.resolv_conf().await {
+        Ok(Some(text)) => dns::check_limits(&text, &files.resolv_conf_place(), cluster_domain),
+        Ok(None) => None,
+        Err(error) => Some(one_line(&error)),
+    };
+    if let Some(message) = message {
+        let (object, kind) = (EventObject::Node, EventType::Warning);
+        events.record(Event { object, kind, reason: "CheckLimitsForResolvConf".to_owned(), message });
+    }
 }

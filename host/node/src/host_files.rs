@@ -51,13 +51,18 @@ fn text(file: File) -> io::Result<String> {
 
 #[async_trait]
 impl HostFiles for NodeHostFiles {
+    fn resolv_conf_place(&self) -> String {
+        self.resolv_conf.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
+    }
+
     /// A file that was named and isn't there is an error: pods must not start without the names that they are promised.
     async fn resolv_conf(&self) -> Result<Option<String>, FilesError> {
         let Some(path) = &self.resolv_conf else { return Ok(None) };
         match Self::read(path).await? {
             Some(text) => Ok(Some(text)),
             None => {
-                let cause = io::Error::new(io::ErrorKind::NotFound, "there is no such file; see --resolv-conf");
+                let cause =
+                    io::Error::new(io::ErrorKind::NotFound, "there is no such file; see --resolv-conf");
                 Err(FilesError { action: "read", path: path.clone(), cause })
             }
         }

@@ -19,7 +19,9 @@ pub use container_files::NodeContainerFiles;
 pub use container_logs::NodeContainerLogs;
 pub use file_source::{FILE_CHECK_INTERVAL, FileSource, Outcome, Report, ReportReason, check_path};
 pub use host_files::NodeHostFiles;
-pub use node_info::{NODE_REFRESH_INTERVAL, NodeError, NodeInfo, NodeOptions, PODS_MAX_DEFAULT};
+pub use node_info::{
+    NODE_REFRESH_INTERVAL, NodeError, NodeInfo, NodeOptions, PODS_MAX_DEFAULT, has_swap_controller,
+};
 pub use pod_files::NodePodFiles;
 pub use state_store::{FileStateStore, STATE_BYTES_MAX};
 pub use volumes::{NodeVolumes, selinux_is_on};

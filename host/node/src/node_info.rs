@@ -2,6 +2,8 @@
 
 mod machine;
 
+pub use machine::has_swap_controller;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;

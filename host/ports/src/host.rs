@@ -7,6 +7,9 @@ use crate::FilesError;
 /// What the machine knows of the network. Read anew whenever a pod is made: it changes with the machine's network.
 #[async_trait]
 pub trait HostFiles: Send + Sync {
+    /// Where the machine's resolv.conf is, for messages.
+    fn resolv_conf_place(&self) -> String;
+
     /// Content of the machine's resolv.conf. None if pods shall not have it.
     async fn resolv_conf(&self) -> Result<Option<String>, FilesError>;
 

@@ -109,6 +109,10 @@ impl FixedHostFiles {
 
 #[async_trait]
 impl HostFiles for FixedHostFiles {
+    fn resolv_conf_place(&self) -> String {
+        "/etc/resolv.conf".to_owned()
+    }
+
     async fn resolv_conf(&self) -> Result<Option<String>, FilesError> {
         Ok(lock(&self.resolv_conf).clone())
     }

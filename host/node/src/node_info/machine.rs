@@ -57,6 +57,20 @@ impl Machine {
     }
 }
 
+/// Whether the kernel counts swap by cgroup: version 2 does where the controller is on, seen below the root (upstream:
+/// `isSwapControllerAvailable`).
+pub fn has_swap_controller() -> bool {
+    let own = read(Path::new("/proc/self/cgroup")).unwrap_or_default();
+    counts_swap(Path::new("/sys/fs/cgroup"), &own)
+}
+
+/// `own` is the content of `/proc/self/cgroup`.
+fn counts_swap(mount: &Path, own: &str) -> bool {
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/"));
+    cgroup_version(mount) == "2"
+        && own.is_some_and(|own| mount.join(own.trim_end()).join("memory.swap.max").exists())
+}
+
 fn content(path: &Path, what: &'static str) -> NodeError {
     NodeError::Content { path: path.to_owned(), what }
 }

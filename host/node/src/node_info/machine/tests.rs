@@ -48,6 +48,20 @@ fn both_cgroup_versions_and_none_are_told_apart() {
 }
 
 #[test]
+fn swap_is_counted_where_the_own_cgroup_has_a_file_for_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = folder.path().join("system.slice/witlet.service");
+    std::fs::create_dir_all(&own).expect("made");
+    std::fs::write(own.join("memory.swap.max"), "max").expect("written");
+    let line = "0::/system.slice/witlet.service\n";
+    assert!(!counts_swap(folder.path(), line), "this is no cgroup of version 2");
+    std::fs::write(folder.path().join("cgroup.controllers"), "cpu memory").expect("written");
+    assert!(counts_swap(folder.path(), line));
+    assert!(!counts_swap(folder.path(), "0::/\n"));
+    assert!(!counts_swap(folder.path(), "4:memory:/system.slice\n"));
+}
+
+#[test]
 fn this_machine_can_be_read() {
     let machine = Machine::read(Path::new("/no/such/folder/yet")).expect("Linux");
     assert!(machine.cpus >= 1 && machine.memory_kib > 0 && machine.storage_kib > 0);
