@@ -94,7 +94,8 @@ fn paths_are_sent_as_go_would_send_them() {
 #[test]
 fn headers_have_defaults_that_the_spec_overrides() {
     let all = ["User-Agent: kube-probe/1.36", "Accept: */*"];
-    let cases: [(&[(&str, &str)], &[&str]); 9] = [
+    type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+    let cases: [Case<'_>; 9] = [
         (&[], &all),
         (&[("X-A", "1"), ("X-A", "2")], &["X-A: 1", "X-A: 2", all[0], all[1]]),
         (&[("user-agent", "me")], &["user-agent: me", all[1]]),
