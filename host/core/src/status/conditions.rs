@@ -79,7 +79,8 @@ pub(super) fn generate(input: ConditionInput<'_>) -> Vec<PodCondition> {
     let mut conditions: Vec<PodCondition> = foreign(input.pod).cloned().collect();
     // A pod that is at its end isn't resized any more.
     if !input.phase.is_terminal() {
-        conditions.extend(resize::conditions(input.resize).map(|condition| timed(input, condition)));
+        conditions
+            .extend(resize::conditions(input.resize).map(|condition| timed_by_reason(input, condition)));
     }
     let target = input.previous.and_then(|previous| find(previous, DISRUPTION_TARGET));
     if let Some(target) = target {
@@ -179,6 +180,14 @@ fn condition(input: ConditionInput<'_>, kind: &str, finding: Finding) -> PodCond
 fn timed(input: ConditionInput<'_>, mut condition: PodCondition) -> PodCondition {
     let old = input.previous.and_then(|previous| find(previous, &condition.type_));
     condition.last_transition_time = turned(old, &condition.status, input.now);
+    condition
+}
+
+/// A resize that is now put off for another reason has turned, though its condition held before.
+fn timed_by_reason(input: ConditionInput<'_>, mut condition: PodCondition) -> PodCondition {
+    let old = input.previous.and_then(|previous| find(previous, &condition.type_));
+    let same = old.filter(|old| old.reason == condition.reason);
+    condition.last_transition_time = turned(same, &condition.status, input.now);
     condition
 }
 

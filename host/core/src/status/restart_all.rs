@@ -24,7 +24,7 @@ pub(super) fn is_possible(pod: &Pod) -> bool {
 /// Whether a container that ended asks for all to be restarted. It is the last one to be removed for that, so this also
 /// says whether the old instances are still being cleared away.
 pub(super) fn is_under_way(pod: &Pod, observed: &ObservedPod) -> bool {
-    !restart_all_triggers(pod, observed).is_empty()
+    is_possible(pod) && !restart_all_triggers(pod, observed).is_empty()
 }
 
 /// Whether a container that is missing was removed to be started anew: that is under way, or was when the last status was

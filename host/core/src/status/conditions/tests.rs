@@ -356,6 +356,23 @@ fn a_resize_shows_in_two_conditions_until_the_pod_ends() {
 }
 
 #[test]
+fn a_resize_turns_with_its_reason() {
+    let mut facts = Facts::of(pod("Always", &["a"]), Phase::Running, "a+");
+    let mut times = Vec::new();
+    let (deferred, infeasible) = (ResizePendingReason::Deferred, ResizePendingReason::Infeasible);
+    for (now, reason) in [(1, deferred), (2, deferred), (3, infeasible), (4, infeasible), (5, deferred)] {
+        facts.now = now;
+        facts.resize.pending =
+            Some(ResizePending { reason, message: format!("look {now}"), generation: None });
+        let conditions = facts.conditions();
+        let pending = conditions.iter().find(|condition| condition.type_ == resize::PENDING).unwrap();
+        times.push(pending.last_transition_time.as_ref().unwrap().0.as_second() - at(0).as_second());
+        facts.previous = Some(PodStatus { conditions: Some(conditions), ..PodStatus::default() });
+    }
+    assert_eq!(times, [1, 1, 3, 3, 5]);
+}
+
+#[test]
 fn a_restart_of_all_containers_is_told_where_a_rule_could_cause_one() {
     let mut facts = Facts::of(pod("Never", &["a"]), Phase::Running, "a-");
     facts.restarting_all = true;

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{
-    ContainerRestartRule, ContainerRestartRuleOnExitCodes, EphemeralContainer, PodCondition,
-};
+use k8s_openapi::api::core::v1::EphemeralContainer;
 
 use super::*;
 use crate::fixtures::{at, exited, first, in_sandbox, instance, observed, pod, running, spec};
 use crate::probe::{ContainerProbes, ProbeResult, ProbeResults};
 use crate::status::ResizeStatus;
+
+mod init;
+mod removal;
 
 /// A state in one line.
 fn word(state: &Option<ContainerState>) -> String {
@@ -87,19 +88,6 @@ impl Facts {
 
 fn words_of(status: &ContainerStatus) -> (String, String, i32) {
     (word(&status.state), word(&status.last_state), status.restart_count)
-}
-
-/// A pod with an init container or a sidecar `x` before its app container `a`.
-fn with_init(policy: &str, is_sidecar: bool) -> Pod {
-    let mut pod = pod(policy, &["a"]);
-    let init = Container {
-        name: "x".to_owned(),
-        image: Some("x-image".to_owned()),
-        restart_policy: is_sidecar.then(|| "Always".to_owned()),
-        ..Container::default()
-    };
-    spec(&mut pod).init_containers = Some(vec![init]);
-    pod
 }
 
 fn words(state: &str, last_state: &str, restart_count: i32) -> (String, String, i32) {
@@ -328,90 +316,6 @@ fn ephemeral_containers_have_statuses_of_their_own() {
 }
 
 #[test]
-fn containers_of_a_pod_with_init_containers_wait_for_its_initialisation() {
-    let facts = Facts::of(with_init("Always", false), vec![]);
-    assert_eq!(facts.words(), words("waiting PodInitializing: -", "empty", 0));
-    assert_eq!(words_of(&facts.init()), words("waiting PodInitializing: -", "empty", 0));
-}
-
-#[test]
-fn an_init_container_is_ready_once_it_has_succeeded() {
-    let pod = with_init("Always", false);
-    // What the runtime has of it; its state, started, ready.
-    let cases = [
-        (vec![], "waiting PodInitializing: -", false, false),
-        (vec![running(&pod, "x")], "running", true, false),
-        (vec![exited(&pod, "x", 1)], "terminated 1 Error", false, false),
-        (vec![exited(&pod, "x", 0)], "terminated 0 Completed", false, true),
-    ];
-    for (seen, state, started, ready) in cases {
-        let status = Facts::of(pod.clone(), seen).init();
-        assert_eq!(
-            (word(&status.state).as_str(), status.started, status.ready),
-            (state, Some(started), ready)
-        );
-    }
-}
-
-#[test]
-fn an_init_container_that_is_done_never_waits_again() {
-    let pod = with_init("Always", false);
-    let mut facts = Facts::of(pod.clone(), vec![exited(&pod, "x", 0)]);
-    let waiting = Waiting { reason: WaitingReason::CrashLoopBackOff, message: String::new() };
-    facts.waiting.insert("x".to_owned(), waiting);
-    assert_eq!(word(&facts.init().state), "terminated 0 Completed");
-    facts.observed.containers[0].exit_code = 1;
-    assert_eq!(words_of(&facts.init()), words("waiting CrashLoopBackOff: -", "terminated 1 Completed", 0));
-}
-
-#[test]
-fn an_init_container_that_the_runtime_forgot_counts_as_done_once_an_app_container_was_made() {
-    // Whether it is a sidecar, the app container's state, the init container's.
-    let cases = [
-        (false, Some(ContainerRunState::Running), "terminated 0 Completed"),
-        (false, Some(ContainerRunState::Created), "terminated 0 Completed"),
-        (false, Some(ContainerRunState::Exited), "terminated 0 Completed"),
-        (false, Some(ContainerRunState::Unknown), "waiting PodInitializing: -"),
-        (false, None, "waiting PodInitializing: -"),
-        (true, Some(ContainerRunState::Running), "waiting PodInitializing: -"),
-    ];
-    for (is_sidecar, app, expected) in cases {
-        let pod = with_init("Always", is_sidecar);
-        let seen = app.map(|state| instance(&pod, "a", 0, state)).into_iter().collect();
-        let status = Facts::of(pod, seen).init();
-        assert_eq!(word(&status.state), expected, "{is_sidecar} {app:?}");
-        assert_eq!(status.ready, expected.starts_with("terminated"));
-    }
-    let pod = with_init("Always", false);
-    let failed = exited(&pod, "x", 3);
-    let before = vec![Facts::of(pod.clone(), vec![failed]).init()];
-    let status = Facts::of(pod.clone(), vec![running(&pod, "a")]).init_before(before).init();
-    assert_eq!(word(&status.state), "terminated 3 Error", "what was told stays told");
-}
-
-#[test]
-fn a_sidecar_is_started_and_ready_like_an_app_container() {
-    let mut pod = with_init("Never", true);
-    spec(&mut pod).init_containers.as_mut().unwrap()[0].startup_probe = Some(Default::default());
-    let mut facts = Facts::of(pod.clone(), vec![running(&pod, "x")]);
-    let status = facts.init();
-    assert_eq!((status.started, status.ready), (Some(false), false));
-    let startup = Some(ProbeResult::Success);
-    facts.probes.insert("x-0".into(), ContainerProbes { startup, ..ContainerProbes::default() });
-    let status = facts.init();
-    assert_eq!((status.started, status.ready), (Some(true), true));
-}
-
-#[test]
-fn a_sidecar_waits_for_its_restart_whatever_its_pods_policy() {
-    let pod = with_init("Never", true);
-    let mut facts = Facts::of(pod.clone(), vec![exited(&pod, "x", 0)]);
-    let waiting = Waiting { reason: WaitingReason::CrashLoopBackOff, message: String::new() };
-    facts.waiting.insert("x".to_owned(), waiting);
-    assert_eq!(words_of(&facts.init()), words("waiting CrashLoopBackOff: -", "terminated 0 Completed", 0));
-}
-
-#[test]
 fn an_instance_that_was_removed_before_its_successor_is_the_last_state() {
     let before = Facts::of(one(), vec![exited(&one(), "a", 3)]).statuses();
     // Its successor has the next count, or one that starts over since the runtime has forgotten all.
@@ -456,57 +360,6 @@ fn the_end_of_a_container_tells_its_termination_message_within_its_share() {
     assert!(told(&pod).starts_with("oom: x"));
     spec(&mut pod).containers.truncate(1);
     assert_eq!(told(&pod).len(), 4_096 + "oom: ".len());
-}
-
-/// A pod whose container `b` restarts all when it ends with 42.
-fn restarting_all() -> Pod {
-    let mut pod = pod("Never", &["a", "b"]);
-    let trigger = &mut spec(&mut pod).containers[1];
-    let codes = ContainerRestartRuleOnExitCodes { operator: "In".to_owned(), values: Some(vec![42]) };
-    let action = "RestartAllContainers".to_owned();
-    trigger.restart_policy = Some("Never".to_owned());
-    trigger.restart_policy_rules = Some(vec![ContainerRestartRule { action, exit_codes: Some(codes) }]);
-    pod
-}
-
-#[test]
-fn a_container_removed_to_be_started_anew_says_so() {
-    let pod = restarting_all();
-    let removed = words("waiting RestartingAllContainers: -", "terminated 137 RestartingAllContainers", 1);
-    let without_message = |status: &ContainerStatus| {
-        let (state, last, count) = words_of(status);
-        let state = state.split(": ").next().unwrap_or_default().to_owned();
-        (format!("{state}: -"), last, count)
-    };
-    let before = Facts::of(pod.clone(), vec![running(&pod, "a"), exited(&pod, "b", 42)]).statuses();
-    let halfway = Facts::of(pod.clone(), vec![exited(&pod, "b", 42)]).before(before.clone());
-    assert_eq!(without_message(&halfway.statuses()[0]), removed);
-    assert_eq!(words_of(&halfway.statuses()[1]), words("terminated 42 Error", "empty", 0));
-    // All are gone; that it had begun is known from the condition.
-    let mut all_gone = Facts::of(pod.clone(), vec![]).before(before.clone());
-    let began = PodCondition {
-        type_: restart_all::CONDITION.to_owned(),
-        status: "True".to_owned(),
-        ..PodCondition::default()
-    };
-    all_gone.previous.as_mut().unwrap().conditions = Some(vec![began]);
-    assert_eq!(all_gone.statuses().iter().map(without_message).collect::<Vec<_>>(), vec![removed; 2]);
-    // Without it, a container that vanished is a loss like any other.
-    let lost = Facts::of(pod, vec![]).before(before).statuses();
-    assert_eq!(word(&lost[0].last_state), "terminated 137 ContainerStatusUnknown");
-}
-
-#[test]
-fn a_container_started_anew_after_all_were_removed_counts_on() {
-    let pod = restarting_all();
-    let before = vec![ContainerStatus {
-        name: "a".to_owned(),
-        ..Facts::of(pod.clone(), vec![exited(&pod, "a", 0)]).statuses().remove(0)
-    }];
-    let mut next = running(&pod, "a");
-    next.id = "another".into();
-    let status = Facts::of(pod, vec![next]).before(before).statuses().remove(0);
-    assert_eq!(words_of(&status), words("running", "terminated 0 Completed", 1));
 }
 
 #[test]
