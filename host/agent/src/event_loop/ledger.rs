@@ -87,10 +87,7 @@ impl Ledger {
     /// whether anything has to be saved.
     pub(crate) fn revise(&mut self, pod: &Pod) -> bool {
         self.changed.admitted |= self.admitted.remember(pod);
-        let uid = PodUid::of(pod);
-        if self.allocations.get(&uid).is_none() {
-            self.changed.allocations |= self.allocations.set(&uid, Allocation::of(pod));
-        }
+        self.changed.allocations |= self.allocations.revise(pod);
         self.is_changed()
     }
 

@@ -165,6 +165,18 @@ impl Allocation {
         pod
     }
 
+    /// The pod has another spec now: containers that are new have what they ask for, and those that are gone have nothing.
+    /// What the others have stays.
+    pub fn revise(&mut self, pod: &Pod) {
+        let mut now = Self::of(pod);
+        for (name, share) in &mut now.containers {
+            if let Some(before) = self.containers.remove(name) {
+                *share = before;
+            }
+        }
+        self.containers = now.containers;
+    }
+
     /// Whether the pod asks for something else than it was allocated: a resize that nobody has judged. Another way of
     /// writing the same amount is none.
     pub fn differs_from(&self, pod: &Pod) -> bool {

@@ -50,6 +50,15 @@ impl Allocations {
         self.pods.insert(uid.clone(), allocation.clone()).is_none_or(|before| before != allocation)
     }
 
+    /// An admitted pod has another spec now ([`Allocation::revise`]). One of which nothing was recorded has what it asks for.
+    /// Says whether anything has to be saved.
+    pub fn revise(&mut self, pod: &Pod) -> bool {
+        let uid = PodUid::of(pod);
+        let mut allocation = self.pods.get(&uid).cloned().unwrap_or_else(|| Allocation::of(pod));
+        allocation.revise(pod);
+        self.set(&uid, allocation)
+    }
+
     /// The pod with what it was allocated; as it is, if nothing was recorded.
     pub fn apply(&self, pod: &Pod) -> Pod {
         match self.pods.get(&PodUid::of(pod)) {

@@ -328,6 +328,24 @@ fn waiting_wishes_are_asked_about_by_need_priority_class_and_age() {
 }
 
 #[test]
+fn a_container_that_joins_has_what_it_asks_for_and_then_resizes_like_the_others() {
+    let two = |a: &str, b: &str| {
+        let mut made = pod("Always", &["a", "b"]);
+        spec(&mut made).containers[0].resources = requirements(a);
+        spec(&mut made).containers[1].resources = requirements(b);
+        made
+    };
+    let mut table = Allocations::default();
+    assert!(table.revise(&with(BURSTABLE)), "nothing was recorded");
+    assert!(!table.revise(&with("cpu 900m/900m memory 100Mi/200Mi")), "a resize isn't granted by the way");
+    assert!(table.revise(&two("cpu 900m/900m memory 100Mi/200Mi", "cpu 5m/5m")));
+    assert_eq!(table.apply(&two("cpu 900m/900m", "cpu 7m/7m")), two(BURSTABLE, "cpu 5m/5m"));
+    assert!(table.get(&PodUid::from("uid-1")).unwrap().differs_from(&two(BURSTABLE, "cpu 7m/7m")));
+    assert!(table.revise(&with(BURSTABLE)), "one is gone");
+    assert!(!table.get(&PodUid::from("uid-1")).unwrap().differs_from(&two(BURSTABLE, "cpu 7m/7m")));
+}
+
+#[test]
 fn saved_allocations_are_read_again_and_tell_when_they_change() {
     let uid = PodUid::from("uid-1");
     let mut table = Allocations::default();
