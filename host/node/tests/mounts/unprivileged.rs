@@ -1,0 +1,69 @@
+//! An agent that isn't root, as with the embedded runtime: what works, and what tells why it doesn't.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rustix::process::Uid;
+use witlet_core::volume::{HostPathCheck, Ownership, VolumeFile, VolumeKind, VolumeSetUp};
+use witlet_ports::{VolumeError, Volumes};
+
+use crate::Place;
+
+pub(crate) const CASES: &[(&str, fn(&Place))] = &[
+    ("without_privileges_folders_files_and_host_paths_work", folders_files_and_host_paths_work),
+    ("without_privileges_mounts_tell_why_not", mounts_tell_why_not),
+];
+
+const NOBODY: u32 = 65_534;
+
+/// This thread and those it starts are nobody's from here on.
+fn drop_privileges(place: &Place) {
+    let uid = Uid::from_raw(NOBODY);
+    std::os::unix::fs::chown(place.folder.path(), Some(NOBODY), None).expect("given");
+    rustix::thread::set_thread_res_uid(uid, uid, uid).expect("root no longer");
+    fs::write("/root-no-longer", "x").expect_err("root no longer");
+}
+
+fn folders_files_and_host_paths_work(place: &Place) {
+    drop_privileges(place);
+    // A group that isn't the agent's can't be given; the folder is for all anyway.
+    let disk = place.set_up("disk", VolumeKind::EmptyDir, Some(4)).expect("set up");
+    fs::write(disk.join("file"), "x").expect("written");
+    let files = vec![VolumeFile { path: "name".into(), content: "web".into(), mode: 0o644 }];
+    let kind = VolumeKind::Files { plugin: "kubernetes.io~downward-api", files, size_bytes: Some(1 << 20) };
+    let ownership = Some(Ownership { gid: 4, on_root_mismatch: false, read_only: true });
+    let volume = VolumeSetUp { name: "down".into(), kind, ownership };
+    for _ in 0..2 {
+        let path = place.tokio.block_on(place.volumes.set_up(&place.uid, &volume)).expect("set up");
+        assert_eq!(fs::read_to_string(path.join("name")).expect("read"), "web");
+    }
+    let host = |path: &Path, check| VolumeKind::HostPath { path: path.to_owned(), check };
+    place.set_up("host", host(&place.at("data"), HostPathCheck::DirectoryOrCreate), None).expect("set up");
+    let denied = place.set_up("host", host(Path::new("/root-no-longer"), HostPathCheck::FileOrCreate), None);
+    denied.expect_err("not allowed");
+    place.tear_down().expect("torn down");
+    assert!(!disk.exists());
+}
+
+fn mounts_tell_why_not(place: &Place) {
+    drop_privileges(place);
+    let disk = place.set_up("disk", VolumeKind::EmptyDir, None).expect("set up");
+    let errors = [
+        place.set_up("mem", VolumeKind::Tmpfs { size_bytes: None }, None),
+        place.set_up("huge", VolumeKind::HugePages { page_bytes: 2 << 20 }, None),
+        place.sub_path(&disk, "a"),
+    ];
+    for (error, expected) in
+        errors.into_iter().zip(["mount tmpfs at", "mount hugetlbfs at", "mount sub-path at"])
+    {
+        match error.expect_err("only root may mount") {
+            VolumeError::Io { action, cause, .. } => {
+                assert_eq!((action, cause.kind()), (expected, io::ErrorKind::PermissionDenied));
+            }
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(place.mounted(), Vec::<String>::new());
+    place.tear_down().expect("torn down");
+}
