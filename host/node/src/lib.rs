@@ -4,6 +4,7 @@
 mod clock;
 mod container_files;
 mod container_logs;
+mod credentials;
 mod file_source;
 mod host_files;
 mod logs;
@@ -17,6 +18,7 @@ mod volumes;
 pub use clock::{SystemClock, ThreadJitter};
 pub use container_files::NodeContainerFiles;
 pub use container_logs::NodeContainerLogs;
+pub use credentials::{DOCKER_CONFIG_BYTES_MAX, NodeCredentials, PullSecretError, PullSecrets};
 pub use file_source::{FILE_CHECK_INTERVAL, FileSource, Outcome, Report, ReportReason, check_path};
 pub use host_files::NodeHostFiles;
 pub use node_info::{
