@@ -19,6 +19,7 @@ mod language;
 mod resize;
 mod rules;
 mod sidecars;
+mod start;
 
 const NOW: i64 = 1_000;
 
