@@ -9,8 +9,9 @@ use super::{Crash, PlanInput, StartContainer, Step};
 use crate::container::backoff::BackoffKey;
 use crate::runtime::ContainerRunState;
 
-/// Reason of a termination that nobody saw (upstream's status words).
-const CONTAINER_STATUS_UNKNOWN: &str = "ContainerStatusUnknown";
+/// Reasons of an end that a status makes up for an instance that is gone: nobody saw it, or it was removed for all
+/// containers to begin anew. A status with one counts the restart before it happens.
+const MADE_UP_ENDS: [&str; 2] = ["ContainerStatusUnknown", "RestartingAllContainers"];
 
 /// The step that starts a container, or that says how long it waits. None for one that the spec doesn't have.
 pub(super) fn start(input: PlanInput<'_>, kind: ContainerKind, index: usize) -> Option<Step> {
@@ -61,8 +62,7 @@ fn last_count(status: &ContainerStatus) -> Option<u32> {
     if state.is_some_and(|state| state.running.is_some() || state.terminated.is_some()) {
         return Some(count);
     }
-    // The status counts an instance that got lost as restarted already.
-    let lost = last_end.is_some_and(|end| end.reason.as_deref() == Some(CONTAINER_STATUS_UNKNOWN));
+    let lost = last_end.is_some_and(|end| MADE_UP_ENDS.contains(&end.reason.as_deref().unwrap_or_default()));
     let had_one = status.container_id.as_ref().is_some_and(|id| !id.is_empty()) || last_end.is_some();
     had_one.then(|| if lost && status.container_id.is_none() { count.saturating_sub(1) } else { count })
 }

@@ -246,6 +246,15 @@ proptest! {
     }
 
     #[test]
+    fn no_container_outlives_its_pod((pod, seen) in any_case(), known in any::<bool>()) {
+        let mut left = seen.clone();
+        let plan = plan_kill(known.then_some(&pod), &seen, 30);
+        carry_out(&pod, &mut left, &plan, 137);
+        prop_assert!(!left.is_alive());
+        prop_assert_eq!(plan_kill(Some(&pod), &left, 30), Plan::default());
+    }
+
+    #[test]
     fn a_deleted_pod_starts_nothing_whatever_is_left_of_it((mut pod, seen) in any_case()) {
         pod.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(0)));
         let plan = plan_of(&pod, &seen, &[]);

@@ -1,6 +1,11 @@
 //! Whole lives of pods: containers end, probes fail, sandboxes die, specs change, between one plan and the next.
 
+use k8s_openapi::api::core::v1::{ContainerResizePolicy, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
 use super::*;
+use crate::container::plan::resize::{Actuated, in_progress};
+use crate::pod::allocation::ContainerResources;
 
 /// Something happens between two plans.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +22,8 @@ enum Happening {
     SandboxDies,
     /// An app container gets another image.
     SpecChanges(usize),
+    /// An app container gets so much CPU, in place or with a restart.
+    Resizes(usize, u32, bool),
     /// The garbage collection leaves one dead instance of each container.
     GarbageGoes,
     /// The agent restarts: what probes found out is forgotten.
@@ -32,6 +39,8 @@ fn any_happening() -> impl Strategy<Value = Happening> {
         1 => (0..8usize).prop_map(Happening::Sickens),
         1 => Just(Happening::SandboxDies),
         1 => (0..APPS.len()).prop_map(Happening::SpecChanges),
+        1 => (0..APPS.len(), 1..4u32, any::<bool>())
+            .prop_map(|(index, cpu, restarts)| Happening::Resizes(index, cpu, restarts)),
         1 => Just(Happening::GarbageGoes),
         1 => Just(Happening::AgentRestarts),
     ]
@@ -46,12 +55,26 @@ struct Life {
     done: BTreeSet<String>,
     /// Highest restart count of each container so far.
     counts: BTreeMap<String, u32>,
+    /// What running containers were given.
+    actuated: Actuated,
 }
 
 impl Life {
     fn new(pod: Pod) -> Self {
         let seen = observed(Vec::new(), Vec::new());
-        Self { pod, seen, probes: ProbeResults::new(), done: BTreeSet::new(), counts: BTreeMap::new() }
+        Self {
+            pod,
+            seen,
+            probes: ProbeResults::new(),
+            done: BTreeSet::new(),
+            counts: BTreeMap::new(),
+            actuated: Actuated::new(),
+        }
+    }
+
+    fn resize_facts(&self) -> ResizeFacts<'_> {
+        const UNKNOWN: &BTreeMap<ContainerId, i64> = &BTreeMap::new();
+        ResizeFacts { actuated: &self.actuated, memory_usage: UNKNOWN, pod_cgroup: None }
     }
 
     fn plan(&self) -> Plan {
@@ -61,7 +84,7 @@ impl Life {
             backoff: &BackoffTable::new(CRASH),
             probes: &self.probes,
             restart_counts: &self.counts,
-            resize: None,
+            resize: Some(self.resize_facts()),
             now: at(NOW),
         })
     }
@@ -84,11 +107,32 @@ impl Life {
                 | Step::ResizePod(_) => {}
             }
             carry_out_step(&self.pod, &mut self.seen, step, 137);
+            self.record(step);
         }
         self.note_started();
         let running = running_names(&self.seen);
         prop_assert_eq!(running.len(), running.iter().collect::<BTreeSet<_>>().len(), "one instance at most");
         Ok(plan)
+    }
+
+    /// What a container has been given is remembered.
+    fn record(&mut self, step: &Step) {
+        match step {
+            Step::StartContainer(start) => {
+                let spec = container_named(&self.pod, &start.name).expect("it was started");
+                let id = self.seen.container(&start.name).expect("it was started").id.clone();
+                self.actuated.insert(id, ContainerResources::of(&spec.container));
+            }
+            Step::ResizeContainer(resize) => {
+                self.actuated.insert(resize.id.clone(), resize.actuated);
+            }
+            Step::KillPod(_)
+            | Step::KillContainers(_)
+            | Step::RemoveContainers(_)
+            | Step::CreateSandbox { .. }
+            | Step::WaitBackoff { .. }
+            | Step::ResizePod(_) => {}
+        }
     }
 
     /// A sidecar without a startup probe has started as soon as it runs.
@@ -170,6 +214,18 @@ impl Life {
                     app.image = app.image.as_deref().map(|image| format!("{image}+"));
                 }
             }
+            Happening::Resizes(index, cpu, restarts) => {
+                if let Some(app) = spec(&mut self.pod).containers.get_mut(index) {
+                    let requests = BTreeMap::from([("cpu".to_owned(), Quantity(cpu.to_string()))]);
+                    let policy = if restarts { "RestartContainer" } else { "NotRequired" };
+                    app.resources =
+                        Some(ResourceRequirements { requests: Some(requests), ..Default::default() });
+                    app.resize_policy = Some(vec![ContainerResizePolicy {
+                        resource_name: "cpu".to_owned(),
+                        restart_policy: policy.to_owned(),
+                    }]);
+                }
+            }
             Happening::GarbageGoes => {
                 let mut kept = BTreeSet::new();
                 self.seen.containers.retain(|container| {
@@ -222,6 +278,7 @@ proptest! {
         }
         let rest = life.sync()?;
         prop_assert_eq!(render(&rest), Vec::<String>::new(), "nothing is left to do");
+        prop_assert!(!in_progress(&life.pod, &life.seen, life.resize_facts()), "every resize is done");
         let running = running_names(&life.seen);
         if running.is_empty() {
             let gone = life.seen.sandboxes.iter().all(|sandbox| sandbox.state == SandboxState::NotReady);
