@@ -1,9 +1,8 @@
 //! The conditions of a pod that the node agent owns (upstream: `status/generate.go`).
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodCondition, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-
-use jiff::Timestamp;
 
 use super::containers::{is_running, terminated_state};
 use super::phase::Phase;
@@ -74,7 +73,7 @@ impl Finding {
 
 /// All conditions: those of others as they were, then the agent's own. The time of a condition is when it last turned.
 pub(super) fn generate(input: ConditionInput<'_>) -> Vec<PodCondition> {
-    let ContainersReady(containers_ready) = containers_ready(input.pod, input.statuses, input.phase);
+    let containers_ready = containers_ready(input.pod, input.statuses, input.phase);
     let ready = ready(input.pod, &containers_ready);
     let mut conditions: Vec<PodCondition> = foreign(input.pod).cloned().collect();
     // A pod that is at its end isn't resized any more.
@@ -150,7 +149,7 @@ pub fn is_readiness_outdated(pod: &Pod) -> bool {
     let Some(phase) = Phase::of(status) else { return false };
     let init = status.init_container_statuses.iter().flatten();
     let statuses: Vec<&ContainerStatus> = init.chain(status.container_statuses.iter().flatten()).collect();
-    let ContainersReady(containers_ready) = containers_ready(pod, Some(&statuses), phase);
+    let containers_ready = containers_ready(pod, Some(&statuses), phase);
     let ready = ready(pod, &containers_ready);
     told.status != word(ready.holds) || told.message != ready.message
 }
@@ -200,14 +199,11 @@ fn ended(phase: Phase) -> Option<Finding> {
     }
 }
 
-/// Kept apart from other findings, for `Ready` follows from it.
-struct ContainersReady(Finding);
-
 /// App containers and sidecars have to be ready.
-fn containers_ready(pod: &Pod, statuses: Option<&[&ContainerStatus]>, phase: Phase) -> ContainersReady {
+fn containers_ready(pod: &Pod, statuses: Option<&[&ContainerStatus]>, phase: Phase) -> Finding {
     let Some(statuses) = statuses else {
         let unknown = Finding::because(false, UNKNOWN_CONTAINER_STATUSES, None);
-        return ContainersReady(ended(phase).unwrap_or(unknown));
+        return ended(phase).unwrap_or(unknown);
     };
     let (mut unknown, mut unready) = (Vec::new(), Vec::new());
     let sidecars = init_containers(pod).iter().filter(|container| is_sidecar(container));
@@ -218,14 +214,14 @@ fn containers_ready(pod: &Pod, statuses: Option<&[&ContainerStatus]>, phase: Pha
             Some(_) => {}
         }
     }
-    ContainersReady(match (ended(phase), phase) {
-        (Some(ended), Phase::Failed) => ended,
-        (Some(ended), _) if unknown.is_empty() => ended,
-        (Some(_) | None, _) => match listed([("unknown", unknown), ("unready", unready)]) {
+    match ended(phase) {
+        // Containers of a pod that has failed may still be ending.
+        Some(ended) if phase == Phase::Failed || unknown.is_empty() => ended,
+        Some(_) | None => match listed([("unknown", unknown), ("unready", unready)]) {
             None => Finding::plain(true),
             Some(message) => Finding::because(false, CONTAINERS_NOT_READY, Some(message)),
         },
-    })
+    }
 }
 
 /// A pod is ready when its containers are and every readiness gate of its spec is a condition that is true.
@@ -239,8 +235,7 @@ fn ready(pod: &Pod, containers_ready: &Finding) -> Finding {
         .flatten()
         .filter_map(|gate| {
             let kind = gate.condition_type.as_str();
-            let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
-            match conditions.into_iter().flatten().find(|condition| condition.type_ == kind) {
+            match foreign(pod).find(|condition| condition.type_ == kind) {
                 None => Some(format!("readiness gate {kind} has no condition")),
                 Some(condition) if condition.status == "True" => None,
                 Some(condition) => {

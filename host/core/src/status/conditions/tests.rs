@@ -277,6 +277,14 @@ fn readiness_gates_hold_a_ready_pod_back() {
 }
 
 #[test]
+fn a_gate_that_only_the_agent_could_open_stays_shut() {
+    let mut facts = Facts::of(pod("Always", &["a"]), Phase::Running, "a+");
+    gates(&mut facts.pod, &["Ready"]);
+    of_others(&mut facts.pod, &[("Ready", "True")]);
+    assert_eq!(facts.word("Ready"), "False ReadinessGatesNotReady: readiness gate Ready has no condition");
+}
+
+#[test]
 fn a_turned_readiness_gate_makes_what_was_told_of_the_pod_outdated() {
     let mut pod = pod("Always", &["a"]);
     pod.status = Some(PodStatus {
