@@ -1,6 +1,8 @@
 //! The fields of a manifest that this release acts on. Everything else is refused: a probe that nobody runs or a
 //! volume that nobody mounts must not pass in silence.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::pod::validation::Problems;
@@ -16,16 +18,19 @@ enum Rule {
     Only(&'static [&'static str]),
     /// Refused with a reason better than "not supported by this release".
     Refuse(&'static str),
+    /// Let through but for what this finds: a field below and a reason.
+    Unless(fn(&Value) -> Option<(&'static str, &'static str)>),
 }
 
-use Rule::{Accept, Only, Refuse};
+use Rule::{Accept, Only, Refuse, Unless};
 
 const API_OBJECTS: &str = "a pod from a manifest can't refer to objects of an API server";
 const FROM_SERVER: &str = "only an API server sets this";
 const NO_SUCH_LIMIT: &str = "nothing in this release enforces this limit";
+const WINDOWS: &str = "this agent runs pods of Linux";
 
-/// One row for each field; `[]` stands for any index. A field that is only the beginning of rows is looked into. Later
-/// features add rows here, or take refusals out.
+/// One row for each field; `[]` stands for any index, and all kinds of containers are looked up as `spec.containers[]`. A
+/// field that is only the beginning of rows is looked into. Later features add rows here, or take refusals out.
 const RULES: &[(&str, Rule)] = &[
     ("apiVersion", Accept),
     ("kind", Accept),
@@ -60,29 +65,51 @@ const RULES: &[(&str, Rule)] = &[
     ("spec.schedulerName", Accept),
     ("spec.tolerations", Accept),
     ("spec.topologySpreadConstraints", Accept),
+    // The life of the pod.
+    ("spec.activeDeadlineSeconds", Accept),
+    ("spec.readinessGates", Accept),
+    ("spec.restartPolicy", Accept),
+    ("spec.terminationGracePeriodSeconds", Accept),
     // The sandbox.
     ("spec.dnsConfig", Accept),
     ("spec.dnsPolicy", Accept),
+    ("spec.hostAliases", Accept),
     ("spec.hostIPC", Accept),
     ("spec.hostNetwork", Accept),
     ("spec.hostPID", Accept),
-    ("spec.hostUsers", Only(&["true"])),
+    ("spec.hostUsers", Accept),
     ("spec.hostname", Accept),
-    ("spec.restartPolicy", Accept),
-    ("spec.securityContext.fsGroup", Accept),
-    ("spec.securityContext.runAsGroup", Accept),
-    ("spec.securityContext.runAsNonRoot", Accept),
-    ("spec.securityContext.runAsUser", Accept),
-    ("spec.securityContext.seccompProfile", Accept),
-    ("spec.securityContext.supplementalGroups", Accept),
-    ("spec.securityContext.supplementalGroupsPolicy", Only(&["Merge"])),
-    ("spec.setHostnameAsFQDN", Only(&["false"])),
+    ("spec.hostnameOverride", Accept),
+    ("spec.resources", Accept),
+    ("spec.resources.claims", Refuse(API_OBJECTS)),
+    ("spec.runtimeClassName", Accept),
+    ("spec.securityContext", Accept),
+    // Volumes are labelled one file after the other, or by their runtime.
+    ("spec.securityContext.seLinuxChangePolicy", Refuse("not supported by this release")),
+    ("spec.securityContext.windowsOptions", Refuse(WINDOWS)),
+    ("spec.setHostnameAsFQDN", Accept),
     ("spec.shareProcessNamespace", Accept),
-    ("spec.terminationGracePeriodSeconds", Accept),
+    ("spec.subdomain", Accept),
     ("spec.imagePullSecrets", Refuse(API_OBJECTS)),
     ("spec.serviceAccount", Refuse(API_OBJECTS)),
     ("spec.serviceAccountName", Refuse(API_OBJECTS)),
     ("spec.resourceClaims", Refuse(API_OBJECTS)),
+    // Volumes.
+    ("spec.volumes[].name", Accept),
+    ("spec.volumes[].configMap", Refuse(API_OBJECTS)),
+    ("spec.volumes[].downwardAPI", Accept),
+    ("spec.volumes[].emptyDir", Unless(unlimited_disk)),
+    ("spec.volumes[].ephemeral", Refuse(API_OBJECTS)),
+    ("spec.volumes[].hostPath", Accept),
+    ("spec.volumes[].persistentVolumeClaim", Refuse(API_OBJECTS)),
+    ("spec.volumes[].projected.defaultMode", Accept),
+    ("spec.volumes[].projected.sources[].clusterTrustBundle", Refuse(API_OBJECTS)),
+    ("spec.volumes[].projected.sources[].configMap", Refuse(API_OBJECTS)),
+    ("spec.volumes[].projected.sources[].downwardAPI", Accept),
+    ("spec.volumes[].projected.sources[].podCertificate", Refuse(API_OBJECTS)),
+    ("spec.volumes[].projected.sources[].secret", Refuse(API_OBJECTS)),
+    ("spec.volumes[].projected.sources[].serviceAccountToken", Refuse(API_OBJECTS)),
+    ("spec.volumes[].secret", Refuse(API_OBJECTS)),
     // Containers.
     ("spec.containers[].args", Accept),
     ("spec.containers[].command", Accept),
@@ -90,32 +117,52 @@ const RULES: &[(&str, Rule)] = &[
     ("spec.containers[].env[].value", Accept),
     ("spec.containers[].env[].valueFrom.fieldRef.apiVersion", Only(&["v1"])),
     ("spec.containers[].env[].valueFrom.fieldRef.fieldPath", Accept),
+    ("spec.containers[].env[].valueFrom.resourceFieldRef", Accept),
     ("spec.containers[].env[].valueFrom.configMapKeyRef", Refuse(API_OBJECTS)),
     ("spec.containers[].env[].valueFrom.secretKeyRef", Refuse(API_OBJECTS)),
     ("spec.containers[].envFrom", Refuse(API_OBJECTS)),
     ("spec.containers[].image", Accept),
     ("spec.containers[].imagePullPolicy", Accept),
+    ("spec.containers[].lifecycle", Accept),
+    ("spec.containers[].livenessProbe", Accept),
     ("spec.containers[].name", Accept),
     ("spec.containers[].ports", Accept),
+    ("spec.containers[].readinessProbe", Accept),
+    ("spec.containers[].resizePolicy", Accept),
+    ("spec.containers[].resources.claims", Refuse(API_OBJECTS)),
     ("spec.containers[].resources.limits.ephemeral-storage", Refuse(NO_SUCH_LIMIT)),
     ("spec.containers[].resources.limits", Accept),
     ("spec.containers[].resources.requests", Accept),
-    ("spec.containers[].securityContext.allowPrivilegeEscalation", Accept),
-    ("spec.containers[].securityContext.capabilities", Accept),
-    ("spec.containers[].securityContext.privileged", Accept),
-    ("spec.containers[].securityContext.procMount", Only(&["Default"])),
-    ("spec.containers[].securityContext.readOnlyRootFilesystem", Accept),
-    ("spec.containers[].securityContext.runAsGroup", Accept),
-    ("spec.containers[].securityContext.runAsNonRoot", Accept),
-    ("spec.containers[].securityContext.runAsUser", Accept),
-    ("spec.containers[].securityContext.seccompProfile", Accept),
+    ("spec.containers[].restartPolicy", Accept),
+    ("spec.containers[].restartPolicyRules", Accept),
+    ("spec.containers[].securityContext", Accept),
+    ("spec.containers[].securityContext.windowsOptions", Refuse(WINDOWS)),
+    ("spec.containers[].startupProbe", Accept),
     ("spec.containers[].stdin", Accept),
     ("spec.containers[].stdinOnce", Accept),
-    ("spec.containers[].terminationMessagePath", Only(&["/dev/termination-log"])),
-    ("spec.containers[].terminationMessagePolicy", Only(&["File"])),
+    ("spec.containers[].targetContainerName", Accept),
+    ("spec.containers[].terminationMessagePath", Accept),
+    ("spec.containers[].terminationMessagePolicy", Accept),
     ("spec.containers[].tty", Accept),
+    ("spec.containers[].volumeMounts", Accept),
     ("spec.containers[].workingDir", Accept),
 ];
+
+/// A folder in memory is as large as it may be; nobody measures one on the disk.
+fn unlimited_disk(source: &Value) -> Option<(&'static str, &'static str)> {
+    let text = |field: &str| source.get(field).and_then(Value::as_str).unwrap_or_default();
+    let on_disk = text("medium").is_empty();
+    (on_disk && source.get("sizeLimit").is_some_and(is_set)).then_some(("sizeLimit", NO_SUCH_LIMIT))
+}
+
+/// The row that a place is looked up by.
+fn row_of(pattern: &str) -> Cow<'_, str> {
+    let kinds = ["spec.initContainers", "spec.ephemeralContainers"];
+    match kinds.into_iter().find_map(|kind| pattern.strip_prefix(kind)) {
+        Some(rest) => Cow::Owned(format!("spec.containers{rest}")),
+        None => Cow::Borrowed(pattern),
+    }
+}
 
 /// Reports each field of a pod (as JSON, in the shape of the API) that isn't supported. `root` goes before each path.
 pub(super) fn check(pod: &Value, root: &str, problems: &mut Problems) {
@@ -160,12 +207,13 @@ fn visit(value: &Value, place: &mut Place, problems: &mut Problems) {
 
 fn field(value: &Value, place: &mut Place, problems: &mut Problems) {
     let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    match RULES.iter().find(|(pattern, _)| *pattern == place.pattern) {
+    let row = row_of(&place.pattern).into_owned();
+    match RULES.iter().find(|(pattern, _)| *pattern == row) {
         Some((_, Accept)) => {
             // A row may single out what lies below an accepted field.
             if let Value::Object(fields) = value {
                 for (name, _) in fields.iter().filter(|(_, value)| is_set(value)) {
-                    let below = format!("{}.{name}", place.pattern);
+                    let below = format!("{row}.{name}");
                     if let Some((_, Refuse(reason))) = RULES.iter().find(|(pattern, _)| *pattern == below) {
                         problems.add(format!("{}.{name}", place.path), *reason);
                     }
@@ -179,7 +227,12 @@ fn field(value: &Value, place: &mut Place, problems: &mut Problems) {
             }
         }
         Some((_, Refuse(reason))) => problems.add(&place.path, *reason),
-        None if leads_on(&place.pattern) => visit(value, place, problems),
+        Some((_, Unless(find))) => {
+            if let Some((field, reason)) = find(value) {
+                problems.add(format!("{}.{field}", place.path), reason);
+            }
+        }
+        None if leads_on(&row) => visit(value, place, problems),
         None => problems.add(&place.path, "not supported by this release"),
     }
 }

@@ -3,12 +3,19 @@
 //! All problems are found, not only the first, and each names its field.
 
 mod container;
+mod env;
+mod handler;
 mod names;
+mod network;
+mod security;
+mod volume;
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Pod, PodSpec, Toleration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::resources;
 
 pub use names::{is_dns_label, is_dns_subdomain};
 pub(crate) use names::{is_environment_name, is_qualified_name};
@@ -162,15 +169,8 @@ fn spec_fields(spec: &PodSpec, problems: &mut Problems) {
     if spec.active_deadline_seconds.is_some_and(|seconds| !(1..=i64::from(i32::MAX)).contains(&seconds)) {
         problems.add("spec.activeDeadlineSeconds", format!("must be 1 to {}", i32::MAX));
     }
-    if let Some(hostname) = spec.hostname.as_deref().filter(|hostname| !hostname.is_empty()) {
-        names::dns_label("spec.hostname", hostname, problems);
-    }
-    if let Some(subdomain) = spec.subdomain.as_deref().filter(|subdomain| !subdomain.is_empty()) {
-        names::dns_label("spec.subdomain", subdomain, problems);
-    }
-    if spec.share_process_namespace == Some(true) && spec.host_pid == Some(true) {
-        problems.add("spec.shareProcessNamespace", "can't be true together with spec.hostPID");
-    }
+    network::all(spec, problems);
+    namespaces(spec, problems);
     if let Some(selector) = &spec.node_selector {
         label_map("spec.nodeSelector", selector, problems);
     }
@@ -178,13 +178,71 @@ fn spec_fields(spec: &PodSpec, problems: &mut Problems) {
         tolerates(&format!("spec.tolerations[{index}]"), toleration, problems);
     }
     container::resource_list("spec.overhead", spec.overhead.as_ref(), problems);
-    if let Some(resources) = &spec.resources {
-        container::resources("spec.resources", resources, problems);
-    }
-    if let Some(context) = &spec.security_context {
-        container::ids("spec.securityContext", context.run_as_user, context.run_as_group, problems);
-    }
+    pod_resources(spec, problems);
+    security::of_pod(spec, problems);
+    volume::all(spec, problems);
     container::all(spec, problems);
+}
+
+fn namespaces(spec: &PodSpec, problems: &mut Problems) {
+    if spec.share_process_namespace == Some(true) && spec.host_pid == Some(true) {
+        problems.add("spec.shareProcessNamespace", "can't be true together with spec.hostPID");
+    }
+    if spec.host_users == Some(false) {
+        let of_host = [
+            ("spec.hostNetwork", spec.host_network),
+            ("spec.hostPID", spec.host_pid),
+            ("spec.hostIPC", spec.host_ipc),
+        ];
+        for (field, _) in of_host.into_iter().filter(|(_, set)| *set == Some(true)) {
+            problems.add(field, "can't be true together with spec.hostUsers: false");
+        }
+    }
+    if let Some(class) = spec.runtime_class_name.as_deref().filter(|class| !class.is_empty()) {
+        names::dns_subdomain("spec.runtimeClassName", class, problems);
+    }
+    for (index, gate) in spec.readiness_gates.iter().flatten().enumerate() {
+        names::qualified_name(
+            &format!("spec.readinessGates[{index}].conditionType"),
+            &gate.condition_type,
+            problems,
+        );
+    }
+}
+
+/// What the pod as a whole asks for must hold what its containers ask for, and each container's limit.
+fn pod_resources(spec: &PodSpec, problems: &mut Problems) {
+    let Some(own) = &spec.resources else { return };
+    let path = "spec.resources";
+    container::resources(path, own, problems);
+    let lists = [("requests", &own.requests), ("limits", &own.limits)];
+    for (list, name) in
+        lists.iter().flat_map(|(list, of)| of.iter().flat_map(|of| of.keys()).map(move |name| (list, name)))
+    {
+        if name != resources::CPU && name != resources::MEMORY && !name.starts_with(resources::HUGE_PAGES) {
+            problems
+                .add(format!("{path}.{list}.{name}"), "is no resource of a pod: cpu, memory or hugepages-…");
+        }
+    }
+    let of_containers = resources::container_requests(spec);
+    let amount = |name: &str, quantity| resources::amount(name, quantity).unwrap_or_default();
+    for (name, quantity) in own.requests.iter().flatten() {
+        if of_containers.get(name).is_some_and(|asked| *asked > amount(name, quantity)) {
+            let message = "must not be less than what the containers ask for together";
+            problems.add(format!("{path}.requests.{name}"), message);
+        }
+    }
+    for (name, quantity) in own.limits.iter().flatten() {
+        let most = amount(name, quantity);
+        let mut limits = spec
+            .containers
+            .iter()
+            .chain(spec.init_containers.iter().flatten())
+            .filter_map(|container| container.resources.as_ref()?.limits.as_ref()?.get(name));
+        if limits.any(|limit| amount(name, limit) > most) {
+            problems.add(format!("{path}.limits.{name}"), "must not be less than a container's limit");
+        }
+    }
 }
 
 fn tolerates(path: &str, toleration: &Toleration, problems: &mut Problems) {

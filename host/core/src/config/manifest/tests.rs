@@ -167,7 +167,7 @@ metadata: {name: Web!}
 spec:
   restartPolicy: Sometimes
   containers:
-  - {name: a, image: b, imag: c, livenessProbe: {tcpSocket: {port: 1}}}
+  - {name: a, image: b, imag: c, volumeDevices: [{name: v, devicePath: /v}]}
   - {name: a, ports: [{containerPort: 99999}], resources: {limits: {memory: 64MB}}}
   containres: []
 ---
@@ -181,14 +181,14 @@ apiVersion: v1
 kind: PodList
 items:
 - {metadata: {name: ok}, spec: {containers: [{name: a, image: b}]}}
-- {metadata: {name: bad}, spec: {containers: [], volumes: [{name: v}]}}
+- {metadata: {name: bad}, spec: {containers: [], volumes: [{name: v, nfs: {server: s, path: /p}}]}}
 ";
     check(
         text,
         expect![[r#"
             document 1 (line 1): spec.containres: unknown field
             document 1 (line 1): spec.containers[0].imag: unknown field
-            document 1 (line 1): spec.containers[0].livenessProbe: not supported by this release
+            document 1 (line 1): spec.containers[0].volumeDevices: not supported by this release
             document 1 (line 1): metadata.name: "Web!-n1" must be at most 253 lower-case letters, digits, `-` and `.`, with a letter or digit at both ends of each part
             document 1 (line 1): spec.restartPolicy: "Sometimes" must be one of Always, OnFailure, Never
             document 1 (line 1): spec.containers[1].name: another container is named "a"
@@ -196,7 +196,7 @@ items:
             document 1 (line 1): spec.containers[1].resources.limits.memory: `64MB` is no quantity: unknown suffix `MB` (one of n u m k M G T P E Ki Mi Gi Ti Pi Ei, or an exponent)
             document 1 (line 1): spec.containers[1].ports[0].containerPort: 99999 must be 1 to 65535
             document 2 (line 12): pod db: spec.containers[0].image: invalid type: sequence, expected a string
-            document 3 (line 17): pod bad: items[1].spec.volumes: not supported by this release
+            document 3 (line 17): pod bad: items[1].spec.volumes[0].nfs: not supported by this release
             document 3 (line 17): pod bad: items[1].spec.containers: at least one container is required"#]],
     );
 }

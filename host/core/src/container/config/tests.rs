@@ -171,17 +171,30 @@ fn a_pod_with_ids_of_its_own_gets_those_that_were_set_apart() {
 #[test]
 fn kernel_parameters_have_points_in_their_names() {
     let sysctls = "securityContext: {sysctls: [
-        {name: net.ipv4.ip_forward, value: '1'}, {name: net/ipv4/conf/eno2.100/rp_filter, value: '2'},
+        {name: net.ipv4.tcp_rmem, value: '1'}, {name: net/ipv4/conf/eno2.100/rp_filter, value: '2'},
         {name: net.ipv4.conf.eno2/100.rp_filter, value: '3'}, {name: kernel/shm_rmid_forced, value: '4'},
         {name: plain, value: '5'}]}";
+    let pod = pod(&format!("{{metadata: {{name: web}}, spec: {{containers: [], {sysctls}}}}}"));
     let expected = [
-        ("net.ipv4.ip_forward", "1"),
+        ("net.ipv4.tcp_rmem", "1"),
         ("net.ipv4.conf.eno2/100.rp_filter", "3"),
         ("kernel.shm_rmid_forced", "4"),
         ("plain", "5"),
     ];
     let expected = BTreeMap::from(expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    assert_eq!(sandbox_from(sysctls).unwrap().sysctls, expected);
+    let node = fixtures::node("1");
+    let allowed = ["net.ipv4.conf.*".to_owned(), "plain".to_owned()];
+    let sandbox = |unsafe_sysctls| {
+        let host = Host { unsafe_sysctls, ..fixtures::host(&node) };
+        let log_directory = Path::new("/");
+        sandbox_config(SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: None, host })
+            .map(|sandbox| sandbox.sysctls)
+    };
+    assert_eq!(sandbox(&allowed), Ok(expected));
+    for (allowed, refused) in [(&allowed[..1], "plain"), (&allowed[1..], "net.ipv4.conf.eno2/100.rp_filter")]
+    {
+        assert_eq!(sandbox(allowed), Err(ConfigError::SysctlForbidden { name: refused.to_owned() }));
+    }
 }
 
 #[test]

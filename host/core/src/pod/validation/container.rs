@@ -1,16 +1,21 @@
-//! Containers: names, images, ports, environment, resources, identities.
+//! Containers: names, images, ports, resources, restarts; what only some kinds of them may have.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
-use k8s_openapi::api::core::v1::{Container, ContainerPort, EnvVar, PodSpec, ResourceRequirements};
+use k8s_openapi::api::core::v1::{
+    Container, ContainerPort, EphemeralContainer, PodSpec, ResourceRequirements,
+};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::{Problems, names, quoted};
+use super::{Problems, env, handler, names, quoted, security, volume};
+use crate::container::plan::as_container;
 use crate::pod::quantity::{self, Amount};
-use crate::pod::resources::{CPU, MEMORY};
+use crate::pod::resources::{CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY, is_sidecar};
 
-const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
+/// Restart rules of one container, and exit codes in one rule: upstream's bounds.
+const RESTART_RULES_MAX: usize = 20;
+const EXIT_CODES_MAX: usize = 255;
 
 pub(super) fn all(spec: &PodSpec, problems: &mut Problems) {
     if spec.containers.is_empty() {
@@ -19,25 +24,77 @@ pub(super) fn all(spec: &PodSpec, problems: &mut Problems) {
     let on_host = spec.host_network.unwrap_or(false);
     let mut seen = HashSet::new();
     let mut host_ports = HashSet::new();
-    let lists = [("containers", Some(&spec.containers)), ("initContainers", spec.init_containers.as_ref())];
-    for (list, containers) in lists {
-        for (index, container) in containers.into_iter().flatten().enumerate() {
-            let path = format!("spec.{list}[{index}]");
-            if container.name.is_empty() {
-                problems.add(format!("{path}.name"), "is required");
-            } else if !seen.insert(container.name.as_str()) {
-                let message = format!("another container is named {}", quoted(&container.name));
-                problems.add(format!("{path}.name"), message);
-            } else {
-                names::dns_label(&format!("{path}.name"), &container.name, problems);
-            }
-            one(&path, container, problems);
-            ports(&path, container, on_host, &mut host_ports, problems);
+    for (index, container) in spec.containers.iter().enumerate() {
+        let path = format!("spec.containers[{index}]");
+        name(&path, &container.name, &mut seen, problems);
+        one(&path, container, spec, problems);
+        handler::all(&path, container, spec, problems);
+        volume::mounts(&path, container, spec, false, problems);
+        restarts(&path, container, problems);
+        resizes(&path, container, spec, problems);
+        ports(&path, container, on_host, &mut host_ports, problems);
+    }
+    for (index, container) in spec.init_containers.iter().flatten().enumerate() {
+        let path = format!("spec.initContainers[{index}]");
+        name(&path, &container.name, &mut seen, problems);
+        one(&path, container, spec, problems);
+        if is_sidecar(container) {
+            handler::all(&path, container, spec, problems);
+            resizes(&path, container, spec, problems);
+        } else {
+            let of = "an init container without restartPolicy: Always";
+            handler::none(&path, container, of, problems);
         }
+        volume::mounts(&path, container, spec, false, problems);
+        restarts(&path, container, problems);
+        ports(&path, container, on_host, &mut host_ports, problems);
+    }
+    for (index, container) in spec.ephemeral_containers.iter().flatten().enumerate() {
+        let path = format!("spec.ephemeralContainers[{index}]");
+        name(&path, &container.name, &mut seen, problems);
+        ephemeral(&path, container, spec, problems);
     }
 }
 
-fn one(path: &str, container: &Container, problems: &mut Problems) {
+fn name<'a>(path: &str, name: &'a str, seen: &mut HashSet<&'a str>, problems: &mut Problems) {
+    if name.is_empty() {
+        problems.add(format!("{path}.name"), "is required");
+    } else if !seen.insert(name) {
+        problems.add(format!("{path}.name"), format!("another container is named {}", quoted(name)));
+    } else {
+        names::dns_label(&format!("{path}.name"), name, problems);
+    }
+}
+
+/// One for looking for faults has nothing that the pod's life depends on.
+fn ephemeral(path: &str, ephemeral: &EphemeralContainer, spec: &PodSpec, problems: &mut Problems) {
+    let container = as_container(ephemeral);
+    one(path, &container, spec, problems);
+    handler::none(path, &container, "an ephemeral container", problems);
+    volume::mounts(path, &container, spec, true, problems);
+    let has_resources =
+        |resources: &ResourceRequirements| resources.limits.is_some() || resources.requests.is_some();
+    let fields = [
+        ("ports", container.ports.as_ref().is_some_and(|ports| !ports.is_empty())),
+        ("resources", container.resources.as_ref().is_some_and(has_resources)),
+        ("restartPolicy", container.restart_policy.is_some()),
+        (
+            "restartPolicyRules",
+            container.restart_policy_rules.as_ref().is_some_and(|rules| !rules.is_empty()),
+        ),
+    ];
+    for (field, _) in fields.into_iter().filter(|(_, set)| *set) {
+        problems.add(format!("{path}.{field}"), "can't be set for an ephemeral container");
+    }
+    let target = ephemeral.target_container_name.as_deref().filter(|name| !name.is_empty());
+    let mut others = spec.containers.iter().chain(spec.init_containers.iter().flatten());
+    if let Some(target) = target.filter(|target| !others.any(|other| other.name == *target)) {
+        let message = format!("no container is named {}", quoted(target));
+        problems.add(format!("{path}.targetContainerName"), message);
+    }
+}
+
+fn one(path: &str, container: &Container, spec: &PodSpec, problems: &mut Problems) {
     match container.image.as_deref().unwrap_or_default() {
         "" => problems.add(format!("{path}.image"), "is required"),
         image if image.trim() != image => {
@@ -56,17 +113,59 @@ fn one(path: &str, container: &Container, problems: &mut Problems) {
         &["File", "FallbackToLogsOnError"],
     );
     for (index, variable) in container.env.iter().flatten().enumerate() {
-        environment(&format!("{path}.env[{index}]"), variable, problems);
+        env::variable(&format!("{path}.env[{index}]"), variable, spec, problems);
     }
     if let Some(required) = &container.resources {
         resources(&format!("{path}.resources"), required, problems);
     }
     if let Some(context) = &container.security_context {
-        let path = format!("{path}.securityContext");
-        ids(&path, context.run_as_user, context.run_as_group, problems);
-        if context.privileged == Some(true) && context.allow_privilege_escalation == Some(false) {
-            let message = "can't be false in a privileged container";
-            problems.add(format!("{path}.allowPrivilegeEscalation"), message);
+        security::of_container(&format!("{path}.securityContext"), context, spec, problems);
+    }
+}
+
+/// A container's own restart policy and its rules by exit code (KEP-5307).
+fn restarts(path: &str, container: &Container, problems: &mut Problems) {
+    let policy = container.restart_policy.as_deref();
+    problems.one_of(&format!("{path}.restartPolicy"), policy, &["Always", "OnFailure", "Never"]);
+    let rules = container.restart_policy_rules.as_deref().unwrap_or_default();
+    let path_of_rules = format!("{path}.restartPolicyRules");
+    if !rules.is_empty() && policy.is_none() {
+        problems.add(format!("{path}.restartPolicy"), "is required with restartPolicyRules");
+    }
+    if rules.len() > RESTART_RULES_MAX {
+        problems.add(&path_of_rules, format!("at most {RESTART_RULES_MAX} rules are allowed"));
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let path = format!("{path_of_rules}[{index}]");
+        problems.one_of(&format!("{path}.action"), Some(&rule.action), &["Restart", "RestartAllContainers"]);
+        let Some(codes) = &rule.exit_codes else {
+            problems.add(format!("{path}.exitCodes"), "is required");
+            continue;
+        };
+        problems.one_of(&format!("{path}.exitCodes.operator"), Some(&codes.operator), &["In", "NotIn"]);
+        if codes.values.as_ref().is_some_and(|values| values.len() > EXIT_CODES_MAX) {
+            let message = format!("at most {EXIT_CODES_MAX} exit codes are allowed");
+            problems.add(format!("{path}.exitCodes.values"), message);
+        }
+    }
+}
+
+/// What happens to a running container whose CPU or memory changes (KEP-1287).
+fn resizes(path: &str, container: &Container, spec: &PodSpec, problems: &mut Problems) {
+    let mut seen = HashSet::new();
+    for (index, policy) in container.resize_policy.iter().flatten().enumerate() {
+        let path = format!("{path}.resizePolicy[{index}]");
+        let (resource, restart) = (policy.resource_name.as_str(), policy.restart_policy.as_str());
+        problems.one_of(&format!("{path}.resourceName"), Some(resource), &[CPU, MEMORY]);
+        let allowed = ["NotRequired", "RestartContainer"];
+        problems.one_of(&format!("{path}.restartPolicy"), Some(restart), &allowed);
+        if !seen.insert(resource) {
+            problems
+                .add(format!("{path}.resourceName"), format!("{} has a policy already", quoted(resource)));
+        }
+        if restart == "RestartContainer" && spec.restart_policy.as_deref() == Some("Never") {
+            let message = "must be NotRequired in a pod with restartPolicy: Never";
+            problems.add(format!("{path}.restartPolicy"), message);
         }
     }
 }
@@ -120,61 +219,6 @@ fn port_numbers(path: &str, port: &ContainerPort, on_host: bool, problems: &mut 
     }
 }
 
-fn environment(path: &str, variable: &EnvVar, problems: &mut Problems) {
-    if !names::is_environment_name(&variable.name) {
-        let message = format!("{} must be printable ASCII characters other than `=`", quoted(&variable.name));
-        problems.add(format!("{path}.name"), message);
-    }
-    if variable.value.as_deref().is_some_and(|value| value.contains('\0')) {
-        problems.add(format!("{path}.value"), "must not contain a NUL");
-    }
-    let Some(source) = &variable.value_from else { return };
-    if variable.value.as_deref().is_some_and(|value| !value.is_empty()) {
-        problems.add(format!("{path}.valueFrom"), "can't stand beside a value");
-    }
-    let sources = [
-        source.field_ref.is_some(),
-        source.resource_field_ref.is_some(),
-        source.config_map_key_ref.is_some(),
-        source.secret_key_ref.is_some(),
-        source.file_key_ref.is_some(),
-    ];
-    if sources.into_iter().filter(|set| *set).count() != 1 {
-        problems.add(format!("{path}.valueFrom"), "must have exactly one source");
-    }
-    if let Some(field) = source.field_ref.as_ref().filter(|field| !is_field_path(&field.field_path)) {
-        let message = format!("{} is no field that a variable can be taken from", quoted(&field.field_path));
-        problems.add(format!("{path}.valueFrom.fieldRef.fieldPath"), message);
-    }
-}
-
-/// The fields of a pod that upstream offers to environment variables.
-fn is_field_path(path: &str) -> bool {
-    const PLAIN: [&str; 9] = [
-        "metadata.name",
-        "metadata.namespace",
-        "metadata.uid",
-        "spec.nodeName",
-        "spec.serviceAccountName",
-        "status.hostIP",
-        "status.hostIPs",
-        "status.podIP",
-        "status.podIPs",
-    ];
-    let subscript = |field: &str| path.strip_prefix(field)?.strip_prefix("['")?.strip_suffix("']");
-    let key = subscript("metadata.labels").or_else(|| subscript("metadata.annotations"));
-    PLAIN.contains(&path) || key.is_some_and(names::is_qualified_name)
-}
-
-/// User and group ids: 0 to 2³¹ − 1.
-pub(super) fn ids(path: &str, user: Option<i64>, group: Option<i64>, problems: &mut Problems) {
-    for (field, id) in [("runAsUser", user), ("runAsGroup", group)] {
-        if id.is_some_and(|id| !(0..=i64::from(i32::MAX)).contains(&id)) {
-            problems.add(format!("{path}.{field}"), format!("must be 0 to {}", i32::MAX));
-        }
-    }
-}
-
 pub(super) fn resources(path: &str, resources: &ResourceRequirements, problems: &mut Problems) {
     let limits = resource_list(&format!("{path}.limits"), resources.limits.as_ref(), problems);
     // Defaulting copies limits into requests: what is wrong with the limit is told once.
@@ -214,7 +258,7 @@ pub(super) fn resource_list<'a>(
     for (name, quantity) in list.into_iter().flatten() {
         names::qualified_name(path, name, problems);
         let path = format!("{path}.{name}");
-        if !may_overcommit(name) && !name.starts_with("hugepages-") && !name.contains('/') {
+        if !may_overcommit(name) && !name.starts_with(HUGE_PAGES) && !name.contains('/') {
             problems.add(&path, "is no resource of a container: cpu, memory, ephemeral-storage, hugepages-… or one with a DNS name and `/`");
         }
         match quantity::parse(&quantity.0) {

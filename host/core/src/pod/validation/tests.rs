@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::pod::defaults;
 
+mod containers;
+mod volumes;
+
 /// Problems of a good pod after a change to its JSON.
 fn problems(change: impl FnOnce(&mut Value)) -> Vec<String> {
     let mut value = json!({
@@ -32,6 +35,34 @@ fn check(pointer: &str, value: Value, expected: &[&str]) {
     let fields: Vec<_> =
         found.iter().filter_map(|line| line.split_once(": ")).map(|(path, _)| path).collect();
     assert_eq!(fields, expected, "{pointer} = {value}: {found:#?}");
+}
+
+/// The fields that are named in a pod with this spec, to which a container `a` is added.
+fn fields(spec: Value) -> Vec<String> {
+    let found = problems(|pod| {
+        let container = pod["spec"]["containers"][0].take();
+        pod["spec"] = spec;
+        if pod["spec"].get("containers").is_none() {
+            pod["spec"]["containers"] = json!([container]);
+        }
+    });
+    found.iter().filter_map(|line| line.split_once(": ")).map(|(path, _)| path.to_owned()).collect()
+}
+
+/// The fields below `spec.containers[0].` that are named when the container `a` has these fields.
+fn container_fields(container: Value) -> Vec<String> {
+    container_fields_in(json!({}), container)
+}
+
+/// The same in a pod with this spec.
+fn container_fields_in(mut spec: Value, container: Value) -> Vec<String> {
+    let mut whole = json!({"name": "a", "image": "b:1"});
+    if let (Some(whole), Value::Object(more)) = (whole.as_object_mut(), container) {
+        whole.extend(more);
+    }
+    spec["containers"] = json!([whole]);
+    let below = |path: String| path.strip_prefix("spec.containers[0].").map_or(path.clone(), str::to_owned);
+    fields(spec).into_iter().map(below).collect()
 }
 
 #[test]
@@ -250,4 +281,180 @@ fn problems_beyond_the_bound_are_counted_and_long_texts_are_cut() {
     assert_eq!(found.len(), PROBLEMS_MAX + 1);
     assert_eq!(found[PROBLEMS_MAX], "metadata: and 10 more problems");
     assert!(found.iter().all(|line| line.len() < 300), "{}", found[0]);
+}
+
+#[test]
+fn names_of_the_machine_are_checked() {
+    let none: [&str; 0] = [];
+    let cases = [
+        (json!({"hostname": "a", "subdomain": "b", "setHostnameAsFQDN": true}), vec![]),
+        (json!({"subdomain": "a.b"}), vec!["spec.subdomain"]),
+        (json!({"hostnameOverride": "a.b"}), vec![]),
+        (json!({"hostnameOverride": "a".repeat(64)}), vec![]),
+        (json!({"hostnameOverride": "a".repeat(65)}), vec!["spec.hostnameOverride"]),
+        (json!({"hostnameOverride": "A"}), vec!["spec.hostnameOverride"]),
+        (json!({"hostnameOverride": "a", "setHostnameAsFQDN": true}), vec!["spec.hostnameOverride"]),
+        (json!({"hostnameOverride": "a", "hostNetwork": true}), vec!["spec.hostnameOverride"]),
+        (json!({"hostAliases": [{"ip": "192.0.2.1", "hostnames": ["a.b"]}, {"ip": "::1"}]}), vec![]),
+        (
+            json!({"hostAliases": [{"ip": "here"}, {"ip": "::1", "hostnames": ["a", "B"]}]}),
+            vec!["spec.hostAliases[0].ip", "spec.hostAliases[1].hostnames[1]"],
+        ),
+        (json!({"runtimeClassName": "gvisor"}), vec![]),
+        (json!({"runtimeClassName": "a_b"}), vec!["spec.runtimeClassName"]),
+        (json!({"readinessGates": [{"conditionType": "example.com/ready"}]}), vec![]),
+        (json!({"readinessGates": [{"conditionType": "a b"}]}), vec!["spec.readinessGates[0].conditionType"]),
+    ];
+    for (spec, expected) in cases {
+        assert_eq!(fields(spec.clone()), expected, "{spec}");
+    }
+    assert_eq!(fields(json!({})), none);
+}
+
+#[test]
+fn name_servers_are_checked() {
+    let servers = |count: usize| (1..=count).map(|number| format!("192.0.2.{number}")).collect::<Vec<_>>();
+    let searches = |count: usize| (1..=count).map(|number| format!("p{number}")).collect::<Vec<_>>();
+    let long = "a.".repeat(126) + "a";
+    let cases = [
+        (json!({"dnsPolicy": "None"}), vec!["nameservers"]),
+        (json!({"dnsPolicy": "None", "dnsConfig": {"nameservers": servers(1)}}), vec![]),
+        (json!({"dnsConfig": {"nameservers": servers(3)}}), vec![]),
+        (json!({"dnsConfig": {"nameservers": servers(4)}}), vec!["nameservers"]),
+        (json!({"dnsConfig": {"nameservers": ["x", "::1"]}}), vec!["nameservers[0]"]),
+        (json!({"dnsConfig": {"searches": searches(32)}}), vec![]),
+        (json!({"dnsConfig": {"searches": searches(33)}}), vec!["searches"]),
+        (json!({"dnsConfig": {"searches": vec![long.clone(); 8]}}), vec![]),
+        (json!({"dnsConfig": {"searches": vec![long; 9]}}), vec!["searches"]),
+        (json!({"dnsConfig": {"searches": ["a.b.", ".", "_sip._tcp.a"]}}), vec![]),
+        (
+            json!({"dnsConfig": {"searches": ["", "A", "a..b"]}}),
+            vec!["searches[0]", "searches[1]", "searches[2]"],
+        ),
+        (json!({"dnsConfig": {"options": [{"name": "ndots", "value": "2"}, {"name": "edns0"}]}}), vec![]),
+        (json!({"dnsConfig": {"options": [{"value": "2"}]}}), vec!["options[0].name"]),
+    ];
+    for (spec, expected) in cases {
+        let expected: Vec<_> = expected.into_iter().map(|field| format!("spec.dnsConfig.{field}")).collect();
+        assert_eq!(fields(spec.clone()), expected, "{spec}");
+    }
+}
+
+#[test]
+fn what_a_pod_shares_with_its_host_is_checked() {
+    let cases = [
+        (json!({"shareProcessNamespace": true}), vec![]),
+        (json!({"shareProcessNamespace": true, "hostPID": true}), vec!["spec.shareProcessNamespace"]),
+        (json!({"hostUsers": false}), vec![]),
+        (json!({"hostUsers": true, "hostNetwork": true, "hostPID": true, "hostIPC": true}), vec![]),
+        (
+            json!({"hostUsers": false, "hostNetwork": true, "hostPID": true, "hostIPC": true}),
+            vec!["spec.hostNetwork", "spec.hostPID", "spec.hostIPC"],
+        ),
+    ];
+    for (spec, expected) in cases {
+        assert_eq!(fields(spec.clone()), expected, "{spec}");
+    }
+}
+
+#[test]
+fn security_contexts_of_pods_are_checked() {
+    let of = |context: Value| {
+        let found = fields(json!({"securityContext": context}));
+        found.into_iter().map(|field| field.replace("spec.securityContext.", "")).collect::<Vec<_>>()
+    };
+    let cases = [
+        (
+            json!({"runAsUser": 0, "runAsGroup": 2_147_483_647, "fsGroup": 0, "supplementalGroups": [0, 1]}),
+            vec![],
+        ),
+        (
+            json!({"fsGroup": -1, "supplementalGroups": [0, 2_147_483_648_i64]}),
+            vec!["fsGroup", "supplementalGroups[1]"],
+        ),
+        (json!({"supplementalGroupsPolicy": "Strict", "fsGroupChangePolicy": "OnRootMismatch"}), vec![]),
+        (
+            json!({"supplementalGroupsPolicy": "x", "fsGroupChangePolicy": "y"}),
+            vec!["supplementalGroupsPolicy", "fsGroupChangePolicy"],
+        ),
+        (
+            json!({"seccompProfile": {"type": "RuntimeDefault"}, "appArmorProfile": {"type": "Unconfined"}}),
+            vec![],
+        ),
+        (json!({"seccompProfile": {"type": "x"}}), vec!["seccompProfile.type"]),
+        (json!({"seccompProfile": {"type": "Localhost"}}), vec!["seccompProfile.localhostProfile"]),
+        (json!({"seccompProfile": {"type": "Localhost", "localhostProfile": "a/b"}}), vec![]),
+        (
+            json!({"seccompProfile": {"type": "Localhost", "localhostProfile": "../b"}}),
+            vec!["seccompProfile.localhostProfile"],
+        ),
+        (
+            json!({"seccompProfile": {"type": "Unconfined", "localhostProfile": "a"}}),
+            vec!["seccompProfile.localhostProfile"],
+        ),
+        (json!({"appArmorProfile": {"type": "Localhost", "localhostProfile": "web"}}), vec![]),
+        (
+            json!({"appArmorProfile": {"type": "Localhost", "localhostProfile": " web"}}),
+            vec!["appArmorProfile.localhostProfile"],
+        ),
+        (
+            json!({"appArmorProfile": {"type": "Localhost", "localhostProfile": "a".repeat(4096)}}),
+            vec!["appArmorProfile.localhostProfile"],
+        ),
+    ];
+    for (context, expected) in cases {
+        assert_eq!(of(context.clone()), expected, "{context}");
+    }
+}
+
+#[test]
+fn kernel_parameters_are_checked() {
+    let of = |mut spec: Value, names: &[&str]| {
+        let sysctls: Vec<_> = names.iter().map(|name| json!({"name": name, "value": "1"})).collect();
+        spec["securityContext"] = json!({"sysctls": sysctls});
+        let found = fields(spec);
+        found
+            .into_iter()
+            .map(|field| field.replace("spec.securityContext.sysctls[", "").replace("].name", ""))
+            .collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    let good = [
+        "net.ipv4.tcp_syncookies",
+        "net/ipv4/conf/eno2.100/rp_filter",
+        "kernel.shm_rmid_forced",
+        "a-b",
+        "x1",
+    ];
+    assert_eq!(of(json!({}), &good), none);
+    let long = "a".repeat(254);
+    assert_eq!(of(json!({}), &["", "A.b", "a..b", ".a", "a_", &long]), ["0", "1", "2", "3", "4", "5"]);
+    assert_eq!(of(json!({}), &["a.b", "a.b"]), ["1"]);
+    assert_eq!(of(json!({"hostNetwork": true}), &["net.ipv4.x", "net/ipv4/x", "kernel.shmmax"]), ["0", "1"]);
+    assert_eq!(of(json!({"hostIPC": true}), &["net.ipv4.x", "kernel.shmmax", "fs.mqueue.x"]), ["1", "2"]);
+}
+
+#[test]
+fn resources_of_a_pod_as_a_whole_hold_its_containers() {
+    let of = |own: Value, container: Value| {
+        let containers = json!([
+            {"name": "a", "image": "b:1", "resources": container}, {"name": "b", "image": "b:1", "resources": container},
+        ]);
+        fields(json!({"containers": containers, "resources": own}))
+    };
+    let none: [&str; 0] = [];
+    let half = json!({"requests": {"cpu": "500m", "memory": "64Mi"}});
+    assert_eq!(of(json!({"requests": {"cpu": "1", "memory": "128Mi"}}), half.clone()), none);
+    let little = json!({"requests": {"cpu": "999m", "memory": "127Mi"}});
+    assert_eq!(of(little, half), ["spec.resources.requests.cpu", "spec.resources.requests.memory"]);
+    let limits = json!({"limits": {"cpu": "2", "hugepages-2Mi": "4Mi"}});
+    let limited = |cpu: &str| json!({"limits": {"cpu": cpu}, "requests": {"cpu": "1"}});
+    assert_eq!(of(limits.clone(), limited("2")), none);
+    assert_eq!(of(limits, limited("2001m")), ["spec.resources.limits.cpu"]);
+    assert_eq!(
+        of(json!({"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}), json!({})),
+        ["spec.resources.requests.cpu"]
+    );
+    let disk = json!({"requests": {"ephemeral-storage": "1Gi"}});
+    assert_eq!(of(disk, json!({})), ["spec.resources.requests.ephemeral-storage"]);
 }
