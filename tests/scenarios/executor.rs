@@ -15,6 +15,16 @@ fn pod(name: &str, spec: Value) -> Pod {
     serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("the test's spec is one")
 }
 
+/// Events about the pod, without that there is no cluster, which every pod hears.
+fn told(node: &FakeNode, name: &str) -> String {
+    let lines = events(node, name);
+    lines
+        .lines()
+        .filter(|line| !line.starts_with("MissingClusterDNS"))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
 fn ends_after(node: &FakeNode, image: &str, code: i32, seconds: u64) {
     let behaviour = Behaviour::Exits { code, after: Duration::from_secs(seconds) };
     node.runtime.add_image(image, FakeImage::present(behaviour));
@@ -117,13 +127,13 @@ async fn a_pre_stop_hook_that_never_returns_is_cut_by_the_grace() {
     node.source.remove("web");
     pass(5.5).await;
     expect![[r#"
-        MissingClusterDNS ×1 pod: "web-node1_default(f7801785ee90b5ff7f43d8fb051702dd)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
         Pulled ×1 Container image "sleeper:1" already present on machine
         Created ×1 Created container app
         Started ×1 Started container app
         Killing ×1 Stopping container app
         FailedPreStopHook ×1 PreStopHook failed
-    "#]].assert_eq(&events(&node, "web"));
+    "#]]
+    .assert_eq(&told(&node, "web"));
     pass(20.0).await;
     expect![[r#"
         3.000 exec "hang" in web-node1/app#0
@@ -165,7 +175,6 @@ async fn a_post_start_hook_that_fails_stops_its_container_and_is_told_without_it
     .assert_eq(&orders(&node));
     expect!["Running app: CrashLoopBackOff(back-off 10s restarting failed container=app pod=web-node1_default(27ff77d294d2ef917a4b2be452ae8fe3)), 1 restarts other: running, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
-        MissingClusterDNS ×1 pod: "web-node1_default(27ff77d294d2ef917a4b2be452ae8fe3)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
         Created ×1 Created container other
         Started ×1 Started container other
         Pulled ×3 Container image "sleeper:1" already present on machine
@@ -174,7 +183,7 @@ async fn a_post_start_hook_that_fails_stops_its_container_and_is_told_without_it
         FailedPostStartHook ×2 PostStartHook failed
         Killing ×2 FailedPostStartHook
         BackOff ×2 Back-off restarting failed container app in pod web-node1_default(27ff77d294d2ef917a4b2be452ae8fe3)
-    "#]].assert_eq(&events(&node, "web"));
+    "#]].assert_eq(&told(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -232,15 +241,14 @@ async fn a_volume_that_hangs_or_fails_holds_up_its_own_pod_only() {
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "flaky"));
     expect![[r#"
         FailedMount ×1 MountVolume.SetUp failed for volume "flaky" : set up /var/lib/witlet/pods/34692ad4c6a0e83de6e35ff01d6d61ec/volumes/flaky: failed as the test wanted
-        MissingClusterDNS ×1 pod: "flaky-node1_default(34692ad4c6a0e83de6e35ff01d6d61ec)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
         Pulled ×1 Container image "sleeper:1" already present on machine
         Created ×1 Created container app
         Started ×1 Started container app
-    "#]].assert_eq(&events(&node, "flaky"));
+    "#]].assert_eq(&told(&node, "flaky"));
     pass(120.0).await;
     expect![[r#"
         FailedMount ×1 Unable to attach or mount volumes: unmounted volumes=[stuck]: timed out waiting for the condition
-    "#]].assert_eq(&events(&node, "stuck"));
+    "#]].assert_eq(&told(&node, "stuck"));
     node.source.remove("stuck");
     node.source.remove("flaky");
     pass(10.0).await;
@@ -328,13 +336,13 @@ async fn a_pod_beyond_its_deadline_fails_at_that_second() {
     .assert_eq(&orders(&node));
     expect!["Failed DeadlineExceeded app: ended 143, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
-        MissingClusterDNS ×1 pod: "web-node1_default(8248ae7cdb37299e075e9ed3560c8158)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
         Pulled ×1 Container image "sleeper:1" already present on machine
         Created ×1 Created container app
         Started ×1 Started container app
         DeadlineExceeded ×1 Pod was active on the node longer than the specified deadline
         Killing ×1 Stopping container app
-    "#]].assert_eq(&events(&node, "web"));
+    "#]]
+    .assert_eq(&told(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -364,12 +372,12 @@ async fn pods_that_want_the_same_image_share_a_pull_and_others_wait_their_turn()
     "#]]
     .assert_eq(&orders(&node));
     expect![[r#"
-        MissingClusterDNS ×1 pod: "a-node1_default(d4b693ffb397beef22e6db6a16c2a3df)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
         Pulling ×1 Pulling image "one:1"
         Pulled ×1 Successfully pulled image "one:1" in 5.0s (5.0s including waiting). Image size: 1 bytes.
         Created ×1 Created container app
         Started ×1 Started container app
-    "#]].assert_eq(&events(&node, "a"));
+    "#]]
+    .assert_eq(&told(&node, "a"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -429,4 +437,206 @@ async fn a_readiness_probe_decides_and_a_failed_liveness_probe_restarts() {
         25.000 start web-node1/app#2
     "#]]
     .assert_eq(&orders(&node));
+}
+
+/// A pod that stays the same one when it is edited.
+fn pod_with_uid(name: &str, uid: &str, spec: Value) -> Pod {
+    let mut pod = pod(name, spec);
+    pod.metadata.uid = Some(uid.to_owned());
+    pod
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ephemeral_container_starts_while_init_containers_run_and_is_never_restarted() {
+    let node = started();
+    ends_after(&node, "init:1", 0, 10);
+    ends_after(&node, "debug:1", 1, 2);
+    let with = |ephemeral: Value| {
+        json!({
+            "initContainers": [{"name": "first", "image": "init:1"}],
+            "containers": [{"name": "app", "image": "sleeper:1"}],
+            "ephemeralContainers": ephemeral,
+        })
+    };
+    node.source.put("web", vec![pod_with_uid("web", "u1", with(json!([])))]);
+    pass(3.0).await;
+    let debug = json!([{"name": "debug", "image": "debug:1", "targetContainerName": "first"}]);
+    node.source.put("web", vec![pod_with_uid("web", "u1", with(debug))]);
+    pass(60.0).await;
+    expect![[r#"
+        0.000 run sandbox web-node1#0
+        0.000 create web-node1/first#0
+        0.000 start web-node1/first#0
+        3.000 create web-node1/debug#0
+        3.000 start web-node1/debug#0
+        10.000 create web-node1/app#0
+        10.000 start web-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+    let config = node.runtime.container_config("web-node1", "debug").expect("it was made");
+    assert!(config.pid_target.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ephemeral_container_without_its_target_is_told_as_a_fault_of_its_configuration() {
+    let node = started();
+    let spec = json!({
+        "containers": [{"name": "app", "image": "sleeper:1"}],
+        "ephemeralContainers": [{"name": "debug", "image": "sleeper:1", "targetContainerName": "nobody"}],
+    });
+    node.source.put("web", vec![pod("web", spec)]);
+    pass(3.0).await;
+    expect![[r#"
+        Created ×1 Created container app
+        Started ×1 Started container app
+        Pulled ×2 Container image "sleeper:1" already present on machine
+        Failed ×1 Error: unable to find target container nobody
+    "#]]
+    .assert_eq(&told(&node, "web"));
+    expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resize_changes_the_running_container_and_is_told_from_beginning_to_end() {
+    let node = started();
+    let with = |cpu: &str| {
+        let resources = json!({"requests": {"cpu": cpu}, "limits": {"cpu": cpu}});
+        json!({"containers": [{"name": "app", "image": "sleeper:1", "resources": resources}]})
+    };
+    node.source.put("web", vec![pod_with_uid("web", "u1", with("1"))]);
+    pass(3.0).await;
+    orders(&node);
+    node.runtime.fail_next("UpdateContainerResources", 1);
+    node.source.put("web", vec![pod_with_uid("web", "u1", with("2"))]);
+    pass(5.0).await;
+    let condition = |node: &FakeNode| {
+        let status = shown(node, "web").and_then(|pod| pod.status).expect("shown");
+        let conditions = status.conditions.unwrap_or_default();
+        let found = conditions.into_iter().find(|condition| condition.type_ == "PodResizeInProgress");
+        found.map(|found| (found.reason.unwrap_or_default(), found.message.unwrap_or_default()))
+    };
+    let (reason, message) = condition(&node).expect("it is in progress");
+    assert_eq!(reason, "Error");
+    expect!["resizing container app: UpdateContainerResources: failed as the test wanted"]
+        .assert_eq(&message);
+    pass(90.0).await;
+    assert_eq!(condition(&node), None);
+    expect![[r#"
+        13.000 update cpu 200000 memory 0 web-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+    expect![[r#"
+        Pulled ×1 Container image "sleeper:1" already present on machine
+        Created ×1 Created container app
+        Started ×1 Started container app
+        ResizeStarted ×1 Pod resize started
+        ResizeError ×1 Pod resize error: resizing container app: UpdateContainerResources: failed as the test wanted
+        ResizeCompleted ×1 Pod resize completed
+    "#]].assert_eq(&told(&node, "web"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shorter_grace_cuts_a_longer_one_short_hooks_included() {
+    let node = started();
+    node.runtime.set_exec("hang", ExecScript { takes: Duration::from_secs(86_400), ..ExecScript::default() });
+    let hook = json!({"preStop": {"exec": {"command": ["hang"]}}});
+    let containers = json!([{"name": "app", "image": "sleeper:1", "lifecycle": hook}]);
+    let manifest = |deletion_grace: Option<i64>| {
+        let spec = json!({"terminationGracePeriodSeconds": 600, "containers": containers.clone()});
+        let mut pod = pod_with_uid("web", "u1", spec);
+        if let Some(seconds) = deletion_grace {
+            let at = serde_json::from_value(json!("2026-01-01T00:00:00Z")).expect("a time");
+            pod.metadata.deletion_timestamp = Some(at);
+            pod.metadata.deletion_grace_period_seconds = Some(seconds);
+        }
+        vec![pod]
+    };
+    node.source.put("web", manifest(None));
+    pass(3.0).await;
+    orders(&node);
+    node.source.put("web", manifest(Some(300)));
+    pass(10.0).await;
+    node.source.put("web", manifest(Some(4)));
+    pass(10.0).await;
+    expect![[r#"
+        3.000 exec "hang" in web-node1/app#0
+        13.000 exec "hang" in web-node1/app#0
+        17.000 stop within 2s web-node1/app#0
+        17.000 ended with 143 web-node1/app#0
+        17.000 stop sandbox web-node1#0
+    "#]]
+    .assert_eq(&orders(&node));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_container_that_restarts_all_has_them_removed_and_begun_again() {
+    let node = started();
+    ends_after(&node, "init:1", 0, 1);
+    ends_after(&node, "again:1", 42, 5);
+    let rules = json!([{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}]);
+    let spec = json!({
+        "restartPolicy": "Never",
+        "initContainers": [{"name": "first", "image": "init:1"}],
+        "containers": [
+            {"name": "app", "image": "again:1", "restartPolicy": "Never", "restartPolicyRules": rules},
+            {"name": "side", "image": "sleeper:1"},
+        ],
+    });
+    node.source.put("web", vec![pod("web", spec)]);
+    pass(8.0).await;
+    expect![[r#"
+        0.000 run sandbox web-node1#0
+        0.000 create web-node1/first#0
+        0.000 start web-node1/first#0
+        1.000 create web-node1/app#0
+        1.000 start web-node1/app#0
+        1.000 create web-node1/side#0
+        1.000 start web-node1/side#0
+        6.000 stop within 30s web-node1/side#0
+        6.000 ended with 143 web-node1/side#0
+        6.000 remove web-node1/side#0
+        6.000 remove web-node1/first#0
+        6.000 remove web-node1/app#0
+        6.000 create web-node1/first#1
+        6.000 start web-node1/first#1
+        7.000 create web-node1/app#1
+        7.000 start web-node1/app#1
+        7.000 create web-node1/side#1
+        7.000 start web-node1/side#1
+    "#]]
+    .assert_eq(&orders(&node));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pull_secrets_that_are_missing_are_told_and_the_pull_goes_on() {
+    let node = started();
+    node.runtime.add_image("private:1", FakeImage::absent(Behaviour::Sleeps));
+    let spec = json!({
+        "imagePullSecrets": [{"name": "nowhere"}],
+        "containers": [{"name": "app", "image": "private:1"}],
+    });
+    node.credentials.set_missing(&["nowhere"]);
+    node.source.put("web", vec![pod("web", spec)]);
+    pass(3.0).await;
+    expect![[r#"
+        Pulling ×1 Pulling image "private:1"
+        FailedToRetrieveImagePullSecret ×1 Unable to retrieve some image pull secrets (nowhere); attempting to pull the image may not succeed.
+        Pulled ×1 Successfully pulled image "private:1" in 0.0s (0.0s including waiting). Image size: 1 bytes.
+        Created ×1 Created container app
+        Started ×1 Started container app
+    "#]].assert_eq(&told(&node, "web"));
+    expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sandbox_that_fails_is_tried_again_and_nothing_is_started_without_it() {
+    let node = started();
+    node.runtime.fail_next("RunPodSandbox", 1);
+    let spec = json!({"containers": [{"name": "app", "image": "sleeper:1"}]});
+    node.source.put("web", vec![pod("web", spec)]);
+    pass(5.0).await;
+    expect![[""]].assert_eq(&orders(&node));
+    expect!["Pending app: ContainerCreating(), 0 restarts"].assert_eq(&status(&node, "web"));
+    pass(20.0).await;
+    expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
 }
