@@ -1,5 +1,6 @@
 //! The command line: names, defaults and help of every command and flag.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -102,9 +103,57 @@ pub(crate) struct RunArgs {
     /// Stop all pods when the agent is asked to stop; without it they go on
     #[arg(long)]
     pub(crate) stop_pods_on_exit: bool,
+    /// What pods get of this machine
+    #[command(flatten)]
+    pub(crate) pods: PodArgs,
     /// How logs look
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
+}
+
+/// `witlet run`: what pods get of this machine.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What pods get of this machine")]
+pub(crate) struct PodArgs {
+    /// File that the resolv.conf of pods is made from; empty gives them none of the host's
+    #[arg(long, value_name = "PATH", default_value = "/etc/resolv.conf")]
+    pub(crate) resolv_conf: String,
+    /// Name servers of the cluster, for pods with dnsPolicy ClusterFirst
+    #[arg(long, value_name = "IP,…", value_delimiter = ',')]
+    pub(crate) cluster_dns: Vec<IpAddr>,
+    /// Domain of the cluster, such as cluster.local
+    #[arg(long, value_name = "DOMAIN", default_value = "")]
+    pub(crate) cluster_domain: String,
+    /// Handlers of the runtime by the names of runtime classes
+    #[arg(long, value_name = "CLASS=HANDLER,…", value_delimiter = ',')]
+    pub(crate) runtime_classes: Vec<String>,
+    /// Give containers without a seccomp profile the runtime's own instead of none
+    #[arg(long)]
+    pub(crate) seccomp_default: bool,
+    /// Credentials for registries, in the form of docker's config.json; read anew whenever it changes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry_credentials: Option<PathBuf>,
+    /// Fetch one image after the other
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) serialize_image_pulls: bool,
+    /// How many images are fetched at the same time, with --serialize-image-pulls=false; no limit if not given
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_parallel_image_pulls: Option<u32>,
+    /// Pulls that may begin in a second; 0 is no limit
+    #[arg(long, value_name = "NUMBER", default_value_t = 5)]
+    pub(crate) registry_qps: u32,
+    /// Pulls that may begin at once after a while without any
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    pub(crate) registry_burst: u32,
+    /// Size at which a container's log is rotated
+    #[arg(long, value_name = "QUANTITY", default_value = "10Mi")]
+    pub(crate) container_log_max_size: String,
+    /// Files that a container's log has at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub(crate) container_log_max_files: u32,
+    /// Folder for links to the logs of all containers; `containers` beside --pod-logs-dir if not given
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) container_logs_dir: Option<PathBuf>,
 }
 
 /// `witlet runtime`

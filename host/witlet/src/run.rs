@@ -2,6 +2,7 @@
 
 mod embedded;
 mod lock;
+mod pods;
 pub(crate) mod signals;
 
 use std::collections::BTreeMap;
@@ -15,9 +16,11 @@ use tokio_util::sync::CancellationToken;
 use witlet_agent::{Agent, AgentConfig, EventLog, Ports};
 use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, EndpointError};
 use witlet_node::{
-    FileSource, FileStateStore, NodeError, NodeInfo, NodeOptions, NodePodFiles, SystemClock, ThreadJitter,
+    FileSource, FileStateStore, NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeError,
+    NodeHostFiles, NodeInfo, NodeOptions, NodePodFiles, NodeVolumes, SystemClock, ThreadJitter,
 };
 use witlet_ports::{NodeWatch, Runtime};
+use witlet_probes::{HttpHooks, PlainProbes};
 use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{Builtin, PluginHost, PluginHostConfig, StartError};
@@ -25,6 +28,7 @@ use witlet_wasm::host::{Builtin, PluginHost, PluginHostConfig, StartError};
 use crate::cli::RunArgs;
 use crate::run::embedded::{Embedded, EmbeddedError};
 use crate::run::lock::{LockError, RootLock};
+use crate::run::pods::PodArgsError;
 
 /// Why the agent doesn't start.
 #[derive(Debug, Error)]
@@ -65,6 +69,9 @@ pub(crate) enum RunError {
         /// What was given.
         label: String,
     },
+    /// A flag about pods makes no sense.
+    #[error(transparent)]
+    Pods(#[from] PodArgsError),
     /// The machine can't be described.
     #[error(transparent)]
     Node(#[from] NodeError),
@@ -102,6 +109,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
         let absolute = std::path::absolute(&*path);
         *path = absolute.map_err(|cause| RunError::Folder { path: path.clone(), cause })?;
     }
+    let (host, logs) = (pods::host_settings(&args)?, pods::log_limits(&args.pods)?);
     create_folder(&args.root_dir)?;
     let _lock = RootLock::take(&args.root_dir)?;
     let clock = Arc::new(SystemClock);
@@ -119,6 +127,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
     .await?;
     // Last of what can fail: an embedded runtime that was started goes on without the agent.
     let (runtime, embedded) = runtime(&args, clock.clone()).await?;
+    let links = pods::container_logs_dir(&args);
     let source = FileSource::new(
         &args.pod_manifest_path,
         &node_name,
@@ -127,6 +136,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
         events.clone(),
     );
     let ports = Ports {
+        probe_types: Arc::new(PlainProbes::new(runtime.containers.clone())),
         runtime,
         admission: plugins.admission(),
         files: Arc::new(NodePodFiles::new(&args.root_dir, &args.pod_logs_dir)),
@@ -136,9 +146,21 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
         jitter: Arc::new(ThreadJitter),
         node: node.clone() as Arc<dyn NodeWatch>,
         sources: vec![Box::new(source)],
-        seccomp_root: args.root_dir.join("seccomp"),
+        host,
+        host_files: Arc::new(NodeHostFiles::new(pods::resolv_conf(&args.pods))),
+        volumes: Arc::new(NodeVolumes::new(&args.root_dir)),
+        container_files: Arc::new(NodeContainerFiles::new(&args.root_dir, &args.pod_logs_dir, &links)),
+        container_logs: Arc::new(NodeContainerLogs::new(&args.pod_logs_dir)),
+        credentials: Arc::new(NodeCredentials::new(args.pods.registry_credentials.clone(), None)),
+        hooks: Arc::new(HttpHooks),
     };
-    let config = AgentConfig { stop_pods_on_exit: args.stop_pods_on_exit, ..AgentConfig::default() };
+    let config = AgentConfig {
+        stop_pods_on_exit: args.stop_pods_on_exit,
+        readmit_on_restart: args.readmit_on_restart,
+        image_pulls: pods::image_pulls(&args.pods),
+        logs,
+        ..AgentConfig::default()
+    };
     let (agent, handle) = Agent::new(ports, config);
     let api = LocalApi::new(Arc::new(handle), Arc::new(ShownPlugins(plugins)));
 
