@@ -130,6 +130,18 @@ impl PullFailureKind {
             Self::SignatureValidationFailed => "SignatureValidationFailed",
         }
     }
+
+    /// What the container's status says beside the reason; `said` is the runtime's message (upstream:
+    /// `evalCRIPullErr`).
+    pub fn waiting_message(self, image: &str, said: &str) -> String {
+        let why = match self {
+            Self::Other => return said.to_owned(),
+            Self::RegistryUnavailable => "the registry is unavailable",
+            Self::SignatureValidationFailed => "the signature validation failed",
+        };
+        let rest = said.split_once(self.reason()).map_or(said, |(_, rest)| rest);
+        format!("image pull failed for {image} because {why}{rest}")
+    }
 }
 
 #[cfg(test)]

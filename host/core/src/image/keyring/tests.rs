@@ -77,6 +77,45 @@ fn one_key_matches_by_host_label_port_and_path() {
     }
 }
 
+/// Upstream's cases of globs, those whose image could be one.
+#[test]
+fn globs_match_wherever_they_stand_and_never_across_labels() {
+    for (key, image, matches) in [
+        ("prefix.*.io", "prefix.kubernetes.io/app", true),
+        ("prefix.kubernetes.*", "prefix.kubernetes.io/app", true),
+        ("*-good.kubernetes.io", "prefix-good.kubernetes.io/app", true),
+        ("prefix.*.io/foo", "prefix.kubernetes.io/foo/bar", true),
+        ("*.kubernetes.io:1111/blah", "prefix.kubernetes.io:1111/blah", true),
+        ("prefix.*.io:1111/foo", "prefix.kubernetes.io:1111/foo/bar", true),
+        ("*.*.kubernetes.io", "prefix.kubernetes.io/app", false),
+        ("*.*.kubernetes.io", "kubernetes.io/app", false),
+        ("kubernetes.io", "kubernetes.com/app", false),
+        ("k*.io", "quay.io/app", false),
+        ("*.kubernetes.io:1234/blah", "prefix.kubernetes.io:1111/blah", false),
+        ("prefix.*.io/foo", "prefix.kubernetes.io:1111/foo/bar", false),
+        ("https://*.docker.io", "prefix.docker.io/foo/bar", true),
+        ("https://prefix.*.io", "prefix.docker.io/foo/bar", true),
+        ("https://prefix.docker.*", "prefix.docker.io/foo/bar", true),
+        ("https://*.docker.io/path", "prefix.docker.io/path/foo/bar", true),
+        ("https://prefix.*.io/path", "prefix.docker.io/path/subpath/foo/bar", true),
+        ("https://prefix.docker.*/path", "prefix.docker.io/path/foo/bar", true),
+        ("https://*.docker.io:8888", "prefix.docker.io:8888/foo/bar", true),
+        ("https://prefix.*.io:8888", "prefix.docker.io:8888/foo/bar", true),
+        ("https://prefix.docker.*:8888", "prefix.docker.io:8888/foo/bar", true),
+        ("https://*.docker.io/v1/", "prefix.docker.io/path/foo/bar", true),
+        ("https://*.docker.io/v2/", "prefix.docker.io/path/foo/bar", true),
+        ("*.docker.io:1111", "prefix.docker.io:1111/path/foo/bar", true),
+        ("https://hello.kubernetes.io", "world.mesos.org/foo/bar", false),
+        ("https://*.docker.com", "prefix.docker.io/foo/bar", false),
+        ("https://suffix.*.io", "prefix.docker.io/foo/bar", false),
+        ("https://prefix.docker.c*", "prefix.docker.io/foo/bar", false),
+        ("https://prefix.*.io/path:1111", "prefix.docker.io/path/subpath/foo/bar", false),
+        ("suffix.*.io", "prefix.docker.io/foo/bar", false),
+    ] {
+        assert_eq!(!users(&[key], image).is_empty(), matches, "{key} {image}");
+    }
+}
+
 #[test]
 fn the_default_registry_has_several_names() {
     for key in [
@@ -90,10 +129,20 @@ fn the_default_registry_has_several_names() {
         for image in ["busybox", "busybox:1", "docker.io/busybox", "index.docker.io/library/busybox"] {
             assert_eq!(users(&[key], image), [key], "{key} {image}");
         }
-        for image in ["quay.io/busybox", "localhost/busybox", "docker.io.evil.example/busybox"] {
+        for image in [
+            "",
+            "quay.io/busybox",
+            "registry:5000/foo/bar",
+            "localhost/busybox",
+            "myhostdocker.io/foo/bar",
+            "docker.io.evil.example/busybox",
+        ] {
             assert_eq!(users(&[key], image), [""; 0], "{key} {image}");
         }
     }
+    let hub = "https://index.docker.io/v1/";
+    assert_eq!(users(&[hub], "google/docker-registry"), [hub]);
+    assert_eq!(users(&[hub], "docker.io/foo/bar"), [hub]);
     assert_eq!(users(&["registry-1.docker.io"], "busybox"), [""; 0]);
     assert_eq!(
         users(&["docker.io", "https://index.docker.io/v1/"], "busybox"),

@@ -101,3 +101,17 @@ fn the_runtimes_word_tells_what_a_pull_met() {
         assert_eq!(PullFailureKind::of(message).reason(), reason, "{message}");
     }
 }
+
+#[test]
+fn special_failures_are_explained_in_upstreams_words() {
+    for (said, expected) in [
+        ("PullImage: 404", "PullImage: 404"),
+        (
+            "PullImage: RegistryUnavailable: dial tcp: no route to host",
+            "image pull failed for app:1 because the registry is unavailable: dial tcp: no route to host",
+        ),
+        ("SignatureValidationFailed", "image pull failed for app:1 because the signature validation failed"),
+    ] {
+        assert_eq!(PullFailureKind::of(said).waiting_message("app:1", said), expected);
+    }
+}

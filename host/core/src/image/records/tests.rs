@@ -61,6 +61,8 @@ fn a_pulled_image_is_for_those_who_show_its_credentials() {
     let node = record(&[("reg.io/app", PulledWith::NodeAccess)]);
     let secrets = record(&[("reg.io/app", PulledWith::Secrets(vec![secret("a", "h1"), secret("b", "")]))]);
     let none = record(&[("reg.io/app", PulledWith::Secrets(Vec::new()))]);
+    let made_anew = PullSecret { uid: "another".to_owned(), ..secret("a", "h3") };
+    let elsewhere = PullSecret { namespace: "another".to_owned(), ..secret("a", "h3") };
     for (case, record, image, with, pull) in [
         ("node access is for all", &node, "reg.io/app:1", vec![], false),
         ("any tag and digest", &node, "reg.io/app", vec![], false),
@@ -71,6 +73,10 @@ fn a_pulled_image_is_for_those_who_show_its_credentials() {
         ("another secret with the same content", &secrets, "reg.io/app:1", vec![secret("c", "h1")], false),
         ("another secret", &secrets, "reg.io/app:1", vec![secret("c", "h3")], true),
         ("unhashed content is like no other", &secrets, "reg.io/app:1", vec![secret("c", "")], true),
+        ("unhashed content of the same secret", &secrets, "reg.io/app:1", vec![secret("b", "")], false),
+        ("a secret made anew", &secrets, "reg.io/app:1", vec![made_anew], true),
+        ("a secret of another namespace", &secrets, "reg.io/app:1", vec![elsewhere], true),
+        ("node access, shown a secret", &node, "reg.io/app:1", vec![secret("a", "h1")], false),
         ("one of several", &secrets, "reg.io/app:1", vec![secret("c", "h3"), secret("a", "h9")], false),
         ("a record of no secrets", &none, "reg.io/app:1", vec![secret("a", "h1")], true),
     ] {

@@ -66,6 +66,8 @@ fn what_cannot_be_a_reference_is_refused_with_its_reason() {
         ("reg_.io/a", Format),
         ("-reg.io/a", Format),
         ("reg.io:x/a", Format),
+        ("http://reg.io", Format),
+        ("https://reg.io/a", Format),
         ("reg.io:/a", Format),
         ("[::1/a", Format),
         ("[]:80/a", Format),
