@@ -252,7 +252,7 @@ impl Executor {
         containers.start(&id).await.map_err(|e| refuse(WaitingReason::RunContainerError)(&e))?;
         self.events(job).normal("Started", &format!("Started container {}", start.name));
         job.memory.started(&start.name);
-        job.memory.actuated.insert(id.clone(), ContainerResources::of(container));
+        job.memory.actuated.insert(id.clone(), ContainerResources::of(starting.scene.pod, container));
         let log = sandbox.log_directory.join(&config.log_path);
         if let Err(error) = self.container_files.link_log(&job.full_name, &start.name, &id, &log).await {
             // Nothing but tools that look for logs there needs it.
@@ -274,6 +274,7 @@ impl Executor {
         let Starting { scene: Scene { pod, volumes, host }, container, start, place, .. } = starting;
         let no_config = refuse(WaitingReason::CreateContainerConfigError);
         let info = image.info.as_ref();
+        let env_files = self.read_env_files(container, volumes).await.map_err(|e| no_config(&e))?;
         let pid_target = pid_target(pod, start, &place.seen).map_err(|e| no_config(&e))?;
         let mut config = container_config(ContainerInput {
             pod,
@@ -288,7 +289,7 @@ impl Executor {
             mounts: &[],
             devices: &[],
             pid_target: pid_target.as_ref(),
-            objects: Objects::default(),
+            objects: Objects { env_files: Some(&env_files), ..Objects::default() },
             host: host.facts(),
         })
         .map_err(|e| no_config(&e))?;

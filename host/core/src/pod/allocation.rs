@@ -38,25 +38,26 @@ pub struct ContainerResources {
 }
 
 impl ContainerResources {
-    /// What a container's spec asks for. One that states only a limit asks for as much.
-    pub fn of(container: &Container) -> Self {
-        container.resources.as_ref().map(Self::of_requirements).unwrap_or_default()
-    }
-
-    /// What these requirements come to.
-    pub fn of_requirements(resources: &ResourceRequirements) -> Self {
-        let amount = |list: &Option<BTreeMap<String, Quantity>>, name: &str| {
-            let quantity = list.as_ref().and_then(|list| list.get(name));
-            quantity.and_then(|quantity| resources::amount(name, quantity).ok())
+    /// What a container of this pod asks for and may use, as the runtime is told: one without a limit of its own may use
+    /// what its pod may, and one that states only a limit asks for as much.
+    pub fn of(pod: &Pod, container: &Container) -> Self {
+        let own = container.resources.as_ref();
+        let requests = own.and_then(|own| own.requests.as_ref());
+        let limits = own.and_then(|own| own.limits.as_ref());
+        let of_pod = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.limits.as_ref());
+        let amount = |list: Option<&BTreeMap<String, Quantity>>, name: &str| {
+            list.and_then(|list| list.get(name)).and_then(|quantity| resources::amount(name, quantity).ok())
         };
-        let asked = |name| {
-            amount(&resources.requests, name).or_else(|| amount(&resources.limits, name)).unwrap_or_default()
+        let limit = |name| {
+            let own = amount(limits, name).filter(|limit| *limit != 0);
+            own.or_else(|| amount(of_pod, name)).unwrap_or_default()
         };
+        let (cpu_limit_milli, memory_limit_bytes) = (limit(CPU), limit(MEMORY));
         Self {
-            cpu_request_milli: asked(CPU),
-            cpu_limit_milli: amount(&resources.limits, CPU).unwrap_or_default(),
-            memory_request_bytes: asked(MEMORY),
-            memory_limit_bytes: amount(&resources.limits, MEMORY).unwrap_or_default(),
+            cpu_request_milli: amount(requests, CPU).unwrap_or(cpu_limit_milli),
+            cpu_limit_milli,
+            memory_request_bytes: amount(requests, MEMORY).unwrap_or(memory_limit_bytes),
+            memory_limit_bytes,
         }
     }
 

@@ -136,7 +136,7 @@ pub(super) fn look(
     changes: &mut Changes,
 ) -> Option<super::KillReason> {
     let facts = input.resize?;
-    let desired = ContainerResources::of(container);
+    let desired = ContainerResources::of(input.pod, container);
     let current = actuated(facts.actuated, running, desired);
     let cpu = current.cpu() != desired.cpu();
     let memory = current.memory() != desired.memory();
@@ -232,7 +232,7 @@ pub fn in_progress(pod: &Pod, observed: &ObservedPod, facts: ResizeFacts<'_>) ->
     let any_container = resizable.into_iter().any(|found| {
         let newest = observed.container(&found.container.name);
         newest.filter(|newest| newest.state == ContainerRunState::Running).is_some_and(|running| {
-            let desired = ContainerResources::of(&found.container);
+            let desired = ContainerResources::of(pod, &found.container);
             actuated(facts.actuated, running, desired) != desired
         })
     });

@@ -43,7 +43,10 @@ const BURSTABLE: &str = "cpu 100m/200m memory 100Mi/200Mi";
 
 #[test]
 fn a_container_that_states_a_limit_alone_asks_for_as_much() {
-    let of = |text: &str| ContainerResources::of_requirements(&requirements(text).unwrap());
+    let of = |text: &str| {
+        let pod = with(text);
+        ContainerResources::of(&pod, &pod.spec.as_ref().unwrap().containers[0])
+    };
     let expected = ContainerResources {
         cpu_request_milli: 200,
         cpu_limit_milli: 200,
@@ -52,7 +55,21 @@ fn a_container_that_states_a_limit_alone_asks_for_as_much() {
     };
     assert_eq!(of("cpu -/200m memory 5Mi/10Mi"), expected);
     assert_eq!(of(""), ContainerResources::default());
-    assert_eq!(ContainerResources::of(&Container::default()), ContainerResources::default());
+    assert_eq!(ContainerResources::of(&Pod::default(), &Container::default()), ContainerResources::default());
+}
+
+#[test]
+fn a_container_without_a_limit_may_use_what_its_pod_may() {
+    let of = |own: &str, of_pod: &str| {
+        let mut pod = with(own);
+        spec(&mut pod).resources = requirements(of_pod);
+        let found = ContainerResources::of(&pod, &pod.spec.as_ref().unwrap().containers[0]);
+        [found.cpu_request_milli, found.cpu_limit_milli, found.memory_request_bytes, found.memory_limit_bytes]
+    };
+    assert_eq!(of("", "cpu 300m/400m memory 3Mi/4Mi"), [400, 400, 4 * MI, 4 * MI]);
+    assert_eq!(of("cpu 50m/- memory 1Mi/-", "cpu 300m/400m memory 3Mi/4Mi"), [50, 400, MI, 4 * MI]);
+    assert_eq!(of("cpu 50m/100m memory 1Mi/2Mi", "cpu 300m/400m memory 3Mi/4Mi"), [50, 100, MI, 2 * MI]);
+    assert_eq!(of("cpu 50m/0", "cpu 300m/400m"), [50, 400, 0, 0], "zero is no limit");
 }
 
 #[test]

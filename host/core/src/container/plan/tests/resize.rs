@@ -37,7 +37,8 @@ fn resources(text: &str) -> Option<ResourceRequirements> {
 }
 
 fn of(text: &str) -> ContainerResources {
-    ContainerResources::of(&Container { resources: resources(text), ..Container::default() })
+    let container = Container { resources: resources(text), ..Container::default() };
+    ContainerResources::of(&Pod::default(), &container)
 }
 
 fn container<'a>(pod: &'a mut Pod, name: &str) -> &'a mut Container {
@@ -329,6 +330,21 @@ fn a_resize_is_in_progress_while_a_running_container_differs() {
     for (claim, seen, containers, expected) in cases {
         assert_eq!(World::new(pod, seen, containers).in_progress(), *expected, "{claim}");
     }
+}
+
+#[test]
+fn a_limit_of_the_pod_changes_the_containers_that_have_none_of_their_own() {
+    let mut world = World::new(
+        "Always a:x a:y",
+        "ready x=running y=running",
+        &[("x", "cpu 50m/-", "cpu 50m/400m"), ("y", "cpu 50m/100m", "cpu 50m/100m")],
+    );
+    spec(&mut world.pod).resources = resources("cpu 300m/400m");
+    check(&world, &[]);
+    assert!(!world.in_progress());
+    spec(&mut world.pod).resources = resources("cpu 300m/500m");
+    check(&world, &["resize x-0 Cpu"]);
+    assert!(world.in_progress());
 }
 
 #[test]

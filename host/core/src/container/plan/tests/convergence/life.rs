@@ -121,7 +121,7 @@ impl Life {
             Step::StartContainer(start) => {
                 let spec = container_named(&self.pod, &start.name).expect("it was started");
                 let id = self.seen.container(&start.name).expect("it was started").id.clone();
-                self.actuated.insert(id, ContainerResources::of(&spec.container));
+                self.actuated.insert(id, ContainerResources::of(&self.pod, &spec.container));
             }
             Step::ResizeContainer(resize) => {
                 self.actuated.insert(resize.id.clone(), resize.actuated);
