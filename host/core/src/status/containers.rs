@@ -173,7 +173,7 @@ fn of_instances(
         container_id: Some(id),
         ..ContainerStatus::default()
     };
-    status.restart_count = restart_count(&status, before);
+    status.restart_count = restart_count(&status, newest, before);
     status
 }
 
@@ -188,10 +188,13 @@ fn remembered(before: Option<&ContainerStatus>, id: &str) -> Option<ContainerSta
 }
 
 /// What the runtime says, unless it has forgotten instances that were counted before.
-fn restart_count(status: &ContainerStatus, before: Option<&ContainerStatus>) -> i32 {
+fn restart_count(
+    status: &ContainerStatus,
+    newest: &ObservedContainer,
+    before: Option<&ContainerStatus>,
+) -> i32 {
     let Some(before) = before else { return status.restart_count };
-    let was_lost = is_running(before)
-        && terminated_state(status).is_some_and(|e| e.reason.as_deref() == Some(CONTAINER_STATUS_UNKNOWN));
+    let was_lost = newest.state == ContainerRunState::Unknown && is_running(before);
     let runs_again = is_running(status)
         && terminated_state(before).is_some()
         && status.container_id != before.container_id
