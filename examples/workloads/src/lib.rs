@@ -3,6 +3,8 @@
 //! The workloads are ordinary Rust programs. `cargo build --target wasm32-wasip2` makes each a WASI 0.2 command
 //! component, which the embedded runtime runs as a container.
 
+pub mod steps;
+
 #[cfg(target_os = "wasi")]
 mod wasi {
     //! The one WASI function that the standard library doesn't call yet.

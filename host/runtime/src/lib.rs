@@ -28,10 +28,12 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod chain;
 mod clock;
 mod detach;
 mod image;
 mod log;
+mod mounts;
 mod network;
 mod options;
 mod pods;

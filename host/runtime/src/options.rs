@@ -1,6 +1,10 @@
 //! What the runtime is told when it is started.
 
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a program may take to answer an HTTP request, if nobody says otherwise.
+const HTTP_DEADLINE_DEFAULT: Duration = Duration::from_secs(30);
 
 /// Where things are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +18,8 @@ pub struct RuntimeOptions {
     /// The program that compiles components in a child process (`<program> compile-component`): the running program
     /// itself, `/proc/self/exe`, if its `main` answers to that word.
     pub compiler: PathBuf,
+    /// How long a program that answers HTTP (`wasi:http/proxy`) may take for one request, body and all.
+    pub http_deadline: Duration,
     /// Leave the session of whoever started this process, so that neither the end of a terminal nor its Ctrl-C
     /// reaches it.
     pub new_session: bool,
@@ -28,6 +34,7 @@ impl RuntimeOptions {
             image_root: root_dir.join("image-root"),
             root_dir,
             compiler: PathBuf::from("/proc/self/exe"),
+            http_deadline: HTTP_DEADLINE_DEFAULT,
             new_session: false,
         }
     }

@@ -17,12 +17,11 @@ use tonic::transport::Server;
 use witlet_proto::cri::image_service_server::ImageServiceServer;
 use witlet_proto::cri::runtime_service_server::RuntimeServiceServer;
 use witlet_wasm::compile::{CacheError, Compiler, CompilerConfig};
-use witlet_wasm::limits::Limits;
 
 use crate::clock;
 use crate::image::{ImageStore, store};
 use crate::options::RuntimeOptions;
-use crate::pods::{self, MEMORY_DEFAULT_BYTES, Pods};
+use crate::pods::{self, Pods};
 use crate::server::{self, ImageServer, MESSAGE_BYTES_MAX, RuntimeServer, SocketError};
 use crate::state::{Folder, StateError};
 use crate::workload::{Programs, ProgramsError};
@@ -158,14 +157,15 @@ fn open(
         notes: folder("images")?,
         compiler,
         programs: Programs::new()?,
-        limits: Limits::with_memory(usize::try_from(MEMORY_DEFAULT_BYTES).unwrap_or(usize::MAX)),
         now: clock::now,
     })?);
     let pods = Arc::new(Pods::open(pods::Parts {
         images: images.clone(),
         sandbox_records: folder("sandboxes")?,
         container_records: folder("containers")?,
+        mounts: folder("mounts")?,
         workloads: threads.handle(),
+        http_deadline: options.http_deadline,
         now: clock::now,
     })?);
     Ok((pods, images))

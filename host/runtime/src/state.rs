@@ -67,13 +67,16 @@ impl Folder {
         self.path(name).try_exists().map_err(|cause| self.error("look for", name, cause))
     }
 
-    /// Writes a file as a whole: a reader sees the old one or the new one, whenever this process is killed.
+    /// Writes a file as a whole: a reader sees the old one or the new one, whenever this process is killed or the
+    /// machine loses its power.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StateError> {
         let unfinished = self.path(&format!("{name}{UNFINISHED}"));
         let write = || {
             let mut file =
                 File::options().write(true).create(true).truncate(true).mode(FILE_MODE).open(&unfinished)?;
             file.write_all(bytes)?;
+            // Before the name leads to it: else the name may outlive a loss of power, and the contents not.
+            file.sync_data()?;
             fs::rename(&unfinished, self.path(name))
         };
         write().map_err(|cause| self.error("write", name, cause))
@@ -83,6 +86,17 @@ impl Folder {
     pub(crate) fn store<T: Serialize>(&self, name: &str, record: &T) -> Result<(), StateError> {
         let bytes = serde_json::to_vec(record).map_err(|cause| self.error("encode", name, cause.into()))?;
         self.write(name, &bytes)
+    }
+
+    /// Removes everything in the folder, folders among it.
+    pub(crate) fn clear(&self) -> Result<(), StateError> {
+        for name in self.all_names()? {
+            let path = self.path(&name);
+            let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
+            let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(|cause| self.error("remove", &name, cause))?;
+        }
+        Ok(())
     }
 
     /// Removes a file. One that isn't there is removed.

@@ -224,6 +224,16 @@ impl Compiler {
         .await
     }
 
+    /// Removes the code of a component that isn't needed any more, by the SHA-256 digest of its bytes. Code that is in
+    /// use stays mapped; code that isn't there is removed.
+    ///
+    /// # Errors
+    ///
+    /// When the files can't be removed.
+    pub fn forget(&self, engine: &Engine, kind: EngineKind, digest: &[u8; 32]) -> Result<(), CacheError> {
+        self.cache.remove(&Key::of_digest(engine, kind, digest))
+    }
+
     /// What the cache has; a damaged or unfit entry is told, removed and compiled again.
     async fn lookup(&self, engine: &Engine, key: Key) -> Result<Option<Component>, CompileError> {
         let cache = self.cache.clone();

@@ -24,6 +24,11 @@ use crate::workload::{Program, ProgramError, Programs};
 const IMAGES_MAX: usize = 1000;
 /// What the identifier of an image begins with.
 const ID_PREFIX: &str = "sha256:";
+/// What the name of a copy ends with.
+const BLOB_SUFFIX: &str = ".wasm";
+/// What a component may need to start: all that a 32-bit memory can have. What a container may have is checked when
+/// it is started.
+const MEMORY_BYTES_MAX: usize = 4 << 30;
 
 /// One image that was pulled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +108,12 @@ pub(crate) enum ImageError {
         #[source]
         cause: ProgramError,
     },
+    /// The copy isn't what was pulled any more.
+    #[error("image {reference:?}: its copy is damaged: pull it again")]
+    Damaged {
+        /// The reference.
+        reference: String,
+    },
     /// It needs more to start than any workload may have.
     #[error("image {reference:?}")]
     Needs {
@@ -142,7 +153,6 @@ pub(crate) struct ImageStore {
     notes: Folder,
     compiler: Compiler,
     programs: Programs,
-    limits: Limits,
     now: Now,
     /// Held while files and what is known of them change together; taken before `known`.
     changes: Mutex<()>,
@@ -169,8 +179,6 @@ pub(crate) struct Parts {
     pub(crate) compiler: Compiler,
     /// Makes programs of code.
     pub(crate) programs: Programs,
-    /// What a component may need at most to start.
-    pub(crate) limits: Limits,
     /// The clock.
     pub(crate) now: Now,
 }
@@ -179,7 +187,7 @@ impl ImageStore {
     /// Takes up what an earlier process pulled. A note without its copy is forgotten, and so is a copy that no note
     /// names.
     pub(crate) fn open(parts: Parts) -> Result<Self, StateError> {
-        let Parts { root, blobs, notes, compiler, programs, limits, now } = parts;
+        let Parts { root, blobs, notes, compiler, programs, now } = parts;
         let mut known = Known::default();
         for (name, note) in notes.load_all::<Image>()? {
             if blobs.contains(&blob_name(&note.id))? {
@@ -191,19 +199,11 @@ impl ImageStore {
         for name in blobs.names()? {
             if !known.images.values().any(|image| blob_name(&image.id) == name) {
                 blobs.remove(&name)?;
+                forget_code(&compiler, &programs, &id_of(&name));
             }
         }
-        Ok(Self {
-            root,
-            blobs,
-            notes,
-            compiler,
-            programs,
-            limits,
-            now,
-            changes: Mutex::new(()),
-            known: Mutex::new(known),
-        })
+        let (changes, known) = (Mutex::new(()), Mutex::new(known));
+        Ok(Self { root, blobs, notes, compiler, programs, now, changes, known })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -219,7 +219,7 @@ impl ImageStore {
         let file = reference::parse(reference)?;
         let (root, own) = (self.root.clone(), reference.to_owned());
         let bytes = blocking(move || read(&own, &file, &root)).await?;
-        let id = format!("{ID_PREFIX}{}", hex(&Sha256::digest(&bytes)));
+        let id = id_from(&bytes);
         let program = self.program_of(reference, &id, bytes.clone()).await?;
         let (reference, size_bytes) = (reference.to_owned(), bytes.len() as u64);
         let image = Image { reference, id, size_bytes, pulled_at: (self.now)() };
@@ -268,6 +268,9 @@ impl ImageStore {
         let path = self.blobs.path(&blob_name(id));
         let own = image.reference.clone();
         let bytes = blocking(move || read(&own, &ImageFile::Absolute(path), Path::new("/"))).await?;
+        if id_from(&bytes) != id {
+            return Err(ImageError::Damaged { reference: image.reference });
+        }
         let program = self.program_of(&image.reference, id, bytes).await?;
         self.known().programs.insert(id.to_owned(), program.clone());
         Ok(program)
@@ -284,7 +287,7 @@ impl ImageStore {
             .await
             .map_err(|cause| ImageError::Compile { reference: own(), cause })?;
         StaticNeeds::of(&component)
-            .check(&self.limits)
+            .check(&Limits::with_memory(MEMORY_BYTES_MAX))
             .map_err(|cause| ImageError::Needs { reference: own(), cause })?;
         self.programs.link(&component).map_err(|cause| ImageError::Program { reference: own(), cause })
     }
@@ -312,7 +315,9 @@ impl ImageStore {
         }
         known.programs.remove(id);
         drop(known);
-        self.blobs.remove(&blob_name(id))
+        self.blobs.remove(&blob_name(id))?;
+        forget_code(&self.compiler, &self.programs, id);
+        Ok(())
     }
 
     /// Where the copies are, the bytes that they take, and how many there are.
@@ -324,8 +329,25 @@ impl ImageStore {
     }
 }
 
+/// Removes the compiled code of an image that is gone. That it stays is no reason to fail: it is used again if the
+/// image is, and makes room for others when there is too much of it.
+fn forget_code(compiler: &Compiler, programs: &Programs, id: &str) {
+    let Some(digest) = id.strip_prefix(ID_PREFIX).and_then(unhex) else { return };
+    if let Err(error) = compiler.forget(programs.engine(), EngineKind::Asynchronous, &digest) {
+        tracing::warn!(image = %id, %error, "the compiled code of a removed image stays");
+    }
+}
+
+fn id_from(component: &[u8]) -> String {
+    format!("{ID_PREFIX}{}", hex(&Sha256::digest(component)))
+}
+
+fn id_of(blob_name: &str) -> String {
+    format!("{ID_PREFIX}{}", blob_name.strip_suffix(BLOB_SUFFIX).unwrap_or(blob_name))
+}
+
 fn blob_name(id: &str) -> String {
-    format!("{}.wasm", id.trim_start_matches(ID_PREFIX))
+    format!("{}{BLOB_SUFFIX}", id.trim_start_matches(ID_PREFIX))
 }
 
 fn note_name(reference: &str) -> String {
@@ -335,6 +357,18 @@ fn note_name(reference: &str) -> String {
 /// Lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A SHA-256 digest of its hexadecimal form.
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let byte = |index: usize| u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok();
+    let mut digest = [0; 32];
+    for (index, place) in digest.iter_mut().enumerate() {
+        *place = byte(index)?;
+    }
+    // `from_str_radix` would take a sign as well.
+    let plain = text.len() == 2 * digest.len() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    plain.then_some(digest)
 }
 
 async fn blocking<T: Send + 'static>(

@@ -2,13 +2,17 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use thiserror::Error;
 
+use super::commands::COMMANDS_MAX;
+use super::events::LISTENERS_MAX;
 use super::{CONTAINERS_MAX, SANDBOXES_MAX};
 use crate::address::AddressError;
 use crate::image::ImageError;
 use crate::state::StateError;
+use crate::workload::LimitTooLow;
 
 /// Why a call failed.
 #[derive(Debug, Error)]
@@ -40,7 +44,7 @@ pub(crate) enum PodsError {
         life: &'static str,
     },
     /// The container has no running program.
-    #[error("container {id} is {life}: it has no log to open")]
+    #[error("container {id} is {life}: nothing runs in it")]
     NotRunning {
         /// Its identifier.
         id: String,
@@ -82,6 +86,38 @@ pub(crate) enum PodsError {
         /// Why not.
         #[source]
         cause: io::Error,
+    },
+    /// The component has nothing that could be run beside its own work.
+    #[error("container {id} can run no commands: its component doesn't export wasi:cli/run")]
+    NoCommand {
+        /// Its identifier.
+        id: String,
+    },
+    /// Too many commands run in the container.
+    #[error("container {id} runs {COMMANDS_MAX} commands already")]
+    TooManyCommands {
+        /// Its identifier.
+        id: String,
+    },
+    /// A command took longer than it may, and was killed.
+    #[error("the command in container {id} took longer than {}s and was killed", limit.as_secs_f64())]
+    CommandTooLong {
+        /// Its identifier.
+        id: String,
+        /// What it was given.
+        limit: Duration,
+    },
+    /// Too many clients listen to events.
+    #[error("{LISTENERS_MAX} clients listen to events already")]
+    TooManyListeners,
+    /// The limit of memory can't be changed.
+    #[error("change the limits of container {id}")]
+    Memory {
+        /// Its identifier.
+        id: String,
+        /// Why not.
+        #[source]
+        cause: LimitTooLow,
     },
     /// A killed program didn't end.
     #[error("container {id} was killed, but hasn't ended yet")]

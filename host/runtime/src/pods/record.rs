@@ -6,8 +6,18 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::Resources;
+use crate::mounts::Mount;
 use crate::network::Network;
-use crate::workload::{Exit, Mount};
+use crate::workload::Exit;
+
+/// Annotation of a container in which the kubelet notes the ports of its spec, as JSON
+/// (`kuberuntime/labels.go`, `containerPortsLabel`).
+const PORTS_ANNOTATION: &str = "io.kubernetes.container.ports";
+/// Environment variable that says where a program that answers HTTP is served.
+const PORT_VARIABLE: &str = "PORT";
+/// Where it is served if nothing says so.
+const PORT_DEFAULT: u16 = 8080;
 
 /// What a sandbox was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,8 +92,9 @@ pub(crate) struct ContainerConfig {
     pub(crate) annotations: BTreeMap<String, String>,
     /// The log's place in the sandbox's folder of logs; none if empty.
     pub(crate) log_path: PathBuf,
-    /// The memory limit in bytes, if there is one.
-    pub(crate) memory_bytes_max: Option<u64>,
+    /// What it may take.
+    #[serde(default)]
+    pub(crate) resources: Resources,
 }
 
 /// Where a container is in its life.
@@ -169,6 +180,29 @@ pub(crate) fn environment(config: &ContainerConfig, hostname: &str) -> Vec<(Stri
         all.push(("HOSTNAME".to_owned(), hostname.to_owned()));
     }
     all
+}
+
+/// One port of a container's spec.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ContainerPort {
+    container_port: u16,
+    #[serde(default)]
+    protocol: String,
+}
+
+/// Where a program that answers HTTP is served: at the port in its environment (`PORT`), else at the first TCP port
+/// of its spec, which the kubelet notes in an annotation, else at 8080.
+pub(crate) fn port(config: &ContainerConfig) -> u16 {
+    let variable = config.environment.iter().rev().find(|(name, _)| name == PORT_VARIABLE);
+    let chosen = variable.and_then(|(_, value)| value.trim().parse().ok());
+    let of_spec = || {
+        let noted = config.annotations.get(PORTS_ANNOTATION)?;
+        let ports: Vec<ContainerPort> = serde_json::from_str(noted).ok()?;
+        let tcp = |port: &&ContainerPort| matches!(port.protocol.as_str(), "" | "TCP");
+        Some(ports.iter().find(tcp)?.container_port)
+    };
+    chosen.or_else(of_spec).filter(|port| *port != 0).unwrap_or(PORT_DEFAULT)
 }
 
 /// What is left of the records of a process that is gone: nothing runs any more, and a container without its sandbox

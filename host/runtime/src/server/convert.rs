@@ -1,7 +1,6 @@
 //! Between the CRI's vocabulary and the runtime's own.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -9,10 +8,19 @@ use tonic::{Code, Status};
 use witlet_proto::cri;
 use witlet_wasm::compile::CompileError;
 
+use crate::chain::in_one_line;
 use crate::image::{Image, ImageError};
+use crate::mounts::{self, MOUNTS_MAX, Mount};
 use crate::network::Network;
-use crate::pods::{ContainerConfig, ContainerRecord, Life, PodsError, SandboxConfig, SandboxRecord};
-use crate::workload::{Exit, Mount};
+use crate::pods::{
+    ContainerConfig, ContainerRecord, Event, EventKind, Life, PodsError, Resources, SandboxConfig,
+    SandboxRecord,
+};
+use crate::workload::Exit;
+
+mod stats;
+
+pub(super) use stats::{container_stats, sandbox_stats, selects_container_stats, selects_sandbox_stats};
 
 /// The handler names that a pod may ask for: none, or this.
 pub(super) const HANDLER: &str = "wasi";
@@ -63,13 +71,16 @@ pub(super) fn container_config(config: Option<cri::ContainerConfig>) -> Result<C
         let words = format!("log_path {:?} leads out of the sandbox's log_directory", config.log_path);
         return Err(Status::invalid_argument(words));
     }
-    let memory =
-        config.linux.and_then(|linux| linux.resources).map(|resources| resources.memory_limit_in_bytes);
-    let mount = |mount: cri::Mount| Mount {
-        host_path: PathBuf::from(mount.host_path),
-        container_path: mount.container_path,
-        read_only: mount.readonly,
-    };
+    if let Some(device) = config.devices.first() {
+        let words =
+            format!("device {:?} can't be had: WebAssembly programs have no devices", device.host_path);
+        return Err(Status::invalid_argument(words));
+    }
+    if config.mounts.len() > MOUNTS_MAX {
+        return Err(Status::invalid_argument(format!("there are more than {MOUNTS_MAX} mounts")));
+    }
+    let mounts = config.mounts.into_iter().map(mount).collect::<Result<_, _>>()?;
+    let linux = config.linux.and_then(|linux| linux.resources).unwrap_or_default();
     Ok(ContainerConfig {
         name: metadata.name,
         attempt: metadata.attempt,
@@ -78,12 +89,51 @@ pub(super) fn container_config(config: Option<cri::ContainerConfig>) -> Result<C
         arguments: config.args,
         working_dir: config.working_dir,
         environment: config.envs.into_iter().map(|pair| (pair.key, pair.value)).collect(),
-        mounts: config.mounts.into_iter().map(mount).collect(),
+        mounts,
         labels: config.labels,
         annotations: config.annotations,
         log_path,
-        memory_bytes_max: memory.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
+        resources: resources(&linux),
     })
+}
+
+fn mount(mount: cri::Mount) -> Result<Mount, Status> {
+    if mount.image.is_some() || !mount.image_sub_path.is_empty() {
+        let words = format!("{}: images can't be mounted here: they are components", mount.container_path);
+        return Err(Status::invalid_argument(words));
+    }
+    mounts::guest_path(&mount.container_path)
+        .map_err(|error| Status::invalid_argument(in_one_line(&error)))?;
+    Ok(Mount {
+        host_path: PathBuf::from(mount.host_path),
+        container_path: mount.container_path,
+        read_only: mount.readonly,
+        recursive_read_only: mount.recursive_read_only,
+    })
+}
+
+/// What a container may take, or what is changed about it.
+pub(super) fn resources(linux: &cri::LinuxContainerResources) -> Resources {
+    Resources {
+        memory_limit_bytes: linux.memory_limit_in_bytes,
+        cpu_shares: linux.cpu_shares,
+        cpu_quota: linux.cpu_quota,
+        cpu_period: linux.cpu_period,
+        oom_score_adj: linux.oom_score_adj,
+    }
+}
+
+fn container_resources(resources: &Resources) -> cri::ContainerResources {
+    let Resources { memory_limit_bytes, cpu_shares, cpu_quota, cpu_period, oom_score_adj } = *resources;
+    let linux = cri::LinuxContainerResources {
+        memory_limit_in_bytes: memory_limit_bytes,
+        cpu_shares,
+        cpu_quota,
+        cpu_period,
+        oom_score_adj,
+        ..Default::default()
+    };
+    cri::ContainerResources { linux: Some(linux), windows: None }
 }
 
 /// Nanoseconds since 1970, as the CRI counts time.
@@ -187,6 +237,7 @@ pub(super) fn container_status(record: &ContainerRecord) -> cri::ContainerStatus
         container_path: mount.container_path.clone(),
         host_path: mount.host_path.to_string_lossy().into_owned(),
         readonly: mount.read_only,
+        recursive_read_only: mount.recursive_read_only,
         ..Default::default()
     };
     cri::ContainerStatus {
@@ -205,16 +256,27 @@ pub(super) fn container_status(record: &ContainerRecord) -> cri::ContainerStatus
         annotations: record.config.annotations.clone(),
         mounts: record.config.mounts.iter().map(mount).collect(),
         log_path: record.log.as_deref().map(path_text).unwrap_or_default(),
-        resources: record.config.memory_bytes_max.map(|bytes| cri::ContainerResources {
-            linux: Some(cri::LinuxContainerResources {
-                memory_limit_in_bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
-                ..Default::default()
-            }),
-            windows: None,
-        }),
+        resources: Some(container_resources(&record.config.resources)),
         image_id: record.image_id.clone(),
         user: None,
         stop_signal: cri::Signal::RuntimeDefault.into(),
+    }
+}
+
+/// Something that happened, with how its sandbox is afterwards.
+pub(super) fn event(event: &Event) -> cri::ContainerEventResponse {
+    let kind = match event.kind {
+        EventKind::Created => cri::ContainerEventType::ContainerCreatedEvent,
+        EventKind::Started => cri::ContainerEventType::ContainerStartedEvent,
+        EventKind::Stopped => cri::ContainerEventType::ContainerStoppedEvent,
+        EventKind::Deleted => cri::ContainerEventType::ContainerDeletedEvent,
+    };
+    cri::ContainerEventResponse {
+        container_id: event.id.clone(),
+        container_event_type: kind.into(),
+        created_at: nanoseconds(event.at),
+        pod_sandbox_status: event.sandbox.as_ref().map(sandbox_status),
+        containers_statuses: event.containers.iter().map(container_status).collect(),
     }
 }
 
@@ -259,17 +321,6 @@ pub(super) fn selects_container(filter: Option<&cri::ContainerFilter>, record: &
     })
 }
 
-/// An error with its causes in one line, as a gRPC status has no place for a chain.
-fn in_one_line(error: &dyn Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        line = format!("{line}: {inner}");
-        cause = inner.source();
-    }
-    line
-}
-
 fn image_code(error: &ImageError) -> Code {
     match error {
         ImageError::Missing { .. } | ImageError::Absent { .. } => Code::NotFound,
@@ -279,6 +330,7 @@ fn image_code(error: &ImageError) -> Code {
         | ImageError::TooLarge { .. }
         | ImageError::Program { .. }
         | ImageError::Needs { .. } => Code::InvalidArgument,
+        ImageError::Damaged { .. } => Code::DataLoss,
         ImageError::Compile { cause, .. } => compile_code(cause),
         ImageError::TooMany => Code::ResourceExhausted,
         ImageError::Read { .. } | ImageError::Keep { .. } => Code::Internal,
@@ -311,16 +363,20 @@ pub(super) fn image_status(error: &ImageError) -> Status {
 pub(super) fn pods_status(error: &PodsError) -> Status {
     let code = match error {
         PodsError::NoSandbox { .. } | PodsError::NoContainer { .. } => Code::NotFound,
-        PodsError::SandboxNotReady { .. } | PodsError::NotCreated { .. } | PodsError::NotRunning { .. } => {
-            Code::FailedPrecondition
-        }
+        PodsError::SandboxNotReady { .. }
+        | PodsError::NotCreated { .. }
+        | PodsError::NotRunning { .. }
+        | PodsError::NoCommand { .. }
+        | PodsError::Memory { .. } => Code::FailedPrecondition,
         PodsError::NameTaken { .. } => Code::AlreadyExists,
-        PodsError::TooManySandboxes | PodsError::TooManyContainers | PodsError::Address(_) => {
-            Code::ResourceExhausted
-        }
+        PodsError::TooManySandboxes
+        | PodsError::TooManyContainers
+        | PodsError::TooManyCommands { .. }
+        | PodsError::TooManyListeners
+        | PodsError::Address(_) => Code::ResourceExhausted,
         PodsError::Image(cause) => image_code(cause),
         PodsError::State(_) | PodsError::Log { .. } => Code::Internal,
-        PodsError::DoesNotEnd { .. } => Code::DeadlineExceeded,
+        PodsError::DoesNotEnd { .. } | PodsError::CommandTooLong { .. } => Code::DeadlineExceeded,
     };
     Status::new(code, in_one_line(error))
 }

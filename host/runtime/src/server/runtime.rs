@@ -1,8 +1,12 @@
 //! The CRI's RuntimeService.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::Stream;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
 use tonic::{Request, Response, Status};
 use witlet_proto::cri::runtime_service_server::RuntimeService;
 use witlet_proto::cri::*;
@@ -10,7 +14,7 @@ use witlet_proto::cri::*;
 use super::convert::{self, pods_status};
 use super::{Pages, pages};
 use crate::clock::Now;
-use crate::pods::Pods;
+use crate::pods::{Event, Output, Pods};
 
 /// The version of the kubelet's side of the CRI, which has been this for ever.
 const KUBELET_API_VERSION: &str = "0.1.0";
@@ -39,6 +43,33 @@ impl RuntimeServer {
         let chosen = all.iter().filter(|record| convert::selects_container(filter, record));
         chosen.map(convert::container).collect()
     }
+
+    fn container_stats(&self, filter: Option<&ContainerStatsFilter>) -> Vec<ContainerStats> {
+        let stats = self.pods.running_stats(|record| convert::selects_container_stats(filter, record));
+        stats.iter().map(convert::container_stats).collect()
+    }
+
+    fn sandbox_stats(&self, filter: Option<&PodSandboxStatsFilter>) -> Vec<PodSandboxStats> {
+        let stats = self.pods.ready_stats(|record| convert::selects_sandbox_stats(filter, record));
+        stats.iter().map(convert::sandbox_stats).collect()
+    }
+}
+
+/// Events as messages. A client that doesn't keep up is sent away.
+type EventStream = Pin<Box<dyn Stream<Item = Result<ContainerEventResponse, Status>> + Send>>;
+
+fn event_stream(events: Receiver<Arc<Event>>) -> EventStream {
+    Box::pin(futures::stream::unfold(Some(events), async |events| {
+        let mut events = events?;
+        match events.recv().await {
+            Ok(event) => Some((Ok(convert::event(&event)), Some(events))),
+            Err(RecvError::Lagged(missed)) => {
+                let words = format!("{missed} events were missed, for they weren't read in time");
+                Some((Err(Status::data_loss(words)), None))
+            }
+            Err(RecvError::Closed) => None,
+        }
+    }))
 }
 
 fn answer<T>(message: T) -> Result<Response<T>, Status> {
@@ -68,7 +99,11 @@ impl RuntimeService for RuntimeServer {
     async fn status(&self, _: Request<StatusRequest>) -> Result<Response<StatusResponse>, Status> {
         let handler = |name: &str| RuntimeHandler {
             name: name.to_owned(),
-            features: Some(RuntimeHandlerFeatures::default()),
+            features: Some(RuntimeHandlerFeatures {
+                // Permissions are those of whole trees.
+                recursive_read_only_mounts: true,
+                ..Default::default()
+            }),
         };
         answer(StatusResponse {
             status: Some(RuntimeStatus { conditions: vec![ready("RuntimeReady"), ready("NetworkReady")] }),
@@ -227,18 +262,24 @@ impl RuntimeService for RuntimeServer {
         answer(ReopenContainerLogResponse {})
     }
 
+    /// Tells the runtime what a pod has together, after its containers were told. Pods have no limits of their own
+    /// here, as in containerd.
     async fn update_pod_sandbox_resources(
         &self,
-        _: Request<UpdatePodSandboxResourcesRequest>,
+        request: Request<UpdatePodSandboxResourcesRequest>,
     ) -> Result<Response<UpdatePodSandboxResourcesResponse>, Status> {
-        Err(not_here("UpdatePodSandboxResources", "pods have no limits of their own"))
+        self.pods.sandbox(&request.into_inner().pod_sandbox_id).map_err(|error| pods_status(&error))?;
+        answer(UpdatePodSandboxResourcesResponse {})
     }
 
     async fn update_container_resources(
         &self,
-        _: Request<UpdateContainerResourcesRequest>,
+        request: Request<UpdateContainerResourcesRequest>,
     ) -> Result<Response<UpdateContainerResourcesResponse>, Status> {
-        Err(not_here("UpdateContainerResources", "a workload keeps the limits that it was started with"))
+        let UpdateContainerResourcesRequest { container_id, linux, .. } = request.into_inner();
+        let update = convert::resources(&linux.unwrap_or_default());
+        self.pods.update_resources(&container_id, &update).map_err(|error| pods_status(&error))?;
+        answer(UpdateContainerResourcesResponse {})
     }
 
     async fn checkpoint_container(
@@ -248,12 +289,22 @@ impl RuntimeService for RuntimeServer {
         Err(not_here("CheckpointContainer", "workloads can't be saved"))
     }
 
-    async fn exec_sync(&self, _: Request<ExecSyncRequest>) -> Result<Response<ExecSyncResponse>, Status> {
-        Err(not_here("ExecSync", "a component has no second program to run"))
+    async fn exec_sync(
+        &self,
+        request: Request<ExecSyncRequest>,
+    ) -> Result<Response<ExecSyncResponse>, Status> {
+        let ExecSyncRequest { container_id, cmd, timeout } = request.into_inner();
+        if cmd.is_empty() {
+            return Err(Status::invalid_argument("cmd is empty"));
+        }
+        let limit = u64::try_from(timeout).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs);
+        let ran = self.pods.exec(&container_id, cmd, limit).await;
+        let Output { code, stdout, stderr } = ran.map_err(|error| pods_status(&error))?;
+        answer(ExecSyncResponse { stdout, stderr, exit_code: code })
     }
 
     async fn exec(&self, _: Request<ExecRequest>) -> Result<Response<ExecResponse>, Status> {
-        Err(not_here("Exec", "a component has no second program to run"))
+        Err(not_here("Exec", "commands have no streams here; ExecSync runs them"))
     }
 
     async fn attach(&self, _: Request<AttachRequest>) -> Result<Response<AttachResponse>, Status> {
@@ -269,71 +320,79 @@ impl RuntimeService for RuntimeServer {
 
     async fn container_stats(
         &self,
-        _: Request<ContainerStatsRequest>,
+        request: Request<ContainerStatsRequest>,
     ) -> Result<Response<ContainerStatsResponse>, Status> {
-        Err(not_here("ContainerStats", "nothing is measured"))
+        let stats = self.pods.container_stats(&request.into_inner().container_id);
+        let stats = stats.map_err(|error| pods_status(&error))?;
+        answer(ContainerStatsResponse { stats: Some(convert::container_stats(&stats)) })
     }
 
     async fn list_container_stats(
         &self,
-        _: Request<ListContainerStatsRequest>,
+        request: Request<ListContainerStatsRequest>,
     ) -> Result<Response<ListContainerStatsResponse>, Status> {
-        Err(not_here("ListContainerStats", "nothing is measured"))
+        let stats = self.container_stats(request.into_inner().filter.as_ref());
+        answer(ListContainerStatsResponse { stats })
     }
 
     async fn pod_sandbox_stats(
         &self,
-        _: Request<PodSandboxStatsRequest>,
+        request: Request<PodSandboxStatsRequest>,
     ) -> Result<Response<PodSandboxStatsResponse>, Status> {
-        Err(not_here("PodSandboxStats", "nothing is measured"))
+        let stats = self.pods.sandbox_stats(&request.into_inner().pod_sandbox_id);
+        let stats = stats.map_err(|error| pods_status(&error))?;
+        answer(PodSandboxStatsResponse { stats: Some(convert::sandbox_stats(&stats)) })
     }
 
     async fn list_pod_sandbox_stats(
         &self,
-        _: Request<ListPodSandboxStatsRequest>,
+        request: Request<ListPodSandboxStatsRequest>,
     ) -> Result<Response<ListPodSandboxStatsResponse>, Status> {
-        Err(not_here("ListPodSandboxStats", "nothing is measured"))
+        let stats = self.sandbox_stats(request.into_inner().filter.as_ref());
+        answer(ListPodSandboxStatsResponse { stats })
     }
 
     async fn list_metric_descriptors(
         &self,
         _: Request<ListMetricDescriptorsRequest>,
     ) -> Result<Response<ListMetricDescriptorsResponse>, Status> {
-        Err(not_here("ListMetricDescriptors", "nothing is measured"))
+        Err(not_here("ListMetricDescriptors", "what is measured is in the stats"))
     }
 
     async fn list_pod_sandbox_metrics(
         &self,
         _: Request<ListPodSandboxMetricsRequest>,
     ) -> Result<Response<ListPodSandboxMetricsResponse>, Status> {
-        Err(not_here("ListPodSandboxMetrics", "nothing is measured"))
+        Err(not_here("ListPodSandboxMetrics", "what is measured is in the stats"))
     }
 
-    type GetContainerEventsStream = Pages<ContainerEventResponse>;
+    type GetContainerEventsStream = EventStream;
 
     async fn get_container_events(
         &self,
         _: Request<GetEventsRequest>,
     ) -> Result<Response<Self::GetContainerEventsStream>, Status> {
-        Err(not_here("GetContainerEvents", "changes are seen by listing"))
+        answer(event_stream(self.pods.events().map_err(|error| pods_status(&error))?))
     }
 
     type StreamContainerStatsStream = Pages<StreamContainerStatsResponse>;
 
     async fn stream_container_stats(
         &self,
-        _: Request<StreamContainerStatsRequest>,
+        request: Request<StreamContainerStatsRequest>,
     ) -> Result<Response<Self::StreamContainerStatsStream>, Status> {
-        Err(not_here("StreamContainerStats", "nothing is measured"))
+        let all = self.container_stats(request.into_inner().filter.as_ref());
+        answer(pages(&all, |container_stats| StreamContainerStatsResponse { container_stats }))
     }
 
     type StreamPodSandboxStatsStream = Pages<StreamPodSandboxStatsResponse>;
 
     async fn stream_pod_sandbox_stats(
         &self,
-        _: Request<StreamPodSandboxStatsRequest>,
+        request: Request<StreamPodSandboxStatsRequest>,
     ) -> Result<Response<Self::StreamPodSandboxStatsStream>, Status> {
-        Err(not_here("StreamPodSandboxStats", "nothing is measured"))
+        let all = self.sandbox_stats(request.into_inner().filter.as_ref());
+        answer(pages(&all, |pod_sandbox_stats| StreamPodSandboxStatsResponse { pod_sandbox_stats }))
     }
 
     type StreamPodSandboxMetricsStream = Pages<StreamPodSandboxMetricsResponse>;
@@ -342,6 +401,6 @@ impl RuntimeService for RuntimeServer {
         &self,
         _: Request<StreamPodSandboxMetricsRequest>,
     ) -> Result<Response<Self::StreamPodSandboxMetricsStream>, Status> {
-        Err(not_here("StreamPodSandboxMetrics", "nothing is measured"))
+        Err(not_here("StreamPodSandboxMetrics", "what is measured is in the stats"))
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wasmtime_wasi::I32Exit;
 
-use super::memory::MemoryExceeded;
+use super::account::MemoryExceeded;
 
 /// The code of a process that was killed: 128 and SIGKILL.
 pub(crate) const CODE_KILLED: i32 = 137;

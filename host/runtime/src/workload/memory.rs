@@ -1,47 +1,57 @@
 //! The memory limit of a container: who wants more is killed at once, as by a cgroup.
 
-use thiserror::Error;
+use std::sync::Arc;
+
 use wasmtime::ResourceLimiter;
 use witlet_wasm::limits::{Limits, StoreLimits};
 
-/// A workload wanted more memory than it may have.
-#[derive(Clone, Copy, Debug, Error)]
-#[error("wanted more memory than its limit of {limit_bytes} bytes")]
-pub(crate) struct MemoryExceeded {
-    /// The limit.
-    pub(crate) limit_bytes: usize,
-}
+use super::account::Account;
 
-/// Counts as [`StoreLimits`] does, but ends a workload instead of letting its request fail.
+/// Counts one instance's tables as [`StoreLimits`] does, and its memory on the container's account. A request that
+/// exceeds the account ends the instance instead of failing. What the instance took is given back when it ends.
 #[derive(Debug)]
-pub(crate) struct MemoryLimit {
-    counted: StoreLimits,
-    limit_bytes: usize,
+pub(crate) struct InstanceLimits {
+    tables: StoreLimits,
+    account: Arc<Account>,
+    taken_bytes: u64,
+    granted_bytes: u64,
 }
 
-impl MemoryLimit {
+impl InstanceLimits {
     /// With nothing taken yet.
-    pub(crate) fn new(limits: Limits) -> Self {
-        Self { counted: StoreLimits::new(limits), limit_bytes: limits.memory_bytes_max }
-    }
-
-    fn exceeded(&self) -> wasmtime::Error {
-        wasmtime::Error::new(MemoryExceeded { limit_bytes: self.limit_bytes })
+    pub(crate) fn new(account: Arc<Account>) -> Self {
+        // The account decides about memory.
+        let tables = StoreLimits::new(Limits::with_memory(usize::MAX));
+        Self { tables, account, taken_bytes: 0, granted_bytes: 0 }
     }
 }
 
-impl ResourceLimiter for MemoryLimit {
+impl Drop for InstanceLimits {
+    fn drop(&mut self) {
+        self.account.give_back(self.taken_bytes);
+    }
+}
+
+impl ResourceLimiter for InstanceLimits {
     fn memory_growing(
         &mut self,
         current: usize,
         desired: usize,
-        maximum: Option<usize>,
+        _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        if self.counted.memory_growing(current, desired, maximum)? { Ok(true) } else { Err(self.exceeded()) }
+        let more = desired.saturating_sub(current) as u64;
+        self.account.take(more).map_err(wasmtime::Error::new)?;
+        self.taken_bytes = self.taken_bytes.saturating_add(more);
+        self.granted_bytes = more;
+        Ok(true)
     }
 
     fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
-        self.counted.memory_grow_failed(error)
+        self.account.give_back(self.granted_bytes);
+        self.taken_bytes = self.taken_bytes.saturating_sub(self.granted_bytes);
+        self.granted_bytes = 0;
+        tracing::debug!(%error, "a workload's memory couldn't grow");
+        Ok(())
     }
 
     fn table_growing(
@@ -50,22 +60,22 @@ impl ResourceLimiter for MemoryLimit {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        self.counted.table_growing(current, desired, maximum)
+        self.tables.table_growing(current, desired, maximum)
     }
 
     fn table_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
-        self.counted.table_grow_failed(error)
+        self.tables.table_grow_failed(error)
     }
 
     fn instances(&self) -> usize {
-        self.counted.instances()
+        self.tables.instances()
     }
 
     fn tables(&self) -> usize {
-        self.counted.tables()
+        self.tables.tables()
     }
 
     fn memories(&self) -> usize {
-        self.counted.memories()
+        self.tables.memories()
     }
 }

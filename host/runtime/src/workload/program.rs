@@ -8,10 +8,13 @@ use wasmtime::Engine;
 use wasmtime::component::{Component, Linker, ResourceTable};
 use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::p2::bindings::ProxyPre;
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use witlet_wasm::engine::{self, EngineError};
 use witlet_wasm::limits::{EpochTicker, TickerError};
 
-use super::memory::MemoryLimit;
+use super::http::Outgoing;
+use super::memory::InstanceLimits;
 use super::sockets;
 use super::stop::StopSignal;
 use crate::network::Network;
@@ -19,11 +22,13 @@ use crate::network::Network;
 /// A workload gives way to others at least this often.
 const YIELD_PERIOD: Duration = Duration::from_millis(10);
 
-/// What a workload's store holds.
+/// What an instance's store holds.
 pub(crate) struct State {
     pub(super) wasi: WasiCtx,
+    pub(super) http: WasiHttpCtx,
+    pub(super) outgoing: Outgoing,
     pub(super) table: ResourceTable,
-    pub(super) memory: MemoryLimit,
+    pub(super) limits: InstanceLimits,
     pub(super) network: Network,
     pub(super) stop: Arc<StopSignal>,
 }
@@ -34,6 +39,12 @@ impl WasiView for State {
     }
 }
 
+impl WasiHttpView for State {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView { hooks: &mut self.outgoing, table: &mut self.table, ctx: &mut self.http }
+    }
+}
+
 /// A component that isn't a program for this runtime.
 #[derive(Debug, Error)]
 pub(crate) enum ProgramError {
@@ -41,8 +52,8 @@ pub(crate) enum ProgramError {
     #[error("the component imports something that this runtime doesn't have")]
     Import(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// It can't be started.
-    #[error("the component is no command: it doesn't export wasi:cli/run")]
-    NotACommand(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("the component is no program: it exports neither wasi:cli/run nor wasi:http/incoming-handler")]
+    NoProgram(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// The engine couldn't be set up.
@@ -59,10 +70,24 @@ pub enum ProgramsError {
     Link(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// How a program is entered.
+#[derive(Clone)]
+pub(super) enum Entry {
+    /// It exports `wasi:cli/run`, which is run.
+    Command(CommandPre<State>),
+    /// It exports `wasi:http/incoming-handler`, which is asked for each request.
+    Handler {
+        /// The handler.
+        handler: ProxyPre<State>,
+        /// `wasi:cli/run`, for commands beside it, if it exports that as well.
+        command: Option<CommandPre<State>>,
+    },
+}
+
 /// A program, ready to run any number of times.
 #[derive(Clone)]
 pub(crate) struct Program {
-    pub(super) command: CommandPre<State>,
+    pub(super) entry: Entry,
     pub(super) ticker: Arc<EpochTicker>,
 }
 
@@ -81,6 +106,7 @@ impl Programs {
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)
             .and_then(|()| sockets::confine(&mut linker))
+            .and_then(|()| wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker))
             .map_err(|cause| ProgramsError::Link(cause.into()))?;
         Ok(Self { engine, linker, ticker })
     }
@@ -90,11 +116,16 @@ impl Programs {
         &self.engine
     }
 
-    /// Links a component.
+    /// Links a component. One that has both entries answers HTTP.
     pub(crate) fn link(&self, component: &Component) -> Result<Program, ProgramError> {
         let linked =
             self.linker.instantiate_pre(component).map_err(|cause| ProgramError::Import(cause.into()))?;
-        let command = CommandPre::new(linked).map_err(|cause| ProgramError::NotACommand(cause.into()))?;
-        Ok(Program { command, ticker: self.ticker.clone() })
+        let command = CommandPre::new(linked.clone());
+        let entry = match (ProxyPre::new(linked), command) {
+            (Ok(handler), command) => Entry::Handler { handler, command: command.ok() },
+            (Err(_), Ok(command)) => Entry::Command(command),
+            (Err(_), Err(cause)) => return Err(ProgramError::NoProgram(cause.into())),
+        };
+        Ok(Program { entry, ticker: self.ticker.clone() })
     }
 }

@@ -1,8 +1,9 @@
-//! Standard streams of a workload: input that is silent until it ends, output that goes to the log.
+//! Standard streams of a workload: input that is silent until it ends, output that goes to the log or is kept.
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
@@ -46,18 +47,32 @@ impl AsyncRead for UntilAsked {
     }
 }
 
-/// Standard output or error: cut into lines, and written to the log as they become complete.
-#[derive(Clone)]
-pub(crate) struct LoggedOutput {
-    lines: Arc<Mutex<Lines>>,
+/// Where output goes.
+pub(crate) trait Sink: Send + Sync + 'static {
+    /// Takes all of `output`, at once.
+    fn take(&self, output: &[u8]);
+}
+
+/// Standard output or error as a workload has it.
+pub(crate) struct Outlet<S>(pub(crate) Arc<S>);
+
+impl<S> Clone for Outlet<S> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// Output that is cut into lines, and written to the log as they become complete.
+pub(crate) struct Logged {
+    lines: Mutex<Lines>,
     file: Option<Arc<LogFile>>,
     now: Now,
 }
 
-impl LoggedOutput {
+impl Logged {
     /// To this log, or nowhere.
     pub(crate) fn new(stream: Stream, file: Option<Arc<LogFile>>, now: Now) -> Self {
-        Self { lines: Arc::new(Mutex::new(Lines::new(stream))), file, now }
+        Self { lines: Mutex::new(Lines::new(stream)), file, now }
     }
 
     fn with_lines(&self, work: impl FnOnce(&mut Lines, &mut Vec<u8>)) {
@@ -69,44 +84,77 @@ impl LoggedOutput {
             file.append(&out);
         }
     }
+}
 
-    fn log(&self, output: &[u8]) {
+impl Sink for Logged {
+    fn take(&self, output: &[u8]) {
         self.with_lines(|lines, out| lines.push(output, (self.now)(), out));
     }
+}
 
-    /// The workload has ended: a line that it didn't end is written as well.
-    pub(crate) fn finish(&self) {
+/// The workload has ended, however it did: a line that it didn't end is written as well.
+impl Drop for Logged {
+    fn drop(&mut self) {
         self.with_lines(|lines, out| lines.finish((self.now)(), out));
     }
 }
 
-impl IsTerminal for LoggedOutput {
+/// Output that is kept, up to a bound that both outputs of a command share. What comes after that is dropped; the
+/// command isn't held up.
+pub(crate) struct Kept {
+    bytes: Mutex<Vec<u8>>,
+    room: Arc<AtomicUsize>,
+}
+
+impl Kept {
+    /// Both outputs of a command, together at most `bytes_max`.
+    pub(crate) fn both(bytes_max: usize) -> [Arc<Self>; 2] {
+        let room = Arc::new(AtomicUsize::new(bytes_max));
+        [(); 2].map(|()| Arc::new(Self { bytes: Mutex::default(), room: room.clone() }))
+    }
+
+    /// What was kept until now.
+    pub(crate) fn contents(&self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Sink for Kept {
+    fn take(&self, output: &[u8]) {
+        let fits = |room: usize| Some(room.saturating_sub(output.len()));
+        let room = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).unwrap_or_default();
+        let kept = &output[..output.len().min(room)];
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(kept);
+    }
+}
+
+impl<S: Sink> IsTerminal for Outlet<S> {
     fn is_terminal(&self) -> bool {
         false
     }
 }
 
-impl StdoutStream for LoggedOutput {
+impl<S: Sink> StdoutStream for Outlet<S> {
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
         Box::new(self.clone())
     }
 
     /// Not through the adapter for asynchronous writers: that one writes in the background, and what a workload
-    /// wrote before it ended must be in the log.
+    /// wrote before it ended must have arrived.
     fn p2_stream(&self) -> Box<dyn OutputStream> {
         Box::new(self.clone())
     }
 }
 
 #[wasmtime_wasi::async_trait]
-impl Pollable for LoggedOutput {
+impl<S: Sink> Pollable for Outlet<S> {
     async fn ready(&mut self) {}
 }
 
 #[wasmtime_wasi::async_trait]
-impl OutputStream for LoggedOutput {
+impl<S: Sink> OutputStream for Outlet<S> {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.log(&bytes);
+        self.0.take(&bytes);
         Ok(())
     }
 
@@ -119,9 +167,9 @@ impl OutputStream for LoggedOutput {
     }
 }
 
-impl AsyncWrite for LoggedOutput {
+impl<S: Sink> AsyncWrite for Outlet<S> {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, output: &[u8]) -> Poll<io::Result<usize>> {
-        self.log(output);
+        self.0.take(output);
         Poll::Ready(Ok(output.len()))
     }
 
@@ -133,3 +181,6 @@ impl AsyncWrite for LoggedOutput {
         Poll::Ready(Ok(()))
     }
 }
+
+#[cfg(test)]
+mod tests;

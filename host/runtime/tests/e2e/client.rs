@@ -1,5 +1,6 @@
 //! A client of the runtime, as small as the tests need it.
 
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -39,23 +40,55 @@ impl Folders {
         self.path("root/runtime.sock")
     }
 
+    /// Starts the runtime with these arguments as well, and waits until it answers.
+    pub(crate) async fn start_with(&self, more: &[&str]) -> (Process, Runtime) {
+        let log = std::fs::File::options().create(true).append(true).open(self.path("runtime.log"));
+        let log = log.expect("a log");
+        let child = Command::new("/proc/self/exe")
+            .args(self.arguments())
+            .args(more)
+            .stdin(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("the program can start itself");
+        let process = Process(child);
+        let runtime = Runtime::connect(&self.socket(), self.path("")).await;
+        (process, runtime)
+    }
+
     /// The arguments that make this program the runtime of these folders.
     pub(crate) fn arguments(&self) -> [PathBuf; 3] {
         [PathBuf::from("runtime"), self.path("root"), self.path("images")]
     }
 
     /// Starts the runtime and waits until it answers.
-    pub(crate) async fn start(&self) -> (Child, Runtime) {
-        let log = std::fs::File::options().create(true).append(true).open(self.path("runtime.log"));
-        let log = log.expect("a log");
-        let child = Command::new("/proc/self/exe")
-            .args(self.arguments())
-            .stdin(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .expect("the program can start itself");
-        let runtime = Runtime::connect(&self.socket(), self.path("")).await;
-        (child, runtime)
+    pub(crate) async fn start(&self) -> (Process, Runtime) {
+        self.start_with(&[]).await
+    }
+}
+
+/// A runtime's process. It doesn't outlive the test that started it, however that ends.
+pub(crate) struct Process(Child);
+
+impl Deref for Process {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Process {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Most tests have ended it already.
+        _ = self.0.kill();
+        _ = self.0.wait();
     }
 }
 
@@ -123,6 +156,7 @@ pub(crate) struct Program {
     pub(crate) image: String,
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
+    pub(crate) annotations: Vec<(String, String)>,
     pub(crate) memory: i64,
     pub(crate) mounts: Vec<Mount>,
 }
@@ -185,10 +219,21 @@ impl Runtime {
     }
 
     pub(crate) async fn create(&self, pod: &Pod, name: &str, program: Program) -> Result<String, Status> {
-        let Program { image, arguments, environment, memory, mounts } = program;
+        self.create_attempt(pod, name, 0, program).await
+    }
+
+    pub(crate) async fn create_attempt(
+        &self,
+        pod: &Pod,
+        name: &str,
+        attempt: u32,
+        program: Program,
+    ) -> Result<String, Status> {
+        let Program { image, arguments, environment, annotations, memory, mounts } = program;
         self.pull(&image).await?;
         let config = ContainerConfig {
-            metadata: Some(ContainerMetadata { name: name.to_owned(), attempt: 0 }),
+            metadata: Some(ContainerMetadata { name: name.to_owned(), attempt }),
+            annotations: annotations.into_iter().collect(),
             image: Some(ImageSpec { image, ..Default::default() }),
             args: arguments,
             envs: environment.into_iter().map(|(key, value)| KeyValue { key, value }).collect(),
@@ -235,6 +280,56 @@ impl Runtime {
             (status.state() == ContainerState::ContainerExited).then_some(status)
         })
         .await
+    }
+
+    /// Runs a command in a container, for at most `seconds` if that isn't 0.
+    pub(crate) async fn exec(
+        &self,
+        id: &str,
+        command: &[&str],
+        seconds: i64,
+    ) -> Result<ExecSyncResponse, Status> {
+        let cmd = command.iter().map(|word| (*word).to_owned()).collect();
+        let request = ExecSyncRequest { container_id: id.to_owned(), cmd, timeout: seconds };
+        let mut pods = self.pods.clone().max_decoding_message_size(16 << 20);
+        Ok(pods.exec_sync(request).await?.into_inner())
+    }
+
+    /// What a container takes.
+    pub(crate) async fn stats(&self, id: &str) -> Result<ContainerStats, Status> {
+        let request = ContainerStatsRequest { container_id: id.to_owned() };
+        let answer = self.pods.clone().container_stats(request).await?.into_inner();
+        Ok(answer.stats.expect("stats"))
+    }
+
+    /// How many programs run in a pod: those of its containers, commands, requests and connections.
+    pub(crate) async fn programs(&self, pod_id: &str) -> u64 {
+        let request = PodSandboxStatsRequest { pod_sandbox_id: pod_id.to_owned() };
+        let answer = self.pods.clone().pod_sandbox_stats(request).await.expect("stats").into_inner();
+        let process = answer.stats.expect("stats").linux.expect("of Linux").process.expect("it is measured");
+        process.process_count.expect("it is measured").value
+    }
+
+    /// A folder of the node, made for this, as a mount.
+    pub(crate) fn folder_mount(&self, name: &str, container_path: &str, readonly: bool) -> Mount {
+        let folder = self.folder.join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Mount {
+            container_path: container_path.to_owned(),
+            host_path: folder.to_string_lossy().into_owned(),
+            readonly,
+            ..Default::default()
+        }
+    }
+
+    /// An empty file of the node, made for this, as a mount.
+    pub(crate) fn file_mount(&self, name: &str, container_path: &str, readonly: bool) -> Mount {
+        let file = self.folder.join(name);
+        std::fs::write(&file, "").expect("a file");
+        Mount {
+            host_path: file.to_string_lossy().into_owned(),
+            ..self.folder_mount("", container_path, readonly)
+        }
     }
 
     pub(crate) async fn stop(&self, id: &str, seconds: i64) -> Result<(), Status> {

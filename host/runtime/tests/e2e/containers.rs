@@ -21,7 +21,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         on_shared("a_busy_loop_holds_up_nobody_and_can_be_killed", busy_loop),
         on_shared("a_container_lives_once_and_a_restart_is_a_new_attempt", life),
         on_shared("a_log_that_was_rotated_is_reopened", rotated_log),
-        on_shared("a_mounted_folder_can_be_used_and_others_cannot", mounts),
         on_shared("lists_are_filtered", lists),
         on_shared("what_is_not_there_is_not_found_or_already_removed", absent),
         on_shared("calls_that_make_no_sense_here_are_unimplemented", unimplemented),
@@ -207,46 +206,6 @@ async fn rotated_log(runtime: Runtime) {
     assert_eq!(late.code(), Code::FailedPrecondition);
 }
 
-async fn mounts(runtime: Runtime) {
-    let pod = runtime.pod().await;
-    let folder = runtime.folder.join("mounted");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let mount = |container_path: &str, host: &std::path::Path, readonly| Mount {
-        container_path: container_path.to_owned(),
-        host_path: host.to_string_lossy().into_owned(),
-        readonly,
-        ..Default::default()
-    };
-    std::fs::write(folder.join("hosts"), "").expect("a file");
-    let all = vec![
-        mount("/data", &folder, false),
-        mount("/fixed", &folder, true),
-        mount("/etc/hosts", &folder.join("hosts"), false),
-    ];
-    for (name, path, expected) in [
-        ("inside", "/data/note", (0, "stdout F written")),
-        ("fixed", "/fixed/note", (1, "stdout F open: PermissionDenied")),
-        ("upwards", "/data/../note", (1, "stdout F open: PermissionDenied")),
-        ("elsewhere", "/tmp/note", (1, "stdout F open: NotFound")),
-    ] {
-        let mut append = program("subject", &["append", path]);
-        append.mounts = all.clone();
-        let id = runtime.run(&pod, name, append).await;
-        let status = runtime.end(&id).await;
-        let lines = runtime.output(&id).await;
-        assert_eq!(status.exit_code, expected.0, "{name}: {lines:?} {}", status.message);
-        assert_eq!(lines, [expected.1], "{name}");
-        assert_eq!(status.mounts.len(), 3, "they are told as they were asked for");
-    }
-    assert_eq!(std::fs::read_to_string(folder.join("note")).expect("a file"), "written by a workload\n");
-    let mut absent = program("subject", &["append", "/x"]);
-    absent.mounts = vec![mount("/x", std::path::Path::new("/not/there"), false)];
-    let id = runtime.run(&pod, "absent", absent).await;
-    let status = runtime.end(&id).await;
-    assert_eq!((status.exit_code, status.reason.as_str()), (128, "StartError"));
-    assert!(status.message.contains("mount /not/there"), "{}", status.message);
-}
-
 async fn lists(runtime: Runtime) {
     let pod = runtime.pod().await;
     let id = runtime.create(&pod, "only-here", program("worker", &[])).await.expect("a container");
@@ -294,16 +253,16 @@ async fn absent(runtime: Runtime) {
 
 async fn unimplemented(runtime: Runtime) {
     let mut pods = runtime.pods.clone();
-    let exec = pods.exec_sync(ExecSyncRequest::default()).await.expect_err("not here");
+    let exec = pods.exec(ExecRequest::default()).await.expect_err("not here");
     assert_eq!(exec.code(), Code::Unimplemented);
     assert_eq!(
         exec.message(),
-        "the embedded runtime has no ExecSync: a component has no second program to run"
+        "the embedded runtime has no Exec: commands have no streams here; ExecSync runs them"
     );
-    let stats = pods.list_container_stats(ListContainerStatsRequest::default()).await.expect_err("not here");
-    assert_eq!(stats.code(), Code::Unimplemented);
-    let events = pods.get_container_events(GetEventsRequest {}).await.expect_err("not here");
-    assert_eq!(events.code(), Code::Unimplemented);
+    let attach = pods.attach(AttachRequest::default()).await.expect_err("not here");
+    assert_eq!(attach.code(), Code::Unimplemented);
+    let forward = pods.port_forward(PortForwardRequest::default()).await.expect_err("not here");
+    assert_eq!(forward.code(), Code::Unimplemented);
 
     let version = pods.version(VersionRequest::default()).await.expect("a version").into_inner();
     assert_eq!((version.runtime_name.as_str(), version.runtime_api_version.as_str()), ("witlet", "v1"));

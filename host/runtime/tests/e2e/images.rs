@@ -11,6 +11,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         on_shared("what_is_no_command_component_is_refused_at_the_pull", refused),
         alone("an_image_is_what_was_pulled_until_it_is_pulled_again", snapshot),
+        alone("a_copy_that_was_damaged_is_not_run", damaged),
+        on_shared("a_component_that_starts_large_runs_where_its_limit_lets_it", large),
     ]
 }
 
@@ -43,7 +45,11 @@ async fn refused(runtime: Runtime) {
         ("file:empty.wasm", Code::InvalidArgument, "empty"),
         ("file:module.wasm", Code::InvalidArgument, "core module"),
         ("file:damaged.wasm", Code::InvalidArgument, "invalid WebAssembly"),
-        ("file:nothing.wasm", Code::InvalidArgument, "doesn't export wasi:cli/run"),
+        (
+            "file:nothing.wasm",
+            Code::InvalidArgument,
+            "exports neither wasi:cli/run nor wasi:http/incoming-handler",
+        ),
         ("file:huge.wasm", Code::InvalidArgument, "is larger than"),
         ("", Code::InvalidArgument, "image is missing"),
     ] {
@@ -84,6 +90,11 @@ async fn snapshot() {
         runtime.images.clone().image_fs_info(ImageFsInfoRequest {}).await.expect("usage").into_inner();
     let usage = &usage.image_filesystems[0];
     let copies = || std::fs::read_dir(folders.path("root/components")).expect("a folder").count();
+    let code = || {
+        let all = std::fs::read_dir(folders.path("root/code")).expect("a folder").flatten();
+        all.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "cwasm")).count()
+    };
+    assert_eq!(code(), 2, "of what is there");
     assert_eq!(usage.inodes_used.as_ref().map(|count| count.value), Some(2));
     assert_eq!(copies(), 2);
     for image in ["file:worker.wasm", &second, "file:never-there.wasm"] {
@@ -93,6 +104,59 @@ async fn snapshot() {
     let listed = runtime.images.clone().list_images(ListImagesRequest::default()).await.expect("a list");
     assert_eq!(listed.into_inner().images, []);
     assert_eq!(copies(), 0);
+    assert_eq!(code(), 0, "compiled code goes with its image");
     process.kill().expect("it runs");
     process.wait().expect("it ended");
+}
+
+async fn damaged() {
+    let folders = Folders::new();
+    let (mut process, runtime) = folders.start().await;
+    let id = runtime.pull("file:worker.wasm").await.expect("it is pulled");
+    process.kill().expect("it runs");
+    process.wait().expect("it ended");
+    let copy = folders.path("root/components").join(format!("{}.wasm", id.trim_start_matches("sha256:")));
+    std::fs::copy(folders.path("images/crasher.wasm"), copy).expect("it can be replaced");
+    let (mut process, runtime) = folders.start().await;
+    let pod = runtime.pod().await;
+    let config = ContainerConfig {
+        metadata: Some(ContainerMetadata { name: "app".to_owned(), attempt: 0 }),
+        image: spec("file:worker.wasm"),
+        ..Default::default()
+    };
+    let request =
+        CreateContainerRequest { pod_sandbox_id: pod.id.clone(), config: Some(config), sandbox_config: None };
+    let created = runtime.pods.clone().create_container(request).await.expect("a container").into_inner();
+    let refusal = runtime.start(&created.container_id).await.expect_err("it is another program");
+    assert_eq!(refusal.code(), Code::DataLoss, "{refusal}");
+    runtime.pull("file:worker.wasm").await.expect("it is pulled again");
+    runtime.start(&created.container_id).await.expect("it starts");
+    assert_eq!(runtime.end(&created.container_id).await.exit_code, 0);
+    process.kill().expect("it runs");
+    process.wait().expect("it ended");
+}
+
+/// A component with half a gibibyte of memory from the beginning.
+const LARGE: &str = r#"(component
+    (core module $program
+        (memory (export "memory") 8192)
+        (func (export "run") (result i32) (i32.const 0)))
+    (core instance $core (instantiate $program))
+    (func $run (result (result)) (canon lift (core func $core "run")))
+    (instance $exported (export "run" (func $run)))
+    (export "wasi:cli/run@0.2.0" (instance $exported)))"#;
+
+async fn large(runtime: Runtime) {
+    let component = wat::parse_str(LARGE).expect("a component");
+    std::fs::write(runtime.folder.join("images/large.wasm"), component).expect("a file");
+    let pod = runtime.pod().await;
+    for (name, memory, code, reason) in
+        [("default", 0, 137, "OOMKilled"), ("enough", 600 << 20, 0, "Completed")]
+    {
+        let mut one = program("large", &[]);
+        one.memory = memory;
+        let id = runtime.run(&pod, name, one).await;
+        let status = runtime.end(&id).await;
+        assert_eq!((status.exit_code, status.reason.as_str()), (code, reason), "{name}: {}", status.message);
+    }
 }

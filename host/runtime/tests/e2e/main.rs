@@ -8,13 +8,19 @@
 mod client;
 mod containers;
 mod contract;
+mod events;
+mod exec;
+mod http;
 mod images;
+mod mounts;
 mod network;
 mod process;
+mod stats;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
 use tokio_util::sync::CancellationToken;
@@ -33,20 +39,27 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     trials.extend(containers::trials());
     trials.extend(contract::trials());
+    trials.extend(events::trials());
+    trials.extend(exec::trials());
+    trials.extend(http::trials());
     trials.extend(images::trials());
+    trials.extend(mounts::trials());
     trials.extend(network::trials());
     trials.extend(process::trials());
+    trials.extend(stats::trials());
     let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
     client::end_shared();
     conclusion.exit_code()
 }
 
-/// The program as the runtime: `runtime ROOT_DIR IMAGE_ROOT`.
+/// The program as the runtime: `runtime ROOT_DIR IMAGE_ROOT [HTTP_DEADLINE_SECONDS]`.
 fn runtime(arguments: &[OsString]) -> ExitCode {
-    let [root_dir, image_root] = arguments else { panic!("runtime ROOT_DIR IMAGE_ROOT") };
+    let [root_dir, image_root, more @ ..] = arguments else { panic!("runtime ROOT_DIR IMAGE_ROOT") };
+    let seconds = more.first().map(|seconds| seconds.to_string_lossy().parse().expect("seconds"));
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let options = RuntimeOptions {
         image_root: PathBuf::from(image_root),
+        http_deadline: seconds.map_or(client::PATIENCE, Duration::from_secs),
         new_session: true,
         ..RuntimeOptions::new(PathBuf::from(root_dir))
     };

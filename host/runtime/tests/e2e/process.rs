@@ -68,6 +68,12 @@ fn send_term(process_id: u32) {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
 }
 
+/// Asks a runtime to end, and waits for that.
+pub(crate) fn terminate(process: &mut std::process::Child) -> std::process::ExitStatus {
+    send_term(process.id());
+    process.wait().expect("it ended")
+}
+
 async fn ended() {
     let folders = Folders::new();
     let (mut process, runtime) = folders.start().await;
@@ -76,8 +82,7 @@ async fn ended() {
     let spinner = runtime.run(&pod, "spinner", program("subject", &["spin"])).await;
     runtime.says(&reader, "waiting").await;
     runtime.says(&spinner, "spinning").await;
-    send_term(process.id());
-    let status = process.wait().expect("it ended");
+    let status = terminate(&mut process);
     assert!(status.success(), "{status}");
     assert!(!folders.socket().exists(), "the socket is gone");
 

@@ -121,8 +121,13 @@ impl Hasher for Sha256Hasher {
 
 impl Key {
     pub(super) fn new(engine: &Engine, kind: EngineKind, wasm: &[u8]) -> Self {
+        Self::of_digest(engine, kind, &Sha256::digest(wasm).into())
+    }
+
+    /// Of a component with this SHA-256 digest.
+    pub(super) fn of_digest(engine: &Engine, kind: EngineKind, digest: &[u8; 32]) -> Self {
         let mut hasher = Sha256Hasher(Sha256::new());
-        hasher.0.update(Sha256::digest(wasm));
+        hasher.0.update(digest);
         hasher.0.update(kind.name().as_bytes());
         engine.precompile_compatibility_hash().hash(&mut hasher);
         Self(hex(&hasher.0.finalize()))

@@ -52,3 +52,15 @@ fn what_is_no_readable_file_is_named() {
         assert!(error.contains(words) && error.contains(reference), "{reference}: {error}");
     }
 }
+
+#[test]
+fn a_digest_is_read_as_it_was_written() {
+    let digest: [u8; 32] = Sha256::digest(b"component").into();
+    assert_eq!(unhex(&hex(&digest)), Some(digest));
+    for text in
+        ["", "00", &"0".repeat(63), &"0".repeat(65), &"zz".repeat(32), &"+1".repeat(32), &"ä".repeat(32)]
+    {
+        assert_eq!(unhex(text), None, "{text}");
+    }
+    assert_eq!(id_of(&blob_name("sha256:ab")), "sha256:ab");
+}

@@ -21,7 +21,7 @@ fn config(image: &str, command: &[&str], arguments: &[&str]) -> ContainerConfig 
         labels: BTreeMap::new(),
         annotations: BTreeMap::new(),
         log_path: PathBuf::new(),
-        memory_bytes_max: None,
+        resources: Resources::default(),
     }
 }
 
@@ -110,4 +110,38 @@ fn a_container_ends_once_and_never_before_it_began() {
         Life::Exited { started_at: Some(second(5)), finished_at: second(5), exit: Exit::left(3) }
     );
     assert_eq!(ended.end(Exit::killed(), second(9)), ended);
+}
+
+#[test]
+fn a_handler_is_served_where_its_container_says() {
+    let annotation = |value: &str| [(PORTS_ANNOTATION.to_owned(), value.to_owned())].into();
+    for (variable, noted, expected) in [
+        (None, "", 8080),
+        (Some("9000"), "", 9000),
+        (Some("9000"), r#"[{"containerPort":80}]"#, 9000),
+        (Some(" 9001\n"), "", 9001),
+        (Some("http"), r#"[{"containerPort":80}]"#, 80),
+        (Some("0"), "", 8080),
+        (Some("70000"), "", 8080),
+        (None, r#"[{"name":"web","containerPort":81,"protocol":"TCP"},{"containerPort":82}]"#, 81),
+        (None, r#"[{"containerPort":53,"protocol":"UDP"},{"containerPort":82,"protocol":"TCP"}]"#, 82),
+        (None, r#"[{"containerPort":53,"protocol":"UDP"}]"#, 8080),
+        (None, "[]", 8080),
+        (None, "not JSON", 8080),
+    ] {
+        let mut config = config("file:a.wasm", &[], &[]);
+        config.environment.extend(variable.map(|value| ("PORT".to_owned(), value.to_owned())));
+        config.annotations = annotation(noted);
+        assert_eq!(port(&config), expected, "{variable:?} {noted}");
+    }
+}
+
+#[test]
+fn a_record_of_before_can_still_be_read() {
+    let mut record = serde_json::to_value(container("c", "s", Life::Created)).expect("it can be written");
+    let fields = record["config"].as_object_mut().expect("an object");
+    fields.remove("resources").expect("it was there");
+    fields.insert("memory_bytes_max".to_owned(), 7.into());
+    let read: ContainerRecord = serde_json::from_value(record).expect("it can be read");
+    assert_eq!(read, container("c", "s", Life::Created));
 }

@@ -12,14 +12,41 @@ fn container_request() -> cri::ContainerConfig {
 }
 
 #[test]
-fn a_memory_limit_is_one_only_if_it_is_positive() {
-    for (bytes, expected) in [(0, None), (-1, None), (1, Some(1)), (i64::MAX, Some(i64::MAX as u64))] {
-        let resources = cri::LinuxContainerResources { memory_limit_in_bytes: bytes, ..Default::default() };
-        let linux = cri::LinuxContainerConfig { resources: Some(resources), ..Default::default() };
-        let request = cri::ContainerConfig { linux: Some(linux), ..container_request() };
-        let config = container_config(Some(request)).expect("it is well-formed");
-        assert_eq!(config.memory_bytes_max, expected, "{bytes}");
-    }
+fn resources_come_back_as_they_were_given() {
+    let given = cri::LinuxContainerResources {
+        memory_limit_in_bytes: 1 << 30,
+        cpu_shares: 512,
+        cpu_quota: 50_000,
+        cpu_period: 100_000,
+        oom_score_adj: -997,
+        ..Default::default()
+    };
+    let linux = cri::LinuxContainerConfig { resources: Some(given.clone()), ..Default::default() };
+    let request = cri::ContainerConfig { linux: Some(linux), ..container_request() };
+    let config = container_config(Some(request)).expect("it is well-formed");
+    assert_eq!(container_resources(&config.resources).linux, Some(given));
+}
+
+#[test]
+fn mounts_and_devices_that_cannot_be_had_are_refused() {
+    let mount = |container_path: &str| cri::Mount {
+        container_path: container_path.to_owned(),
+        host_path: "/srv".to_owned(),
+        ..Default::default()
+    };
+    let image = Some(cri::ImageSpec::default());
+    let refused = |mounts: Vec<cri::Mount>, devices: Vec<cri::Device>| {
+        let request = cri::ContainerConfig { mounts, devices, ..container_request() };
+        let status = container_config(Some(request)).expect_err("it can't be had");
+        assert_eq!(status.code(), Code::InvalidArgument);
+        status.message().to_owned()
+    };
+    assert!(refused(vec![mount("data")], vec![]).contains("isn't an absolute path"));
+    assert!(refused(vec![mount("/a/../b")], vec![]).contains("without `..`"));
+    assert!(refused(vec![cri::Mount { image, ..mount("/a") }], vec![]).contains("images can't be mounted"));
+    assert!(refused(vec![mount("/a"); MOUNTS_MAX + 1], vec![]).contains("more than 128 mounts"));
+    let device = cri::Device { host_path: "/dev/null".to_owned(), ..Default::default() };
+    assert!(refused(vec![], vec![device]).contains("/dev/null"));
 }
 
 #[test]

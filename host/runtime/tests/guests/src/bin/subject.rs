@@ -18,13 +18,19 @@ fn main() -> ExitCode {
             println!("{}", recurse(0));
             Ok(())
         }
-        ["bind", address] => bind(address),
+        ["bind", address] => bind(address).map(drop),
+        ["bind-and-wait", address] => bind(address).and_then(|listener| leave_clients(&listener)),
+        ["wait-forever"] => wait_forever(),
+        ["eat-some", mebibytes] => eat_some(mebibytes),
         ["connect", address] => connect(address),
         ["datagram", address] => datagram(address),
         ["look-up", name] => look_up(name),
         ["read-input"] => read_input(),
         ["append", path] => append(path),
         ["flood", lines] => flood(lines),
+        ["pour", mebibytes] => pour(mebibytes),
+        ["escape", folder, secret] => escape(folder, secret),
+        ["compute", milliseconds] => compute(milliseconds),
         unknown => Err(format!("unknown: {unknown:?}")),
     };
     match outcome {
@@ -93,10 +99,33 @@ fn recurse(depth: u64) -> u64 {
 }
 
 #[allow(clippy::print_stdout, reason = "a workload's log is what it prints")]
-fn bind(address: &str) -> Outcome {
+fn bind(address: &str) -> Result<TcpListener, String> {
     let listener = TcpListener::bind(address).map_err(|error| problem("bind", &error))?;
     let bound = listener.local_addr().map_err(|error| problem("local address", &error))?;
     println!("bound {bound}");
+    Ok(listener)
+}
+
+/// Takes clients and leaves them, until the container is asked to stop.
+fn leave_clients(listener: &TcpListener) -> Outcome {
+    while listener.accept().is_ok() {}
+    Ok(())
+}
+
+/// Waits without computing, and notices nothing.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a workload has one thread, and nothing else to do while it waits"
+)]
+fn wait_forever() -> Outcome {
+    loop {
+        std::thread::sleep(std::time::Duration::from_secs(3600));
+    }
+}
+
+fn eat_some(mebibytes: &str) -> Outcome {
+    let mebibytes: usize = mebibytes.parse().map_err(|_| "how many?".to_owned())?;
+    std::hint::black_box(vec![1_u8; mebibytes << 20]);
     Ok(())
 }
 
@@ -156,6 +185,62 @@ fn flood(lines: &str) -> Outcome {
     let lines: u32 = lines.parse().map_err(|_| "how many?".to_owned())?;
     for line in 0..lines {
         println!("line {line}");
+    }
+    Ok(())
+}
+
+/// Much output, without lines, on both outputs in turn.
+fn pour(mebibytes: &str) -> Outcome {
+    let mebibytes: u32 = mebibytes.parse().map_err(|_| "how many?".to_owned())?;
+    let piece = vec![b'x'; 1 << 20];
+    for number in 0..mebibytes {
+        let written = match number % 2 {
+            0 => std::io::stdout().write_all(&piece),
+            _ => std::io::stderr().write_all(&piece),
+        };
+        written.map_err(|error| problem("write", &error))?;
+    }
+    Ok(())
+}
+
+/// Tries every way out of `folder` that a program has, to read the file at the absolute path `secret`, and tells what
+/// it saw.
+#[allow(clippy::print_stdout, reason = "a workload's log is what it prints")]
+fn escape(folder: &str, secret: &str) -> Outcome {
+    let upwards = format!("{}{}", "../".repeat(16), secret.trim_start_matches('/'));
+    let mut seen = Vec::new();
+    let mut ways = vec![
+        secret.to_owned(),
+        format!("{folder}/{upwards}"),
+        format!("{folder}/made-by-the-node"),
+        format!("{folder}/folder-of-the-node/{}", secret.rsplit('/').next().unwrap_or_default()),
+    ];
+    for (name, target) in [("absolute", secret), ("upwards", &upwards), ("root", "/"), ("parent", "..")] {
+        let link = format!("{folder}/{name}");
+        #[allow(deprecated, reason = "std::os::wasi is unstable, and links are what is tried")]
+        let linked = std::fs::soft_link(target, &link);
+        println!("link {name}: {}", if linked.is_ok() { "made" } else { "refused" });
+        ways.extend([link.clone(), format!("{link}/{upwards}"), format!("{link}/{secret}")]);
+    }
+    for way in &ways {
+        if std::fs::read_to_string(way).is_ok_and(|text| text.contains("secret")) {
+            seen.push(way.clone());
+        }
+    }
+    println!("tried {} ways", ways.len());
+    match seen.is_empty() {
+        true => Ok(()),
+        false => Err(format!("escaped by {seen:?}")),
+    }
+}
+
+/// Computes for a while.
+#[allow(clippy::disallowed_methods, reason = "a guest has its own clock")]
+fn compute(milliseconds: &str) -> Outcome {
+    let milliseconds: u64 = milliseconds.parse().map_err(|_| "how long?".to_owned())?;
+    let begin = std::time::Instant::now();
+    while begin.elapsed() < std::time::Duration::from_millis(milliseconds) {
+        std::hint::spin_loop();
     }
     Ok(())
 }
