@@ -14,9 +14,9 @@ mod sandbox;
 mod security;
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use k8s_openapi::api::core::v1::{Pod, VolumeMount};
+use k8s_openapi::api::core::v1::Pod;
 
 use crate::container::hash::container_hash;
 use crate::runtime::{ContainerConfig, labels};
@@ -69,41 +69,6 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
         security: security::of_container(input)?,
         env,
     })
-}
-
-/// The place below its volume that a mount is of, with the container's variables in `subPathExpr`; none for the volume's
-/// root. What `input` mounts doesn't matter for it.
-pub fn sub_path(input: ContainerInput<'_>, mount: &VolumeMount) -> Result<Option<PathBuf>, ConfigError> {
-    let set = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    let error = |problem: String| ConfigError::SubPath {
-        container: input.container.name.clone(),
-        volume: mount.name.clone(),
-        problem,
-    };
-    let path = match (set(&mount.sub_path), set(&mount.sub_path_expr)) {
-        (Some(path), _) => path,
-        (None, Some(expression)) => {
-            let env = env::environment(input)?;
-            env::expand_all(&expression, &env).map_err(|problem| match problem {
-                env::MissingOrLong::Missing(names) => {
-                    error(format!("missing value for {}", Vec::from_iter(names).join(", ")))
-                }
-                env::MissingOrLong::TooLong => error("it is too long with its variables".to_owned()),
-            })?
-        }
-        (None, None) => return Ok(None),
-    };
-    let path = PathBuf::from(path);
-    if path.is_absolute() {
-        return Err(error(format!("error SubPath `{}` must not be an absolute path", path.display())));
-    }
-    if path.components().any(|part| part == Component::ParentDir) {
-        return Err(error(format!(
-            "unable to provision SubPath `{}`: must not contain '..'",
-            path.display()
-        )));
-    }
-    Ok(Some(path))
 }
 
 /// A container's log relative to its pod's log folder.

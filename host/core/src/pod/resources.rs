@@ -68,10 +68,8 @@ pub fn amount(resource: &str, quantity: &Quantity) -> Result<i64, quantity::Quan
 /// What the pod asks for: the greater of what its containers and sidecars need together and what each init container
 /// needs while it runs; what the pod as a whole states goes before that; overhead comes on top.
 pub fn requests(pod: &Pod) -> Amounts {
-    let Some(spec) = &pod.spec else { return Amounts::new() };
-    let mut total = effective(spec, |resources| resources.requests.as_ref());
-    override_by_pod(&mut total, spec.resources.as_ref().and_then(|resources| resources.requests.as_ref()));
-    for (name, extra) in amounts(spec.overhead.as_ref()) {
+    let mut total = requests_without_overhead(pod);
+    for (name, extra) in amounts(pod.spec.as_ref().and_then(|spec| spec.overhead.as_ref())) {
         add(&mut total, &name, extra);
     }
     total
@@ -80,14 +78,32 @@ pub fn requests(pod: &Pod) -> Amounts {
 /// What the pod may use at most, by the same rule as [`requests`]. Overhead is added only to what is limited. A
 /// resource that only some containers limit has the sum of these, though the pod as a whole isn't limited by it.
 pub fn limits(pod: &Pod) -> Amounts {
-    let Some(spec) = &pod.spec else { return Amounts::new() };
-    let mut total = effective(spec, |resources| resources.limits.as_ref());
-    override_by_pod(&mut total, spec.resources.as_ref().and_then(|resources| resources.limits.as_ref()));
-    for (name, extra) in amounts(spec.overhead.as_ref()) {
+    let mut total = limits_without_overhead(pod);
+    for (name, extra) in amounts(pod.spec.as_ref().and_then(|spec| spec.overhead.as_ref())) {
         if total.get(&name).is_some_and(|&limit| limit != 0) {
             add(&mut total, &name, extra);
         }
     }
+    total
+}
+
+/// The same as [`requests`] without what the sandbox itself costs.
+pub fn requests_without_overhead(pod: &Pod) -> Amounts {
+    without_overhead(pod, |resources| resources.requests.as_ref())
+}
+
+/// The same as [`limits`] without what the sandbox itself costs.
+pub fn limits_without_overhead(pod: &Pod) -> Amounts {
+    without_overhead(pod, |resources| resources.limits.as_ref())
+}
+
+fn without_overhead(
+    pod: &Pod,
+    part: impl Fn(&ResourceRequirements) -> Option<&BTreeMap<String, Quantity>>,
+) -> Amounts {
+    let Some(spec) = &pod.spec else { return Amounts::new() };
+    let mut total = effective(spec, &part);
+    override_by_pod(&mut total, spec.resources.as_ref().and_then(part));
     total
 }
 

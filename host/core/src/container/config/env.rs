@@ -284,40 +284,5 @@ pub(super) fn expand(text: &str, env: &[(String, String)]) -> Result<String, Too
     if out.len() > TEXT_BYTES_MAX { Err(TooLong) } else { Ok(out) }
 }
 
-/// Expands every reference, of which none may lead nowhere or to nothing: a path below a volume mustn't change its meaning
-/// by a variable that isn't there. The error names the missing ones.
-pub(super) fn expand_all(text: &str, env: &[(String, String)]) -> Result<String, MissingOrLong> {
-    let mut missing = BTreeSet::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('$') {
-        let after = &rest[at + 1..];
-        if let Some(tail) = after.strip_prefix('$') {
-            rest = tail;
-        } else if let Some((name, tail)) = after.strip_prefix('(').and_then(|inner| inner.split_once(')')) {
-            let known = env.iter().any(|(known, value)| known == name && !value.is_empty());
-            if !known {
-                missing.insert(name.to_owned());
-            }
-            rest = tail;
-        } else {
-            rest = after;
-        }
-    }
-    if missing.is_empty() {
-        expand(text, env).map_err(|TooLong| MissingOrLong::TooLong)
-    } else {
-        Err(MissingOrLong::Missing(missing))
-    }
-}
-
-/// Why a text can't be expanded wholly.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum MissingOrLong {
-    /// Variables without a value.
-    Missing(BTreeSet<String>),
-    /// See [`TooLong`].
-    TooLong,
-}
-
 #[cfg(test)]
 mod tests;

@@ -74,16 +74,6 @@ pub enum ConfigError {
         /// Which text.
         text: String,
     },
-    /// A mount's place below its volume can't be had.
-    #[error("container {container}: mount of volume {volume}: {problem}")]
-    SubPath {
-        /// The container.
-        container: String,
-        /// The volume.
-        volume: String,
-        /// What is wrong with it.
-        problem: String,
-    },
     /// A port isn't one.
     #[error("container {container}: port {port} is not between 1 and 65535")]
     Port {

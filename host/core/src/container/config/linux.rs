@@ -146,11 +146,8 @@ pub(super) fn resources(input: ContainerInput<'_>) -> Result<LinuxResources, Con
 /// The sum of the pod's containers without the sandbox itself. A resource that some containers don't limit has the sum of
 /// the others, as upstream has it.
 pub(super) fn of_sandbox(pod: &Pod, host: Host<'_>) -> LinuxResources {
-    let mut bare = pod.clone();
-    if let Some(spec) = &mut bare.spec {
-        spec.overhead = None;
-    }
-    let (requests, limits) = (resources::requests(&bare), resources::limits(&bare));
+    let (requests, limits) =
+        (resources::requests_without_overhead(pod), resources::limits_without_overhead(pod));
     let of = |amounts: &Amounts, name: &str| amounts.get(name).copied();
     figures(
         of(&requests, CPU),

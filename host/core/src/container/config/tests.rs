@@ -276,32 +276,6 @@ fn what_others_hand_in_is_passed_on() {
 }
 
 #[test]
-fn a_path_below_a_volume_takes_the_containers_variables_and_stays_below() {
-    let of = |mount: &str| {
-        let pod = pod("{metadata: {name: web}, spec: {containers: [{name: a, env: [
-            {name: NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: EMPTY, value: ''},
-            {name: UP, value: ..}, {name: ROOT, value: /etc}]}]}}");
-        let node = fixtures::node("1");
-        let mount = serde_saphyr::from_str(&format!("{{name: v, mountPath: /v, {mount}}}")).unwrap();
-        let input = fixtures::input(&pod, &app_containers(&pod)[0], fixtures::host(&node));
-        let path = sub_path(input, &mount).map_err(|error| error.to_string())?;
-        Ok(path.map(|path| path.display().to_string()))
-    };
-    let good = |path: &str| Ok(Some(path.to_owned()));
-    let bad = |problem: &str| Err(format!("container a: mount of volume v: {problem}"));
-    assert_eq!(of("readOnly: true"), Ok(None));
-    assert_eq!(of("subPath: ''"), Ok(None));
-    assert_eq!(of("subPath: a/b"), good("a/b"));
-    assert_eq!(of("subPath: $(NAME)"), good("$(NAME)"));
-    assert_eq!(of("subPathExpr: logs/$(NAME)"), good("logs/web"));
-    assert_eq!(of("subPathExpr: $$(NAME)"), good("$(NAME)"));
-    assert_eq!(of("subPathExpr: $(NOBODY)/$(EMPTY)"), bad("missing value for EMPTY, NOBODY"));
-    assert_eq!(of("subPathExpr: a/$(UP)"), bad("unable to provision SubPath `a/..`: must not contain '..'"));
-    assert_eq!(of("subPathExpr: $(ROOT)"), bad("error SubPath `/etc` must not be an absolute path"));
-    assert_eq!(of("subPath: ../x"), bad("unable to provision SubPath `../x`: must not contain '..'"));
-}
-
-#[test]
 fn ports_that_are_none_are_refused() {
     let of = |port: &str| {
         sandbox_of(&pod(&format!("{{spec: {{containers: [{{name: a, ports: [{port}]}}]}}}}")))

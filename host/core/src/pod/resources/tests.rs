@@ -171,3 +171,87 @@ fn class_of_service_follows_upstreams_rules() {
     }
     assert_eq!(Burstable.as_str(), "Burstable");
 }
+
+#[test]
+fn class_of_service_of_several_containers_is_that_of_all() {
+    use QosClass::{BestEffort, Burstable, Guaranteed};
+    let some = json!({"requests": {"cpu": "1"}});
+    let limited = json!({"limits": {"cpu": "1"}});
+    let gpu = json!({"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}});
+    let with_gpu = json!({
+        "requests": {"cpu": "1", "memory": "1Mi", "example.com/gpu": "1"},
+        "limits": {"cpu": "1", "memory": "1Mi", "example.com/gpu": "1"},
+    });
+    let (all, none) = (asks("1", "1Mi"), json!({}));
+    let below = json!({"requests": {"cpu": "1", "memory": "1Mi"}, "limits": {"cpu": "2", "memory": "2Mi"}});
+    let not_equal =
+        json!({"requests": {"cpu": "1", "memory": "1Mi"}, "limits": {"cpu": "1", "memory": "2Mi"}});
+    let zero_requests =
+        json!({"requests": {"cpu": "0", "memory": "0"}, "limits": {"cpu": "1", "memory": "1Mi"}});
+    // (app containers, init containers, expected)
+    let cases = [
+        (vec![&all, &all], vec![], Guaranteed),
+        (vec![&all, &with_gpu], vec![], Guaranteed),
+        (vec![&all], vec![&all], Guaranteed),
+        (vec![&with_gpu], vec![], Guaranteed),
+        (vec![&none, &none], vec![], BestEffort),
+        (vec![&none], vec![&none], BestEffort),
+        (vec![&gpu, &none], vec![], BestEffort),
+        (vec![&gpu], vec![&gpu], BestEffort),
+        (vec![&all, &none], vec![], Burstable),
+        (vec![&all, &some], vec![], Burstable),
+        (vec![&all, &gpu], vec![], Burstable),
+        (vec![&some, &none], vec![], Burstable),
+        (vec![&some, &limited], vec![], Burstable),
+        (vec![&below], vec![], Burstable),
+        (vec![&not_equal], vec![], Burstable),
+        (vec![&zero_requests], vec![], Burstable),
+        (vec![&limited], vec![], Burstable),
+        (vec![&none], vec![&some], Burstable),
+        (vec![&none], vec![&all], Burstable),
+        (vec![&all], vec![&below], Burstable),
+        (vec![&all], vec![&none], Burstable),
+    ];
+    for (containers, init, expected) in cases {
+        let list = |all: &[&serde_json::Value]| -> Vec<_> {
+            all.iter().map(|resources| json!({"name": "a", "resources": resources})).collect()
+        };
+        let spec = json!({"containers": list(&containers), "initContainers": list(&init)});
+        assert_eq!(qos(&pod(spec.clone())), expected, "{spec}");
+    }
+}
+
+#[test]
+fn class_of_service_of_a_pod_as_a_whole_goes_before_its_containers() {
+    use QosClass::{BestEffort, Burstable, Guaranteed};
+    let all = asks("1", "1Mi");
+    let cases = [
+        (json!({}), Guaranteed),
+        (all.clone(), Guaranteed),
+        (json!({"requests": {"cpu": "1", "memory": "1Mi"}}), Burstable),
+        (json!({"limits": {"cpu": "1", "memory": "1Mi"}}), Burstable),
+        (json!({"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}), Burstable),
+        (
+            json!({"requests": {"cpu": "1", "memory": "1Mi"}, "limits": {"cpu": "2", "memory": "1Mi"}}),
+            Burstable,
+        ),
+        (json!({"requests": {"hugepages-2Mi": "2Mi"}, "limits": {"hugepages-2Mi": "2Mi"}}), BestEffort),
+        (json!({"requests": {"cpu": "0"}}), BestEffort),
+    ];
+    for (own, expected) in cases {
+        let spec = json!({"containers": [{"name": "a", "resources": all}], "resources": own});
+        assert_eq!(qos(&pod(spec)), expected, "{own}");
+    }
+}
+
+#[test]
+fn a_sandboxs_own_cost_can_be_left_out() {
+    let spec = json!({"containers": [{"name": "a", "resources": asks("1", "1Mi")}], "overhead": {"cpu": "500m", "memory": "1Mi"}});
+    let pod = pod(spec);
+    let amounts = |cpu: i64, mib: i64| Amounts::from([(CPU.to_owned(), cpu), (MEMORY.to_owned(), mib << 20)]);
+    assert_eq!((requests(&pod), limits(&pod)), (amounts(1500, 2), amounts(1500, 2)));
+    assert_eq!(
+        (requests_without_overhead(&pod), limits_without_overhead(&pod)),
+        (amounts(1000, 1), amounts(1000, 1))
+    );
+}

@@ -27,10 +27,13 @@ fn container_environment(yaml: &str, host_network: bool) -> Result<Vec<(String, 
         (text("map"), BTreeMap::from([(text("KEY"), text("value")), (text("dotted.key-1"), text("x"))])),
         (text("odd"), BTreeMap::from([(text("a=b"), text("x")), (text("ok"), text("y"))])),
     ]);
-    let secrets = BTreeMap::from([(
-        text("secret"),
-        BTreeMap::from([(text("PASS"), b"word".to_vec()), (text("blob"), vec![0xff])]),
-    )]);
+    let secret = |entries: &[(&str, &[u8])]| -> BTreeMap<_, _> {
+        entries.iter().map(|(key, value)| (text(key), value.to_vec())).collect()
+    };
+    let secrets = BTreeMap::from([
+        (text("secret"), secret(&[("PASS", b"word"), ("blob", &[0xff])])),
+        (text("text"), secret(&[("PASS", b"word")])),
+    ]);
     let long = format!("LONG='{}'", "x".repeat(VALUE_BYTES_MAX + 1));
     let env_files = BTreeMap::from([
         ((text("v"), text("dir/app.env")), text("A='one'\nEMPTY=''\n")),
@@ -223,6 +226,11 @@ fn whole_objects_come_first_with_their_prefix_and_are_replaced_by_single_variabl
         ("envFrom: [{configMapRef: {name: odd}}]", Ok(vec![("ok", "y")])),
         ("envFrom: [{configMapRef: {name: other}}]", Err("configmap \"other\" not found")),
         ("envFrom: [{configMapRef: {name: other, optional: true}}]", Ok(vec![])),
+        (
+            "envFrom: [{secretRef: {name: text}}, {prefix: p_, secretRef: {name: text}}],
+             env: [{name: B, value: $(PASS)}, {name: PASS, value: own}]",
+            Ok(vec![("PASS", "own"), ("p_PASS", "word"), ("B", "word")]),
+        ),
         ("envFrom: [{secretRef: {name: other}}]", Err("secret \"other\" not found")),
         ("envFrom: [{secretRef: {name: other, optional: true}}]", Ok(vec![])),
         ("envFrom: [{secretRef: {name: secret}}]", Err("key blob of secret secret is not UTF-8")),
