@@ -46,6 +46,7 @@ const HTTP_BYTES_MAX: u64 = 1024 * 1024;
 pub struct Registry {
     processes: Vec<Child>,
     logs: PathBuf,
+    digest: String,
 }
 
 impl Registry {
@@ -59,7 +60,9 @@ impl Registry {
         let folder = containerd.folder().join("registry");
         fs::create_dir_all(&folder).map_err(io("make the registry's folder"))?;
         fs::write(folder.join("htpasswd"), HTPASSWD).map_err(io("write the registry's passwords"))?;
-        let mut registry = Self { processes: Vec::new(), logs: folder.clone() };
+        let image = ImageBlobs::make(&containerd.folder().join("work"), "from the registry")?;
+        let digest = image.manifest.digest.clone();
+        let mut registry = Self { processes: Vec::new(), logs: folder.clone(), digest };
         for (name, address, passwords) in [("open", OPEN, None), ("private", PRIVATE, Some("htpasswd"))] {
             let config = config(&folder, address, passwords.map(|file| folder.join(file)));
             let path = folder.join(format!("{name}.json"));
@@ -74,7 +77,6 @@ impl Registry {
             registry.processes.push(command.spawn().map_err(io("start the registry"))?);
         }
         registry.wait_until_up(containerd).await?;
-        let image = ImageBlobs::make(&containerd.folder().join("work"), "from the registry")?;
         push(containerd, &image)?;
         Ok(registry)
     }
@@ -82,6 +84,11 @@ impl Registry {
     /// An image that anybody can pull.
     pub fn open_image(&self) -> String {
         format!("{OPEN}/{REPOSITORY}:{TAG}")
+    }
+
+    /// The same, by its content.
+    pub fn open_image_by_digest(&self) -> String {
+        format!("{OPEN}/{REPOSITORY}@{}", self.digest)
     }
 
     /// The same, for those who have [`Registry::auth`].

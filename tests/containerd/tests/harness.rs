@@ -1,5 +1,6 @@
 //! What tests rely on in the harness itself: containerd restarted under its clients, pods that are reached, and
 //! nothing left behind however a test ends.
+#![allow(clippy::print_stderr, reason = "a test program of its own, and this is its report")]
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,7 +10,10 @@ use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Runtime as Tokio;
-use witlet_containerd::{BUSYBOX_IMAGE, Containerd, HarnessError, report, run_or_ignore};
+use witlet_containerd::{
+    BUSYBOX_IMAGE, Containerd, HarnessError, REGISTRY_PROGRAM, Registry, is_required, report, run_or_ignore,
+};
+use witlet_core::image::{DockerConfig, Keyring};
 use witlet_core::runtime::{
     ContainerConfig, ContainerId, ContainerRunState, NamespaceMode, PortMapping, Protocol, SandboxConfig,
     labels,
@@ -18,22 +22,35 @@ use witlet_ports::{Runtime, RuntimeError};
 
 type Test = fn(&Tokio) -> Result<(), Failed>;
 
-const TESTS: [(&str, Test); 3] = [
+/// Ignored where there is no registry.
+const NEEDS_REGISTRY: &str = "images_are_pulled_by_digest_and_with_what_a_docker_configuration_says";
+
+const TESTS: [(&str, Test); 4] = [
     ("containerd_restarted_under_a_client_keeps_its_containers", restarted),
     ("a_pod_is_reached_on_its_address_and_its_host_port", reached),
+    (NEEDS_REGISTRY, pulled),
     ("a_dropped_containerd_leaves_nothing_behind", dropped),
 ];
+
+/// In the place of the open registry.
+const NEVER_PULLED: &str = "127.0.0.1:5000/team/other:1";
 
 /// How long something may take that happens by itself.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn main() -> ExitCode {
     run_or_ignore(TESTS.map(|(name, _)| name), |arguments: &Arguments| {
+        let no_registry = !Registry::is_installed() && !is_required();
         let trials = TESTS.map(|(name, test)| {
-            Trial::test(name, move || {
+            let trial = Trial::test(name, move || {
                 let tokio = Tokio::new().map_err(|cause| failed(&cause))?;
                 test(&tokio)
-            })
+            });
+            let is_ignored = no_registry && name == NEEDS_REGISTRY;
+            if is_ignored {
+                eprintln!("SKIPPED {name}: {REGISTRY_PROGRAM} isn't installed");
+            }
+            trial.with_ignored_flag(is_ignored)
         });
         Ok::<_, HarnessError>(libtest_mimic::run(arguments, trials.into()).exit_code())
     })
@@ -141,6 +158,37 @@ async fn fetch(containerd: &Containerd, address: SocketAddr) -> Result<String, F
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
+}
+
+fn pulled(tokio: &Tokio) -> Result<(), Failed> {
+    let run = async {
+        let containerd = Containerd::start().await.map_err(|e| failed(&e))?;
+        let registry = Registry::start(&containerd).await.map_err(|e| failed(&e))?;
+        let images = containerd.runtime().map_err(|e| failed(&e))?.images;
+        let sandbox = SandboxConfig::default();
+        let by_digest = registry.open_image_by_digest();
+        images.pull(&by_digest, None, &sandbox).await.map_err(|e| failed(&e))?;
+        let found = images.status(&by_digest).await.map_err(|e| failed(&e))?;
+        if !found.is_some_and(|found| found.repo_digests.contains(&by_digest)) {
+            return Err(Failed::from(format!("{by_digest} was pulled, and isn't there by this name")));
+        }
+        let config = DockerConfig::parse_json(registry.docker_config().as_bytes()).map_err(|e| failed(&e))?;
+        let keyring = Keyring::new([&config]);
+        let [auth] = &keyring.lookup(&registry.private_image())[..] else {
+            return Err(Failed::from("the configuration has no credentials for the private registry"));
+        };
+        images.pull(&registry.private_image(), Some(auth), &sandbox).await.map_err(|e| failed(&e))?;
+        if !keyring.lookup(&by_digest).is_empty() {
+            return Err(Failed::from("credentials of one port are shown to another"));
+        }
+        drop(registry);
+        match images.pull(NEVER_PULLED, None, &sandbox).await {
+            Err(RuntimeError::Failed { message, .. }) if message.contains("connection refused") => {}
+            other => return Err(Failed::from(format!("the registry is gone, and the pull gave {other:?}"))),
+        }
+        containerd.stop().await.map_err(|e| failed(&e))
+    };
+    tokio.block_on(run)
 }
 
 fn dropped(tokio: &Tokio) -> Result<(), Failed> {
