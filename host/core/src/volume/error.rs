@@ -50,7 +50,7 @@ pub enum VolumeSpecError {
         medium: String,
     },
     /// A path on the host that climbs.
-    #[error("volume {volume}: invalid HostPath {path:?}: must not contain '..'")]
+    #[error("volume {volume}: invalid HostPath `{path}`: must not contain '..'")]
     HostPath {
         /// The volume.
         volume: String,

@@ -140,6 +140,8 @@ async fn a_packed_log_keeps_its_mode_and_links_are_not_packed() {
     symlink("/etc/passwd", place.at("0.log.2")).expect("linked");
     place.rotate(5, 1).await.expect_err("a link");
     assert!(!place.at("0.log.2.gz").exists() && place.at("0.log").exists());
+    let gone = pack(place.folder.path(), &place.at("0.log.9")).expect_err("gone");
+    assert_eq!(gone.kind(), io::ErrorKind::NotFound);
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! A place below a volume, held so that nobody in the pod can exchange it for a way out.
 //!
-//! The kernel resolves the path and refuses every step outside (`RESOLVE_BENEATH`), links included; what it found is held
-//! open, and that, not a path, is what gets mounted for the container.
+//! Links within the volume are followed, as upstream does, to learn where the place really is; then the kernel opens that
+//! path from the volume and refuses any link on it (`RESOLVE_NO_SYMLINKS`), such as one that was put there meanwhile. What it
+//! found is held open, and that, not a path, is what gets mounted for the container.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,76 +21,74 @@ use super::failed;
 use crate::mounts::is_mount_point;
 use crate::tree::remove_entry;
 
-/// How often a path is resolved anew while somebody moves folders in the volume, before the kernel's word stands.
-const RESOLVE_ATTEMPTS: usize = 64;
 /// How many mounts of earlier instances are taken off one place.
 const MOUNTS_MAX: usize = 16;
 
 /// Opens the place below the volume, which is made as a folder if it isn't there.
 pub(super) fn open(volume: &Path, sub_path: &SubPath) -> Result<OwnedFd, VolumeError> {
     let place = volume.join(&sub_path.path);
-    let names: Option<Vec<&Path>> = sub_path
-        .path
-        .components()
-        .filter(|part| *part != Component::CurDir)
-        .map(|part| matches!(part, Component::Normal(_)).then(|| Path::new(part.as_os_str())))
-        .collect();
     let escapes = || VolumeError::Escapes { volume: sub_path.volume.clone(), path: sub_path.path.clone() };
-    let names = names.ok_or_else(escapes)?;
+    let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !sub_path.path.components().all(inside) {
+        return Err(escapes());
+    }
+    let volume = volume.canonicalize().map_err(failed("open", volume))?;
+    let (there, missing) = existing(&volume, &sub_path.path).map_err(failed("open", &place))?;
+    let there = there.strip_prefix(&volume).map_err(|_| escapes())?;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let base = rustix::fs::open(volume, flags, Mode::empty()).map_err(failed("open", volume))?;
+    let base = rustix::fs::open(&volume, flags, Mode::empty()).map_err(failed("open", &volume))?;
     let told = |error: Errno| match error {
-        // A link or a `..` behind one leads out, or a folder was exchanged for a link meanwhile.
+        // What was a folder a moment ago is a link now.
         Errno::XDEV | Errno::LOOP => escapes(),
         error => failed("open", &place)(error),
     };
-    match beneath(base.as_fd(), &sub_path.path, flags, ResolveFlags::empty()) {
-        Err(Errno::NOENT) => {}
-        result => return result.map_err(told),
+    if missing.is_empty() {
+        return beneath(base.as_fd(), there, flags).map_err(told);
     }
-    let mode = rustix::fs::fstat(&base).map_err(failed("look at", volume))?.st_mode;
-    make(base.as_fd(), &names, Mode::from_raw_mode(mode & 0o2777)).map_err(told)
+    let mode = rustix::fs::fstat(&base).map_err(failed("look at", &volume))?.st_mode;
+    make(base.as_fd(), there, &missing, Mode::from_raw_mode(mode & 0o7777)).map_err(told)
 }
 
-/// Makes the folders that aren't there yet, with the volume's mode. A made folder is never left through a link.
-fn make(base: BorrowedFd<'_>, names: &[&Path], mode: Mode) -> Result<OwnedFd, Errno> {
-    let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut current = beneath(base, Path::new("."), folder, ResolveFlags::empty())?;
-    let mut missing = names;
-    // The longest part of the path that is there.
-    for length in (1..names.len()).rev() {
-        let (there, rest) = names.split_at(length);
-        match beneath(base, &there.iter().collect::<PathBuf>(), folder, ResolveFlags::empty()) {
-            Err(Errno::NOENT) => {}
-            found => {
-                (current, missing) = (found?, rest);
-                break;
-            }
+/// The longest part of the path that is there, without links, and the names behind it.
+fn existing<'a>(volume: &Path, path: &'a Path) -> io::Result<(PathBuf, Vec<&'a OsStr>)> {
+    let mut there = path;
+    let mut missing = Vec::new();
+    loop {
+        match volume.join(there).canonicalize() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return Ok((found?, missing.into_iter().rev().collect())),
         }
+        let (Some(parent), Some(name)) = (there.parent(), there.file_name()) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        missing.push(name);
+        there = parent;
     }
+}
+
+/// Makes the missing folders one in the other, with the volume's mode. None of them is left through a link.
+fn make(base: BorrowedFd<'_>, there: &Path, missing: &[&OsStr], mode: Mode) -> Result<OwnedFd, Errno> {
+    let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut current = beneath(base, there, folder)?;
     for name in missing {
         match rustix::fs::mkdirat(&current, *name, mode) {
             // Another container was faster, or it is a link that leads nowhere; the next call tells.
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error),
         }
-        current = beneath(current.as_fd(), name, folder | OFlags::NOFOLLOW, ResolveFlags::NO_SYMLINKS)?;
+        current = beneath(current.as_fd(), Path::new(name), folder)?;
     }
     // The process's mask took bits away.
     rustix::fs::fchmod(&current, mode)?;
     Ok(current)
 }
 
-fn beneath(base: BorrowedFd<'_>, path: &Path, flags: OFlags, more: ResolveFlags) -> Result<OwnedFd, Errno> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | more;
-    let mut result = Err(Errno::AGAIN);
-    for _ in 0..RESOLVE_ATTEMPTS {
-        result = rustix::fs::openat2(base, path, flags, Mode::empty(), resolve);
-        if !matches!(result, Err(Errno::AGAIN | Errno::INTR)) {
-            break;
-        }
-    }
-    result
+/// Opens what is below a folder, through no link at all. Without `O_NOFOLLOW`: with it, a link at the end would itself be
+/// opened, and later followed.
+fn beneath(base: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    rustix::io::retry_on_intr(|| rustix::fs::openat2(base, path, flags, Mode::empty(), resolve))
 }
 
 /// Mounts what is open at the target, unless the same is mounted there.

@@ -8,9 +8,9 @@ use witlet_core::volume::VolumeKind;
 use witlet_node::NodeVolumes;
 use witlet_ports::{PodFiles, VolumeError, Volumes};
 
-use crate::Place;
+use crate::{Case, Place};
 
-pub(crate) const CASES: &[(&str, fn(&Place))] = &[
+pub(crate) const CASES: &[Case] = &[
     (
         "all_that_is_mounted_below_a_pod_goes_and_no_other_pods",
         all_that_is_mounted_below_a_pod_goes_and_no_other_pods,

@@ -20,6 +20,9 @@ use witlet_core::volume::{Ownership, SubPath, VolumeKind, VolumeSetUp};
 use witlet_node::{NodePodFiles, NodeVolumes};
 use witlet_ports::{VolumeError, Volumes};
 
+/// What a case claims, and the case.
+type Case = (&'static str, fn(&Place));
+
 /// What a case has: a folder, volumes in it, and a tokio runtime whose threads see its mounts.
 struct Place {
     folder: tempfile::TempDir,

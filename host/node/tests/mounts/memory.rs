@@ -8,9 +8,9 @@ use std::path::Path;
 use witlet_core::volume::{VolumeFile, VolumeKind};
 use witlet_ports::VolumeError;
 
-use crate::Place;
+use crate::{Case, Place};
 
-pub(crate) const CASES: &[(&str, fn(&Place))] = &[
+pub(crate) const CASES: &[Case] = &[
     ("a_volume_in_memory_is_mounted_once_with_its_size", a_volume_in_memory_is_mounted_once_with_its_size),
     ("a_volume_in_memory_is_its_groups", a_volume_in_memory_is_its_groups),
     ("huge_pages_are_mounted_with_the_size_of_a_page", huge_pages_are_mounted_with_the_size_of_a_page),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,11 +10,11 @@ use rustix::fs::{CWD, RenameFlags};
 use witlet_core::volume::VolumeKind;
 use witlet_ports::VolumeError;
 
-use crate::Place;
+use crate::{Case, Place};
 
-pub(crate) const CASES: &[(&str, fn(&Place))] = &[
+pub(crate) const CASES: &[Case] = &[
     ("a_place_is_made_with_the_mode_of_its_volume", a_place_is_made_with_the_mode_of_its_volume),
-    ("a_file_can_be_a_place", a_file_can_be_a_place),
+    ("files_of_any_kind_can_be_places", files_of_any_kind_can_be_places),
     ("a_later_instance_gets_what_is_there_then", a_later_instance_gets_what_is_there_then),
     ("links_within_the_volume_are_followed", links_within_the_volume_are_followed),
     ("links_out_of_the_volume_are_refused", links_out_of_the_volume_are_refused),
@@ -38,6 +39,11 @@ fn identity(path: &Path) -> (u64, u64) {
 
 fn a_place_is_made_with_the_mode_of_its_volume(place: &Place) {
     let volume = volume(place);
+    for mode in [0o750, 0o1777, 0o2777, 0o4777] {
+        fs::set_permissions(&volume, fs::Permissions::from_mode(mode)).expect("set");
+        let path = place.sub_path(&volume, &format!("mode/{mode:o}")).expect("made");
+        assert_eq!(fs::metadata(&path).expect("there").mode() & 0o7777, mode);
+    }
     fs::set_permissions(&volume, fs::Permissions::from_mode(0o2771)).expect("set");
     let path = place.sub_path(&volume, "a/b//./c").expect("made");
     assert_eq!(path, place.at("pods/u-1/volume-subpaths/v/app/0"));
@@ -55,8 +61,16 @@ fn a_place_is_made_with_the_mode_of_its_volume(place: &Place) {
     assert_eq!((place.mounted(), place.at("pods/u-1/volume-subpaths").exists()), (vec![], false));
 }
 
-fn a_file_can_be_a_place(place: &Place) {
+fn files_of_any_kind_can_be_places(place: &Place) {
     let volume = volume(place);
+    let listener = UnixListener::bind(volume.join("socket")).expect("bound");
+    rustix::fs::mkfifoat(CWD, volume.join("pipe"), rustix::fs::Mode::RWXU).expect("made");
+    for name in ["socket", "pipe"] {
+        let path = place.sub_path(&volume, name).expect("mounted");
+        assert_eq!(identity(&path), identity(&volume.join(name)), "{name}");
+    }
+    drop(listener);
+    place.sub_path(&volume, "socket/inner").expect_err("a socket is no folder");
     fs::write(volume.join("config"), "content").expect("written");
     let path = place.sub_path(&volume, "config").expect("mounted");
     assert_eq!(fs::read_to_string(&path).expect("read"), "content");
@@ -86,7 +100,12 @@ fn links_within_the_volume_are_followed(place: &Place) {
     fs::create_dir_all(volume.join("a/real")).expect("made");
     symlink("a", volume.join("short")).expect("linked");
     symlink("../short/real", volume.join("a/round")).expect("linked");
-    for path in ["short/real", "a/round"] {
+    // On a node's own folder links may name the whole path.
+    symlink(volume.join("a"), volume.join("whole")).expect("linked");
+    symlink(volume.join("whole"), volume.join("a/again")).expect("linked");
+    let back = format!("../{}/a/real", volume.file_name().expect("a name").display());
+    symlink(back, volume.join("back")).expect("linked");
+    for path in ["short/real", "a/round", "whole/real", "whole/again/again/real", "back"] {
         let found = place.sub_path(&volume, path).expect("within");
         assert_eq!(identity(&found), identity(&volume.join("a/real")), "{path}");
     }
@@ -97,14 +116,15 @@ fn links_within_the_volume_are_followed(place: &Place) {
 fn links_out_of_the_volume_are_refused(place: &Place) {
     let volume = volume(place);
     fs::create_dir(volume.join("a")).expect("made");
+    fs::create_dir(format!("{}x", volume.display())).expect("made");
     for (name, target) in [
         ("absolute", "/"),
         ("up", "../../../../.."),
         ("a/up", "../.."),
         ("self", "/proc/self/root"),
         ("outside", place.at("outside").to_str().expect("text")),
-        // It leads back in, but through the outside.
-        ("back", &format!("../{}/a", volume.file_name().expect("a name").display())),
+        // Its name begins like the volume's.
+        ("beside", &format!("{}x", volume.display())),
     ] {
         symlink(target, volume.join(name)).expect("linked");
         for path in [name.to_owned(), format!("{name}/x"), format!("{name}/x/y")] {
@@ -134,6 +154,15 @@ fn a_volume_that_is_a_file_has_no_places(place: &Place) {
     assert_eq!(place.mounted(), Vec::<String>::new());
 }
 
+/// Ends the exchanging, also when the case fails.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Somebody in the pod exchanges a folder for a link out of the volume, all the time, while places behind it are asked for.
 fn a_place_that_is_exchanged_meanwhile_never_leads_out(place: &Place) {
     const ROUNDS: usize = 2000;
@@ -150,6 +179,7 @@ fn a_place_that_is_exchanged_meanwhile_never_leads_out(place: &Place) {
                 rustix::fs::renameat_with(CWD, &here, CWD, &there, RenameFlags::EXCHANGE).expect("exchanged");
             }
         });
+        let _end = End(&done);
         for round in 0..ROUNDS {
             // New folders behind the exchanged one, what is there already, and the exchanged one itself.
             let path = [format!("a/{round}/deep"), "a/there".to_owned(), "a".to_owned()][round % 3].clone();
@@ -162,7 +192,6 @@ fn a_place_that_is_exchanged_meanwhile_never_leads_out(place: &Place) {
                 Err(_) => refused += 1,
             }
         }
-        done.store(true, Ordering::Relaxed);
     });
     // Nothing was made outside either.
     assert_eq!(fs::read_dir(place.at("outside")).expect("a folder").count(), 1);

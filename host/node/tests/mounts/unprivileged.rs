@@ -1,18 +1,21 @@
-//! An agent that isn't root, as with the embedded runtime: what works, and what tells why it doesn't.
+//! An agent that isn't root, as with the embedded runtime: what works, and what tells why it doesn't. And what only root
+//! can try: devices.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
+use rustix::fs::{CWD, FileType};
 use rustix::process::Uid;
 use witlet_core::volume::{HostPathCheck, Ownership, VolumeFile, VolumeKind, VolumeSetUp};
 use witlet_ports::{VolumeError, Volumes};
 
-use crate::Place;
+use crate::{Case, Place};
 
-pub(crate) const CASES: &[(&str, fn(&Place))] = &[
+pub(crate) const CASES: &[Case] = &[
     ("without_privileges_folders_files_and_host_paths_work", folders_files_and_host_paths_work),
     ("without_privileges_mounts_tell_why_not", mounts_tell_why_not),
+    ("devices_are_told_apart", devices_are_told_apart),
 ];
 
 const NOBODY: u32 = 65_534;
@@ -66,4 +69,18 @@ fn mounts_tell_why_not(place: &Place) {
     }
     assert_eq!(place.mounted(), Vec::<String>::new());
     place.tear_down().expect("torn down");
+}
+
+fn devices_are_told_apart(place: &Place) {
+    let mode = rustix::fs::Mode::RUSR;
+    for (name, kind) in [("block", FileType::BlockDevice), ("char", FileType::CharacterDevice)] {
+        rustix::fs::mknodat(CWD, place.at(name), kind, mode, rustix::fs::makedev(7, 0)).expect("made");
+    }
+    let of = |name: &str, check| {
+        let kind = VolumeKind::HostPath { path: place.at(name), check };
+        place.set_up("v", kind, None).is_ok()
+    };
+    let found = ["block", "char"]
+        .map(|name| [HostPathCheck::BlockDevice, HostPathCheck::CharDevice].map(|check| of(name, check)));
+    assert_eq!(found, [[true, false], [false, true]]);
 }

@@ -61,7 +61,7 @@ fn each_host_path_type_has_its_check() {
     let wrong = one("hostPath: {path: /x, type: Door}", "");
     assert_eq!(wrong, Err("volume v: \"Door\" is an invalid volume type".to_owned()));
     let climbing = one("hostPath: {path: /x/../y}", "");
-    assert_eq!(climbing, Err("volume v: invalid HostPath \"/x/../y\": must not contain '..'".to_owned()));
+    assert_eq!(climbing, Err("volume v: invalid HostPath `/x/../y`: must not contain '..'".to_owned()));
 }
 
 #[test]

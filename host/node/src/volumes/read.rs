@@ -1,0 +1,49 @@
+//! A file below a volume, read so that nobody in the pod can exchange it for one outside.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use witlet_ports::VolumeError;
+
+use super::failed;
+
+#[cfg(test)]
+mod tests;
+
+/// The content of a regular file; none if there is nothing. Links are followed as long as they stay in the volume, which
+/// the kernel sees to. Never waits for what isn't a file, such as a pipe.
+pub(super) fn read(volume: &Path, path: &Path, bytes_max: usize) -> Result<Option<Vec<u8>>, VolumeError> {
+    let place = volume.join(path);
+    let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let base = rustix::fs::open(volume, folder, Mode::empty()).map_err(failed("open", volume))?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let opened =
+        rustix::io::retry_on_intr(|| rustix::fs::openat2(&base, path, flags, Mode::empty(), resolve));
+    let file = match opened {
+        Ok(opened) => File::from(opened),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::XDEV | Errno::LOOP) => {
+            return Err(VolumeError::Escapes { volume: volume.display().to_string(), path: path.to_owned() });
+        }
+        Err(error) => return Err(failed("open", &place)(error)),
+    };
+    let told = failed("read", &place);
+    read_whole(file, bytes_max).map(Some).map_err(told)
+}
+
+fn read_whole(file: File, bytes_max: usize) -> io::Result<Vec<u8>> {
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut content = Vec::new();
+    let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX);
+    file.take(limit.saturating_add(1)).read_to_end(&mut content)?;
+    if content.len() > bytes_max {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {bytes_max} bytes")));
+    }
+    Ok(content)
+}
