@@ -133,8 +133,16 @@ fn bad_manifests_are_refused_with_file_and_field() {
 #[test]
 fn fields_that_nobody_acts_on_yet_are_refused_by_name() {
     let with = |more: &str| pod(&format!("{more}\n  containers: [{{name: a, image: b}}]"));
-    check_finds("volume.yaml", &with("volumes: [{name: v, nfs: {server: s, path: /p}}]"), &["volumes[0].nfs"]);
-    check_finds("secret.yaml", &with("volumes: [{name: v, secret: {secretName: s}}]"), &["volumes[0].secret"]);
+    check_finds(
+        "volume.yaml",
+        &with("volumes: [{name: v, nfs: {server: s, path: /p}}]"),
+        &["volumes[0].nfs"],
+    );
+    check_finds(
+        "secret.yaml",
+        &with("volumes: [{name: v, secret: {secretName: s}}]"),
+        &["volumes[0].secret"],
+    );
     let device = "containers: [{name: a, image: b, volumeDevices: [{name: v, devicePath: /v}]}]";
     check_finds("device.yaml", &pod(device), &["volumeDevices"]);
 }
