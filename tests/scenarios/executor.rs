@@ -640,3 +640,24 @@ async fn a_sandbox_that_fails_is_tried_again_and_nothing_is_started_without_it()
     pass(20.0).await;
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_container_takes_its_environment_from_a_file_that_an_init_container_wrote() {
+    let node = started();
+    ends_after(&node, "init:1", 0, 5);
+    let mounts = json!([{"name": "config", "mountPath": "/config"}]);
+    let file = json!({"fileKeyRef": {"volumeName": "config", "path": "env", "key": "COLOUR"}});
+    let spec = json!({
+        "volumes": [{"name": "config", "emptyDir": {}}],
+        "initContainers": [{"name": "first", "image": "init:1", "volumeMounts": mounts}],
+        "containers": [
+            {"name": "app", "image": "sleeper:1", "env": [{"name": "COLOUR", "valueFrom": file}]},
+        ],
+    });
+    node.source.put("web", vec![pod_with_uid("web", "u1", spec)]);
+    pass(2.0).await;
+    node.machine.write("/var/lib/witlet/pods/u1/volumes/config/env", "COLOUR='blue'\n");
+    pass(5.0).await;
+    let config = node.runtime.container_config("web-node1", "app").expect("it was made");
+    assert!(config.env.contains(&("COLOUR".to_owned(), "blue".to_owned())));
+}

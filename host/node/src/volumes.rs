@@ -4,6 +4,7 @@ mod atomic;
 mod empty_dir;
 mod host_path;
 mod ownership;
+mod read;
 mod sub_path;
 
 use std::io;
@@ -79,6 +80,16 @@ impl Volumes for NodeVolumes {
             Ok(target)
         })
         .await
+    }
+
+    async fn read_file(
+        &self,
+        volume: &Path,
+        path: &Path,
+        bytes_max: usize,
+    ) -> Result<Option<Vec<u8>>, VolumeError> {
+        let (volume, path) = (volume.to_owned(), path.to_owned());
+        blocking(&volume.clone(), move || read::read(&volume, &path, bytes_max)).await
     }
 
     async fn tear_down(&self, uid: &PodUid) -> Result<(), VolumeError> {

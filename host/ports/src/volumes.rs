@@ -75,6 +75,15 @@ pub trait Volumes: Send + Sync {
         sub_path: &SubPath,
     ) -> Result<PathBuf, VolumeError>;
 
+    /// What a regular file below a volume says, none if there is no file. `volume` is what `set_up` gave. Nobody in the pod
+    /// can make it a file outside of the volume; one of more than `bytes_max` is an error.
+    async fn read_file(
+        &self,
+        volume: &Path,
+        path: &Path,
+        bytes_max: usize,
+    ) -> Result<Option<Vec<u8>>, VolumeError>;
+
     /// Gives the volumes of a pod up whose containers have ended: unmounts all that is mounted below the pod's data
     /// folder, whoever mounted it, and removes what the volumes held, as upstream does when a pod has ended. A pod
     /// without volumes is no error. Remembers nothing, so that it also serves pods of an earlier life of the agent. An

@@ -109,6 +109,15 @@ impl Volumes for MemoryMachine {
         Ok(volume.join(&sub_path.path))
     }
 
+    async fn read_file(
+        &self,
+        volume: &Path,
+        path: &Path,
+        _: usize,
+    ) -> Result<Option<Vec<u8>>, VolumeError> {
+        Ok(self.lock().files.get(&volume.join(path)).cloned())
+    }
+
     async fn tear_down(&self, uid: &PodUid) -> Result<(), VolumeError> {
         let mut inner = self.lock();
         inner.log.push(format!("tear down {uid}"));

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 use thiserror::Error;
+use witlet_core::container::config::env_files;
 use witlet_core::container::plan::sandbox::network_of;
 use witlet_core::network::hostname::HostnameError;
 use witlet_core::network::hosts;
@@ -23,6 +24,12 @@ use witlet_core::error::one_line;
 /// `podAttachAndMountTimeout`). The other pods don't wait for them.
 pub(crate) const SET_UP_MAX: Duration = Duration::from_secs(123);
 
+/// Of a file of environment variables no more is read, in bytes.
+const ENV_FILE_BYTES_MAX: usize = 1024 * 1024;
+
+/// Content of files of environment variables, by volume and path in it.
+pub(super) type EnvFiles = BTreeMap<(String, String), String>;
+
 /// Paths on the host by the names of volumes.
 pub(super) type VolumePaths = BTreeMap<String, PathBuf>;
 
@@ -37,6 +44,13 @@ pub(super) enum MountError {
     SubPath {
         volume: String,
         container: String,
+        #[source]
+        cause: VolumeError,
+    },
+    #[error("environment file {} of volume {volume}", path.display())]
+    EnvFile {
+        volume: String,
+        path: PathBuf,
         #[source]
         cause: VolumeError,
     },
@@ -137,6 +151,30 @@ impl Executor {
             made.push(mount.at(host_path));
         }
         Ok(made)
+    }
+
+    /// The files that the container's environment is taken from, by volume and path. One that isn't there is left out.
+    pub(super) async fn read_env_files(
+        &self,
+        container: &Container,
+        volumes: &VolumePaths,
+    ) -> Result<EnvFiles, MountError> {
+        let mut read = EnvFiles::new();
+        for (volume, path) in env_files(container) {
+            let missing =
+                || MountError::NoVolume { volume: volume.clone(), container: container.name.clone() };
+            let below = volumes.get(&volume).ok_or_else(missing)?;
+            let content = self.volumes.read_file(below, Path::new(&path), ENV_FILE_BYTES_MAX).await;
+            let content = content.map_err(|cause| MountError::EnvFile {
+                volume: volume.clone(),
+                path: PathBuf::from(&path),
+                cause,
+            })?;
+            if let Some(content) = content {
+                read.insert((volume, path), String::from_utf8_lossy(&content).into_owned());
+            }
+        }
+        Ok(read)
     }
 
     async fn make_source(

@@ -72,6 +72,10 @@ impl Volumes for Machine {
         Ok(volume.join(&sub_path.path))
     }
 
+    async fn read_file(&self, _: &Path, _: &Path, _: usize) -> Result<Option<Vec<u8>>, VolumeError> {
+        Ok(None)
+    }
+
     async fn tear_down(&self, _: &PodUid) -> Result<(), VolumeError> {
         Ok(())
     }
