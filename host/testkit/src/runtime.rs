@@ -68,6 +68,8 @@ pub struct ExecScript {
     pub exit_code: i32,
     /// What it says.
     pub stdout: String,
+    /// What it says to the standard error.
+    pub stderr: String,
     /// How long it takes.
     pub takes: Duration,
 }

@@ -302,8 +302,8 @@ impl Containers for FakeRuntime {
             }
             None => {
                 tokio::time::sleep(script.takes).await;
-                let stdout = script.stdout.into_bytes();
-                Ok(ExecOutput { stdout, stderr: Vec::new(), exit_code: script.exit_code })
+                let (stdout, stderr) = (script.stdout.into_bytes(), script.stderr.into_bytes());
+                Ok(ExecOutput { stdout, stderr, exit_code: script.exit_code })
             }
         }
     }
