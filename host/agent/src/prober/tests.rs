@@ -70,6 +70,22 @@ impl World {
     }
 }
 
+/// A probe that runs, until it ends or is dropped.
+struct Running<'a>(&'a AtomicUsize);
+
+impl<'a> Running<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 #[async_trait]
 impl ProbeTypes for World {
     async fn probe(
@@ -82,12 +98,12 @@ impl ProbeTypes for World {
         let name = command.join(" ");
         let script = self.scripts.lock().unwrap().get(&name).cloned().unwrap_or(Script::Passes);
         self.log.lock().unwrap().push((self.begun.elapsed().as_millis(), name));
-        let running = self.running.fetch_add(1, Ordering::Relaxed) + 1;
-        self.most_running.fetch_max(running, Ordering::Relaxed);
+        let running = Running::new(&self.running);
+        self.most_running.fetch_max(self.running.load(Ordering::Relaxed), Ordering::Relaxed);
         if let Script::Takes(time) = script {
             sleep(time).await;
         }
-        self.running.fetch_sub(1, Ordering::Relaxed);
+        drop(running);
         match script {
             Script::Passes | Script::Takes(_) => Ok(ProbeOutcome::Success("fine".to_owned())),
             Script::Warns => Ok(ProbeOutcome::Warning("moved".to_owned())),
@@ -540,8 +556,11 @@ async fn a_removed_pod_leaves_nothing_and_its_uid_can_come_back() {
     bench.world.script("ready", Script::Takes(Duration::from_millis(500)));
     bench.add(&web);
     settle().await;
+    assert_eq!(bench.world.running.load(Ordering::Relaxed), 1);
     bench.prober.stop_liveness_and_startup(&uid);
     bench.prober.remove_pod(&uid);
+    settle().await;
+    assert_eq!(bench.world.running.load(Ordering::Relaxed), 0, "the one that ran was dropped");
     seconds(3).await;
     assert_eq!(bench.times("ready").len(), 1);
     assert_eq!((bench.prober.results(&uid).len(), bench.prober.shared.lock().first_due()), (0, None));
