@@ -65,6 +65,8 @@ pub struct HostSettings {
     pub runtime_classes: BTreeMap<String, String>,
     /// Whether the kernel counts swap by cgroup.
     pub swap_controller: bool,
+    /// Whether the runtime is asked to label what pods mount, as SELinux wants it.
+    pub selinux: bool,
 }
 
 /// Settings of an agent.

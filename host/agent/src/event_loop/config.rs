@@ -8,7 +8,7 @@ use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::static_pod::is_mirror;
 use witlet_core::pod::worker::UpdateKind;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
-use witlet_core::status::Phase;
+use witlet_core::status::{Phase, is_readiness_outdated};
 use witlet_ports::SourceSnapshot;
 
 use super::{EventLoop, Record, Stage};
@@ -106,7 +106,12 @@ impl EventLoop {
         if let Some(record) = self.records.get_mut(&uid) {
             record.pod = pod.clone();
             self.refresh_allocated(&uid);
+            let outdated = is_readiness_outdated(&pod);
             self.outside.board.put_pod(&uid, pod);
+            // Somebody has opened or closed a readiness gate.
+            if outdated && self.workers.contains_key(&uid) {
+                self.update_worker(&uid, UpdateKind::Sync, None);
+            }
         }
     }
 

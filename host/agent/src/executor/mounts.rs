@@ -142,7 +142,7 @@ impl Executor {
             env: of.env,
             has_address,
             recursive_read_only: self.handler_of(of.pod).recursive_read_only_mounts,
-            selinux: false,
+            selinux: self.host.selinux,
         })
         .map_err(MountError::Spec)?;
         let mut made = Vec::with_capacity(planned.len());
