@@ -117,6 +117,7 @@ const RULES: &[(&str, Rule)] = &[
     ("spec.containers[].env[].value", Accept),
     ("spec.containers[].env[].valueFrom.fieldRef.apiVersion", Only(&["v1"])),
     ("spec.containers[].env[].valueFrom.fieldRef.fieldPath", Accept),
+    ("spec.containers[].env[].valueFrom.fileKeyRef", Accept),
     ("spec.containers[].env[].valueFrom.resourceFieldRef", Accept),
     ("spec.containers[].env[].valueFrom.configMapKeyRef", Refuse(API_OBJECTS)),
     ("spec.containers[].env[].valueFrom.secretKeyRef", Refuse(API_OBJECTS)),

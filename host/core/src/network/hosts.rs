@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use k8s_openapi::api::core::v1::{Container, HostAlias, Pod};
+use k8s_openapi::api::core::v1::{HostAlias, Pod};
 
 use super::hostname::{self, HostnameError};
 use crate::container::config::Host;
@@ -12,9 +12,6 @@ use crate::runtime::NamespaceMode;
 
 #[cfg(test)]
 mod tests;
-
-/// Where containers have it.
-pub const PATH: &str = "/etc/hosts";
 
 const OF_POD: &str = "# Hosts as this pod sees them, written by its node's agent.\n";
 const OF_HOST: &str = "# The node's hosts, with the pod's aliases added by the node's agent.\n";
@@ -28,12 +25,6 @@ fe00::1\tip6-allnodes
 fe00::2\tip6-allrouters
 ";
 const ALIASES: &str = "\n# Entries added by HostAliases.\n";
-
-/// Whether a container gets the agent's file: it mounts nothing of its own there, and the pod has an address.
-pub fn is_managed(container: &Container, pod_ips: &[IpAddr]) -> bool {
-    let own = container.volume_mounts.iter().flatten().any(|mount| mount.mount_path == PATH);
-    !own && !pod_ips.is_empty()
-}
 
 /// The content: the pod's own name by each of its addresses, or the host's file for a pod on its network; then aliases.
 pub fn content(pod: &Pod, pod_ips: &[IpAddr], host: Host<'_>) -> Result<String, HostnameError> {

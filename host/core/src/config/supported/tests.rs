@@ -42,7 +42,7 @@ fn a_pod_that_uses_what_is_supported_passes() {
             "securityContext": {"runAsUser": 1, "fsGroup": 2, "sysctls": [{"name": "a", "value": "b"}], "seLinuxOptions": {"level": "x"}},
             "containers": [{
                 "name": "a", "image": "b", "ports": [{"containerPort": 80, "name": "http"}],
-                "env": [{"name": "X", "value": "y"}, {"name": "Z", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+                "env": [{"name": "X", "value": "y"}, {"name": "Z", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}, {"name": "F", "valueFrom": {"fileKeyRef": {"key": "k"}}}],
                 "resources": {"requests": {"example.com/gpu": "1"}, "limits": {"memory": "1"}},
                 "terminationMessagePath": "/dev/termination-log",
                 "volumeMounts": [{"name": "v", "mountPath": "/v", "subPathExpr": "x"}],
@@ -78,7 +78,6 @@ fn each_field_that_nobody_acts_on_is_named() {
                     "name": "b", "volumeDevices": [{"name": "x"}],
                     "env": [
                         {"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
-                        {"name": "Y", "valueFrom": {"fileKeyRef": {"volumeName": "s", "key": "k"}}},
                     ],
                     "resources": {"limits": {"ephemeral-storage": "1Gi"}, "claims": [{"name": "c"}]},
                     "securityContext": {"windowsOptions": {"hostProcess": true}},
@@ -91,7 +90,6 @@ fn each_field_that_nobody_acts_on_is_named() {
         format!("metadata.deletionTimestamp: {FROM_SERVER}"),
         "metadata.generateName: a pod from a manifest needs a name of its own".to_owned(),
         format!("spec.containers[1].env[0].valueFrom.secretKeyRef: {API_OBJECTS}"),
-        format!("spec.containers[1].env[1].valueFrom.fileKeyRef: {unsupported}"),
         format!("spec.containers[1].resources.claims: {API_OBJECTS}"),
         format!("spec.containers[1].resources.limits.ephemeral-storage: {NO_SUCH_LIMIT}"),
         format!("spec.containers[1].securityContext.windowsOptions: {WINDOWS}"),

@@ -1,11 +1,11 @@
-//! Hosts files: the pod's names, the host's file, aliases, and when the agent's file is used at all.
+//! Hosts files: the pod's names, the host's file, aliases.
 
 use std::path::Path;
 
 use expect_test::expect;
 
 use super::*;
-use crate::fixtures::{first, pod, spec};
+use crate::fixtures::{pod, spec};
 use crate::node::NodeFacts;
 
 fn file_of(fields: &str, ips: &[&str]) -> String {
@@ -60,16 +60,4 @@ fn aliases_come_last_with_all_their_names() {
 fn a_pod_on_the_host_network_has_the_hosts_file_and_no_entry_of_its_own() {
     let text = file_of("hostNetwork: true", &["192.0.2.1"]);
     assert!(text.ends_with("agent.\n127.0.0.1\tlocalhost\n192.0.2.1\tnode-1\n"), "{text}");
-}
-
-#[test]
-fn a_container_that_mounts_its_own_hosts_file_keeps_it() {
-    let ips: [IpAddr; 1] = ["10.0.0.7".parse().unwrap()];
-    let mut pod = pod("Always", &["a"]);
-    let container = first(&mut pod);
-    assert!(is_managed(container, &ips) && !is_managed(container, &[]));
-    container.volume_mounts = serde_saphyr::from_str("[{name: v, mountPath: /etc/hosts}]").unwrap();
-    assert!(!is_managed(container, &ips));
-    container.volume_mounts = serde_saphyr::from_str("[{name: v, mountPath: /etc}]").unwrap();
-    assert!(is_managed(container, &ips));
 }
