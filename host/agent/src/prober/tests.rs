@@ -498,6 +498,25 @@ async fn changes_that_nobody_takes_hold_up_nothing_and_the_newest_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn changes_of_instances_that_are_gone_arent_kept() {
+    let mut bench = Bench::settled().await;
+    let web = web();
+    bench.add(&web);
+    for n in 0..50 {
+        bench.world.set_status(&web, status(vec![runs("a", &format!("a{n}"), bench.world.now(), true)]));
+        seconds(1).await;
+    }
+    let mut told = bench.told();
+    assert_eq!(told.len(), 20, "as many as the channel holds");
+    told.clear();
+    settle().await;
+    told.extend(bench.told());
+    assert!(told.iter().all(|(container, _, _)| container == "a49"), "{told:?}");
+    assert!(!told.is_empty());
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn pods_have_the_probes_that_their_spec_has_now() {
     let bench = Bench::settled().await;
     let mut pod =
