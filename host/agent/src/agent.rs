@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -12,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::network::dns;
+use witlet_core::pleg::PlegEvent;
 use witlet_ports::{
-    Admission, AgentStats, AgentView, Clock, ContainerFiles, ContainerLogs, EventSink, HookRequests, HostFiles,
-    ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, ProbeTypes, RecordedEvent, Runtime,
+    Admission, AgentStats, AgentView, Clock, ContainerFiles, ContainerLogs, EventSink, HookRequests,
+    HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, ProbeTypes, RecordedEvent, Runtime,
     SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore, Volumes,
 };
 
@@ -29,7 +31,7 @@ use crate::executor::images::Images;
 use crate::health::{Health, HealthCheck};
 use crate::inputs::{Inputs, ticker};
 use crate::pleg::{Looker, Pleg, RelistRequests, Relisted, RuntimeEvents};
-use crate::prober::{Prober, ProberPorts};
+use crate::prober::{ProbeUpdate, Prober, ProberHandle, ProberPorts};
 
 /// What the agent reaches the world through.
 pub struct Ports {
@@ -121,62 +123,14 @@ impl Agent {
         let serving = CancellationToken::new();
         let mut tasks = JoinSet::new();
 
-        let cache = Arc::new(PodCache::new());
-        let (relisted, relisted_seen) = watch::channel(Relisted::default());
-        let (pleg_events, pleg) = mpsc::channel(PLEG_EVENTS_MAX);
-        let (relists, requests) = RelistRequests::channel();
-        let looker = Looker {
-            view: ports.runtime.view.clone(),
-            files: ports.container_files.clone(),
-            cache: cache.clone(),
-        };
-        let generator = Pleg::new(looker.clone(), ports.clock.clone(), pleg_events, relisted);
-        let pleg_dropped = generator.dropped.clone();
-        tasks.spawn(generator.run(config.relist, requests, serving.clone()));
-
-        let (health_sender, health) = watch::channel(Health::unknown());
-        let check = HealthCheck {
-            runtime: ports.runtime.info.clone(),
-            relisted: relisted_seen.clone(),
-            health: health_sender,
-            period: config.runtime_check,
-            relist_age_max: config.relist_age_max,
-        };
-        tasks.spawn(check.run(serving.clone()));
-        let told = RuntimeEvents {
-            view: ports.runtime.view.clone(),
-            relists: relists.clone(),
-            health: health.clone(),
-        };
-        tasks.spawn(told.run(serving.clone()));
+        let Watched { looker, relists, relisted, pleg, pleg_dropped, health } =
+            watch_runtime(&ports, &config, &mut tasks, &serving);
+        let cache = looker.cache.clone();
+        let (prober, probes) = probe(&ports, &board, &mut tasks, &serving);
+        tend_files(&ports, &config, &cache, &mut tasks, &serving);
 
         let source_names: BTreeSet<_> = ports.sources.iter().map(|source| source.name()).collect();
         let snapshots = run_sources(ports.sources, &mut tasks, &stop);
-
-        let keeper = LogKeeper {
-            logs: ports.container_logs,
-            containers: ports.runtime.containers.clone(),
-            clock: ports.clock.clone(),
-            cache: cache.clone(),
-            limits: config.logs,
-        };
-        tasks.spawn(keeper.run(serving.clone()));
-
-        let (prober, prober_handle, probes) = Prober::new(
-            ProberPorts {
-                types: ports.probe_types,
-                statuses: board.clone(),
-                events: ports.events.clone(),
-                clock: ports.clock.clone(),
-                jitter: ports.jitter.clone(),
-            },
-            PROBE_RESULTS_MAX,
-        );
-        tasks.spawn(prober.run(serving.clone()));
-
-        let (files, sink, domain) =
-            (ports.host_files.clone(), ports.events.clone(), ports.host.cluster_domain.clone());
-        tasks.spawn(async move { check_resolv_conf(&*files, &*sink, &domain).await });
 
         let node = ports.node.watch();
         let executor = Executor {
@@ -201,7 +155,7 @@ impl Agent {
             volumes: ports.volumes,
             container_files: ports.container_files,
             hooks: ports.hooks,
-            prober: prober_handle.clone(),
+            prober: prober.clone(),
             start_retry: SignedDuration::try_from(config.requeue.error).unwrap_or(SignedDuration::MAX),
         };
         let handlers = ports.admission.generation();
@@ -212,11 +166,11 @@ impl Agent {
             events: ports.events,
             admission: ports.admission,
             executor: Arc::new(executor),
-            prober: prober_handle,
+            prober,
             board,
             cache,
             node: node.clone(),
-            relisted: relisted_seen,
+            relisted,
             pleg_dropped,
         };
         let inputs = Inputs {
@@ -236,6 +190,90 @@ impl Agent {
         serving.cancel();
         end_within(tasks, stop_wait_max).await;
     }
+}
+
+/// What is known of the runtime, and kept fresh.
+struct Watched {
+    looker: Looker,
+    relists: RelistRequests,
+    relisted: watch::Receiver<Relisted>,
+    pleg: mpsc::Receiver<PlegEvent>,
+    pleg_dropped: Arc<AtomicU64>,
+    health: watch::Receiver<Health>,
+}
+
+/// Starts what looks at the runtime: the lists, its own events, and how it is.
+fn watch_runtime(
+    ports: &Ports,
+    config: &AgentConfig,
+    tasks: &mut JoinSet<()>,
+    serving: &CancellationToken,
+) -> Watched {
+    let (relisted_sender, relisted) = watch::channel(Relisted::default());
+    let (pleg_events, pleg) = mpsc::channel(PLEG_EVENTS_MAX);
+    let (relists, requests) = RelistRequests::channel();
+    let looker = Looker {
+        view: ports.runtime.view.clone(),
+        files: ports.container_files.clone(),
+        cache: Arc::new(PodCache::new()),
+    };
+    let generator = Pleg::new(looker.clone(), ports.clock.clone(), pleg_events, relisted_sender);
+    let pleg_dropped = generator.dropped.clone();
+    tasks.spawn(generator.run(config.relist, requests, serving.clone()));
+
+    let (health_sender, health) = watch::channel(Health::unknown());
+    let check = HealthCheck {
+        runtime: ports.runtime.info.clone(),
+        relisted: relisted.clone(),
+        health: health_sender,
+        period: config.runtime_check,
+        relist_age_max: config.relist_age_max,
+    };
+    tasks.spawn(check.run(serving.clone()));
+    let (view, health_seen) = (ports.runtime.view.clone(), health.clone());
+    let told = RuntimeEvents { view, relists: relists.clone(), health: health_seen };
+    tasks.spawn(told.run(serving.clone()));
+    Watched { looker, relists, relisted, pleg, pleg_dropped, health }
+}
+
+/// Starts the probe manager.
+fn probe(
+    ports: &Ports,
+    board: &Arc<Board>,
+    tasks: &mut JoinSet<()>,
+    serving: &CancellationToken,
+) -> (ProberHandle, mpsc::Receiver<ProbeUpdate>) {
+    let prober_ports = ProberPorts {
+        types: ports.probe_types.clone(),
+        statuses: board.clone(),
+        events: ports.events.clone(),
+        clock: ports.clock.clone(),
+        jitter: ports.jitter.clone(),
+    };
+    let (prober, handle, updates) = Prober::new(prober_ports, PROBE_RESULTS_MAX);
+    tasks.spawn(prober.run(serving.clone()));
+    (handle, updates)
+}
+
+/// Starts what keeps the logs of containers small, and looks once at the node's resolv.conf.
+fn tend_files(
+    ports: &Ports,
+    config: &AgentConfig,
+    cache: &Arc<PodCache>,
+    tasks: &mut JoinSet<()>,
+    serving: &CancellationToken,
+) {
+    let keeper = LogKeeper {
+        logs: ports.container_logs.clone(),
+        containers: ports.runtime.containers.clone(),
+        clock: ports.clock.clone(),
+        cache: cache.clone(),
+        limits: config.logs,
+    };
+    tasks.spawn(keeper.run(serving.clone()));
+    let (files, sink, domain) =
+        (ports.host_files.clone(), ports.events.clone(), ports.host.cluster_domain.clone());
+    tasks.spawn(async move { check_resolv_conf(&*files, &*sink, &domain).await });
 }
 
 /// Starts the sources. They stop with the agent.
