@@ -127,6 +127,9 @@ pub(crate) struct PodArgs {
     /// Handlers of the runtime by the names of runtime classes
     #[arg(long, value_name = "CLASS=HANDLER,…", value_delimiter = ',')]
     pub(crate) runtime_classes: Vec<String>,
+    /// Kernel parameters beyond the safe ones that pods may set, such as net.core.somaxconn or kernel.msg*
+    #[arg(long, value_name = "SYSCTL,…", value_delimiter = ',')]
+    pub(crate) allowed_unsafe_sysctls: Vec<String>,
     /// Give containers without a seccomp profile the runtime's own instead of none
     #[arg(long)]
     pub(crate) seccomp_default: bool,
