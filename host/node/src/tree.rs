@@ -17,6 +17,10 @@ mod tests;
 /// depth need no more.
 const LEVELS_MAX: usize = 64;
 
+/// How often a folder is read anew until nothing is in it: twice, unless it is the top of a very deep tree, or somebody
+/// goes on writing to it.
+const PASSES_MAX: usize = 100_000;
+
 /// Removes a file, or a folder with all in it. None there is no error. Something mounted in it is one (`CrossesDevices`
 /// or `ResourceBusy`): it stays, and so do the folders above it, but all else is removed.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
@@ -56,7 +60,7 @@ struct Emptying<'a> {
 impl Emptying<'_> {
     /// Removes what is in the folder. Goes on behind an entry that can't be removed, and tells of the first.
     fn empty(&mut self, folder: BorrowedFd<'_>, level: usize) -> io::Result<()> {
-        loop {
+        for _ in 0..PASSES_MAX {
             let mut found = false;
             let mut problem = None;
             for entry in Dir::read_from(folder)? {
@@ -77,6 +81,7 @@ impl Emptying<'_> {
                 None => {}
             }
         }
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, "somebody goes on writing to it"))
     }
 
     fn remove(

@@ -87,13 +87,17 @@ async fn a_log_is_removed_and_nothing_else_is_taken_for_one() {
     files.ensure(&name, &uid, &["app".into()]).await.expect("made");
     let logs = files.log_directory(&name, &uid);
     let log = |name: &str| logs.join("app").join(name);
-    for name in ["0.log", "1.log"] {
+    for name in ["0.log", "0.log.20260101-000000.gz", "0.log.20260102-000000", "1.log", "1.log.gz", "10.log"]
+    {
         fs::write(log(name), "x").expect("written");
     }
     for _ in 0..2 {
         files.remove_log(&log("0.log")).await.expect("removed, and removed again");
     }
-    assert!(!log("0.log").exists() && log("1.log").exists());
+    let mut left: Vec<_> =
+        fs::read_dir(log("")).expect("a folder").map(|e| e.expect("an entry").file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["1.log", "1.log.gz", "10.log"]);
     let precious = folder.path().join("precious");
     fs::write(&precious, "x").expect("written");
     for bad in [

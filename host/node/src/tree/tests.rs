@@ -67,6 +67,27 @@ fn a_tree_far_deeper_than_paths_may_be_long_goes() {
 }
 
 #[test]
+fn a_tree_that_somebody_still_writes_to_goes_or_is_told_and_nothing_hangs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tree = folder.path().join("tree");
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = fs::create_dir_all(tree.join("a/b"));
+                let _ = fs::write(tree.join("a/b/c"), "x");
+            }
+        });
+        for _ in 0..200 {
+            let _ = remove_tree(&tree);
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    remove_tree(&tree).expect("nobody writes any more");
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
 fn a_file_or_an_empty_folder_goes_and_a_full_one_stays() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);

@@ -98,7 +98,10 @@ fn holds(folder: &Path, files: &[VolumeFile]) -> io::Result<bool> {
             return Ok(false);
         }
     }
-    Ok(count(folder)? == files.len())
+    match count(folder) {
+        Err(error) if DIFFERS.contains(&error.kind()) => Ok(false),
+        found => Ok(found? == files.len()),
+    }
 }
 
 /// Files in a folder of ours, at any depth.

@@ -53,6 +53,29 @@ fn files_are_seen_through_links_to_a_folder_with_a_time() {
 }
 
 #[test]
+fn hidden_files_deep_files_and_any_mode_are_written() {
+    let (_folder, volume) = volume();
+    let modes = [
+        (".dotfile", 0o777),
+        (".dotfile.file", 0o666),
+        ("1/2/3/4/5/6/7/8/9/10/.dotfile.lib", 0o400),
+        ("a", 0o407),
+    ];
+    let binary: Vec<u8> = (0..=255).collect();
+    let files = modes.map(|(path, mode)| VolumeFile { path: path.into(), content: binary.clone(), mode });
+    put(&volume, &files);
+    assert_eq!(visible(&volume), [".dotfile", ".dotfile.file", "1", "a"]);
+    for (path, mode) in modes {
+        let found = volume.join(path);
+        assert_eq!(fs::metadata(&found).expect("there").mode() & 0o7777, mode, "{path}");
+        assert_eq!(fs::read(found).expect("read"), binary, "{path}");
+    }
+    let before = data(&volume);
+    put(&volume, &files);
+    assert_eq!(data(&volume), before);
+}
+
+#[test]
 fn what_is_right_already_is_not_written_again() {
     let (_folder, volume) = volume();
     let files = [file("a", "1"), file("b/c", "2")];
@@ -111,6 +134,18 @@ fn what_a_crash_left_is_no_obstacle_and_goes() {
     put(&volume, &[file("a", "2")]);
     assert_eq!((read(&volume, "a"), visible(&volume)), ("2".into(), vec![OsString::from("a")]));
     assert_eq!(names(&volume).expect("listed").len(), 3);
+}
+
+#[test]
+fn a_link_to_a_folder_that_is_gone_is_no_obstacle() {
+    for files in [vec![], vec![file("a", "1")]] {
+        let (_folder, volume) = volume();
+        put(&volume, &files);
+        fs::remove_dir_all(volume.join(data(&volume))).expect("removed");
+        put(&volume, &files);
+        assert!(volume.join(DATA).is_dir());
+        assert_eq!(visible(&volume).len(), files.len());
+    }
 }
 
 #[test]

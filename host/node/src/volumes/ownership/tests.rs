@@ -76,6 +76,27 @@ fn a_root_that_is_right_spares_the_rest_where_that_is_wanted() {
 }
 
 #[test]
+fn a_root_of_another_group_is_a_mismatch() {
+    let stat = |gid, mode| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut stat = rustix::fs::stat(folder.path()).expect("there");
+        (stat.st_gid, stat.st_mode) = (gid, mode);
+        stat
+    };
+    let owner = Ownership { gid: 7, on_root_mismatch: true, read_only: false };
+    for (gid, mode, expected) in [
+        (7, 0o42770, false),
+        (7, 0o42777, false),
+        (8, 0o42770, true),
+        (7, 0o40770, true),
+        (7, 0o42750, true),
+        (7, 0o42760, true),
+    ] {
+        assert_eq!(differs(&stat(gid, mode), owner), expected, "{gid} {mode:o}");
+    }
+}
+
+#[test]
 fn a_tree_that_is_too_deep_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut deep = folder.path().join("v");
