@@ -60,16 +60,22 @@ impl RuntimeEvents {
                 }
                 StreamEnd::Unimplemented => {
                     tracing::info!("the runtime tells of no events by itself; it is looked at each second");
-                    // An error is the end of the agent, which ends this task too.
-                    let away = self.health.wait_for(|health| !health.is_ready()).await.is_ok();
-                    let back = away && self.health.wait_for(Health::is_ready).await.is_ok();
-                    if !back {
+                    if self.until_it_was_away().await.is_err() {
+                        // The agent ends, and this task with it.
                         return std::future::pending().await;
                     }
                     backoff.succeed();
                 }
             }
         }
+    }
+
+    /// Until the runtime is well, isn't any more, and is again.
+    async fn until_it_was_away(&mut self) -> Result<(), watch::error::RecvError> {
+        self.health.wait_for(Health::is_ready).await?;
+        self.health.wait_for(|health| !health.is_ready()).await?;
+        self.health.wait_for(Health::is_ready).await?;
+        Ok(())
     }
 
     /// Whether any event came, and how the stream ended.

@@ -68,7 +68,8 @@ impl Bench {
         let script = Arc::new(Script::default());
         script.streams.lock().expect("no panic").extend(streams);
         let (relists, requests) = RelistRequests::channel();
-        let (health, health_seen) = watch::channel(well());
+        // As at the start of the agent.
+        let (health, health_seen) = watch::channel(Health::unknown());
         let told = RuntimeEvents { view: script.clone(), relists, health: health_seen };
         let mut tasks = JoinSet::new();
         tasks.spawn(told.run(CancellationToken::new()));
@@ -110,6 +111,8 @@ async fn a_stream_that_ends_is_opened_again_after_a_delay_that_doubles_until_an_
 #[tokio::test(start_paused = true)]
 async fn a_runtime_that_tells_nothing_is_asked_again_only_after_it_was_away() {
     let bench = Bench::of([(vec![], silent())]);
+    pass(1).await;
+    bench.health.send_replace(well());
     pass(3_600_000).await;
     assert_eq!(bench.opened(), 1);
     bench.health.send_replace(Health::unknown());
