@@ -20,7 +20,7 @@ pub(crate) struct ContainerStats {
     pub(crate) memory_limit_bytes: u64,
     /// Bytes and files in its private folders.
     pub(crate) layer: (u64, u64),
-    /// How many programs run in it.
+    /// What runs in it: its program, commands, and with a handler also connections and requests.
     pub(crate) programs: u64,
 }
 

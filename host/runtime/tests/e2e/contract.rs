@@ -64,7 +64,7 @@ fn environment(log_root: PathBuf) -> Environment {
                 never_ends: words(&["subject", "wait-forever"]),
             }),
             writes_to: Some(Arc::new(|path| workload("subject", &["append", path]))),
-            writes_on: None,
+            writes_on: Some(workload("stubborn", &[])),
             changes_limits: true,
             prints_memory_limit: None,
             tells_events: true,

@@ -21,8 +21,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         on_shared("a_handler_that_fails_fails_its_request_alone", failures),
         on_shared("bodies_are_bounded", bodies),
         on_shared("a_thousand_clients_at_once_are_answered", thousand),
+        on_shared("clients_that_dawdle_are_left_and_hold_up_nobody", dawdlers),
         on_shared("requests_go_out_by_the_pods_rules", outgoing),
         on_shared("the_example_greets_and_echoes", example),
+        on_shared("the_probe_target_is_well_or_sick_by_files_in_a_volume", probe_target),
         alone("a_request_that_is_never_answered_ends_by_its_deadline", never),
     ]
 }
@@ -227,6 +229,25 @@ async fn thousand(runtime: Runtime) {
     assert_eq!(get(&address, "/moment").await.0, 200);
 }
 
+async fn dawdlers(runtime: Runtime) {
+    let pod = runtime.pod().await;
+    let (_, address) = start(&runtime, &pod, "web", program("proxy", &[])).await;
+    // More than there are connections: the last ones wait in the kernel's queue.
+    let mut dawdlers = Vec::new();
+    for _ in 0..300 {
+        let mut dawdler = TcpStream::connect(&address).await.expect("a connection");
+        dawdler.write_all(b"GET /hello HTTP/1.1\r\nX: ").await.expect("it is taken");
+        dawdlers.push(dawdler);
+    }
+    let answer = tokio::time::timeout(PATIENCE, get(&address, "/moment")).await.expect("in time");
+    assert_eq!(answer.0, 200, "once the first ones were left");
+    for dawdler in &mut dawdlers {
+        let mut rest = Vec::new();
+        let left = tokio::time::timeout(PATIENCE, dawdler.read_to_end(&mut rest)).await;
+        assert!(left.is_ok(), "each is left");
+    }
+}
+
 async fn outgoing(runtime: Runtime) {
     let (pod, other) = (runtime.pod().await, runtime.pod().await);
     let (_, address) = start(&runtime, &pod, "web", program("proxy", &[])).await;
@@ -236,7 +257,7 @@ async fn outgoing(runtime: Runtime) {
     let node = node.local_addr().expect("an address");
     for (path, expected) in [
         (format!("/fetch?{far}"), format!("200 hello 1 {far} Err(NotPresent)")),
-        (format!("/fetch?localhost:8080"), "200 hello 1 localhost:8080 Err(NotPresent)".to_owned()),
+        ("/fetch?localhost:8080".to_owned(), "200 hello 1 localhost:8080 Err(NotPresent)".to_owned()),
         (format!("/fetch?{node}"), "failed: ErrorCode::DestinationIpProhibited".to_owned()),
         ("/fetch?192.0.2.1".to_owned(), "failed: ErrorCode::DestinationIpProhibited".to_owned()),
         ("/fetch?[::1]:80".to_owned(), "failed: ErrorCode::DestinationIpUnroutable".to_owned()),
@@ -262,6 +283,31 @@ async fn example(runtime: Runtime) {
     assert_eq!((ran.exit_code, ran.stdout), (0, words.into_bytes()));
 }
 
+async fn probe_target(runtime: Runtime) {
+    let pod = runtime.pod().await;
+    let mut target = program("probe_target", &[]);
+    target.mounts = vec![runtime.folder_mount("of-probe-target", "/health", false)];
+    let id = runtime.run(&pod, "app", target).await;
+    runtime.says(&id, "listening on port 8080").await;
+    let address = format!("{}:8080", pod.address);
+    for (steps, health, readiness) in [
+        (&["print", "nothing"][..], 200, 503),
+        (&["write", "/health/ready", "yes"], 200, 200),
+        (&["write", "/health/sick", "yes", "exists", "/health/sick"], 503, 200),
+        (&["remove", "/health/sick", "remove", "/health/ready"], 200, 503),
+    ] {
+        let command: Vec<&str> = std::iter::once("probe-target").chain(steps.iter().copied()).collect();
+        let ran = runtime.exec(&id, &command, 60).await.expect("it runs");
+        assert_eq!(ran.exit_code, 0, "{steps:?}: {ran:?}");
+        let answers = (get(&address, "/healthz").await.0, get(&address, "/readyz").await.0);
+        assert_eq!(answers, (health, readiness), "{steps:?}");
+    }
+    let ran = runtime.exec(&id, &["probe-target", "exists", "/health/ready"], 60).await.expect("it runs");
+    assert_eq!(ran.exit_code, 1, "{ran:?}");
+    runtime.stop(&id, 60).await.expect("it stops");
+    assert_eq!(runtime.status(&id).await.expect("a status").exit_code, 0);
+}
+
 async fn never() {
     let folders = Folders::new();
     let (mut process, runtime) = folders.start_with(&[SHORT_DEADLINE_SECONDS]).await;
@@ -278,6 +324,14 @@ async fn never() {
     let begun = begun.expect("in time").map(|answer| parsed(&answer).1);
     assert!(matches!(begun.as_deref(), Ok("begun") | Err(_)), "{begun:?}");
     runtime.says(&id, "GET /begin: stopped after 2 s").await;
+
+    // A client that doesn't send what it announced, and one that doesn't read what it asked for.
+    let unsent = raw(&address, b"POST /length HTTP/1.0\r\nContent-Length: 100\r\n\r\nonly this").await;
+    assert_eq!(parsed(&unsent.expect("an answer")).0, 504);
+    let mut unread = TcpStream::connect(&address).await.expect("a connection");
+    unread.write_all(b"GET /flood HTTP/1.0\r\n\r\n").await.expect("it is taken");
+    runtime.says(&id, "GET /flood: stopped after 2 s").await;
+    drop(unread);
 
     // As many as there are instances never answer: others wait for their turn, and have it.
     let hogs = (0..32).map(|_| get(&address, "/never"));
