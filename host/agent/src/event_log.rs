@@ -11,6 +11,9 @@ use crate::config::EVENTS_MAX;
 #[cfg(test)]
 mod tests;
 
+/// Bytes of a message that are remembered (the events API takes 1 KiB of a note).
+const MESSAGE_BYTES_MAX: usize = 1024;
+
 /// Remembers the latest [`EVENTS_MAX`] distinct events. Takes events from every part of the daemon.
 pub struct EventLog {
     clock: Arc<dyn Clock>,
@@ -22,7 +25,7 @@ struct Inner {
     next: u64,
     /// By the order in which they happened last.
     events: BTreeMap<u64, RecordedEvent>,
-    places: HashMap<Event, u64>,
+    places: HashMap<Arc<Event>, u64>,
 }
 
 impl EventLog {
@@ -48,6 +51,7 @@ impl EventSink for EventLog {
                 tracing::warn!(reason = event.reason, object = %event.object, "{}", event.message);
             }
         }
+        let event = Arc::new(Event { message: shortened(event.message), ..event });
         let now = self.clock.now();
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let place = inner.next;
@@ -65,4 +69,13 @@ impl EventSink for EventLog {
             inner.places.remove(&oldest.event);
         }
     }
+}
+
+/// What pods say may be long, and many of them may say it.
+fn shortened(mut message: String) -> String {
+    if message.len() > MESSAGE_BYTES_MAX {
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+        message.push('…');
+    }
+    message
 }

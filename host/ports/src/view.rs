@@ -11,7 +11,7 @@ use witlet_core::event::Event;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEvent {
     /// What happened.
-    pub event: Event,
+    pub event: Arc<Event>,
     /// How often, at least 1.
     pub count: u32,
     /// The first time.

@@ -56,3 +56,13 @@ fn the_log_is_bounded_and_forgets_the_oldest() {
     log.record(event("0"));
     assert_eq!(log.events().last().map(|e| e.count), Some(1), "a forgotten event starts over");
 }
+
+#[test]
+fn a_long_message_is_cut_and_still_counted_as_the_same() {
+    let log = EventLog::new(Arc::new(Ticking::default()));
+    log.record(event(&"ä".repeat(5000)));
+    log.record(event(&"ä".repeat(5000)));
+    let events = log.events();
+    assert_eq!((events.len(), events[0].count), (1, 2));
+    assert_eq!(events[0].event.message, format!("{}…", "ä".repeat(MESSAGE_BYTES_MAX / 2)));
+}

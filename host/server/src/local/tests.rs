@@ -24,12 +24,12 @@ impl AgentView for Fixed {
 
     fn events(&self) -> Vec<RecordedEvent> {
         vec![RecordedEvent {
-            event: Event {
+            event: Arc::new(Event {
                 object: EventObject::Node,
                 kind: EventType::Warning,
                 reason: "NodeNotReady".into(),
                 message: "the runtime is gone".into(),
-            },
+            }),
             count: 3,
             first_seen: jiff::Timestamp::UNIX_EPOCH,
             last_seen: jiff::Timestamp::UNIX_EPOCH,
