@@ -129,7 +129,7 @@ impl Inputs {
 }
 
 /// Ends at that time; never, if there is none.
-async fn until(at: Option<Instant>) {
+pub(crate) async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,

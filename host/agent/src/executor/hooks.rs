@@ -34,7 +34,7 @@ pub(super) enum HookFailure {
     Exited { command: Vec<String>, exit_code: i32, output: String },
     #[error("error sending the request")]
     Http(#[source] HookError),
-    #[error("not completed within {}s", limit.as_secs())]
+    #[error("not completed within {:.0}s", limit.as_secs_f64())]
     Overdue { limit: Duration },
 }
 

@@ -25,6 +25,9 @@ use super::start::{Place, Scene, StartEnd};
 use super::{End, Executor, Job, resize_facts};
 use witlet_core::error::one_line;
 
+#[cfg(test)]
+mod tests;
+
 /// After an error a pod is looked at again in about this time (upstream: `backOffPeriod`); a deadline that is nearer than
 /// that counts instead.
 const ERROR_RETRY: Duration = Duration::from_secs(15);

@@ -1,23 +1,30 @@
 //! What the runtime tells by itself (`GetContainerEvents`): each event asks for a look at its pod. That saves the time
 //! until the next list; the lists stay the truth, so that nothing is lost with an event.
 
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::container::backoff::{ExponentialBackoff, LOOP};
+use witlet_core::pod::PodUid;
 use witlet_core::runtime::RuntimeEvent;
 use witlet_ports::{PodView, RuntimeError};
 
 use super::RelistRequests;
 use crate::config::RUNTIME_EVENTS_MAX;
 use crate::health::Health;
+use crate::inputs::until;
 use witlet_core::error::one_line;
 
 #[cfg(test)]
 mod tests;
+
+/// Events come in bursts, as when a pod is started: those of this time after the first one are one look.
+const GATHER: Duration = Duration::from_millis(20);
 
 /// Hears the runtime's events.
 pub(crate) struct RuntimeEvents {
@@ -82,32 +89,49 @@ impl RuntimeEvents {
     async fn hear_one_stream(&self) -> (bool, StreamEnd) {
         let (sender, mut events) = mpsc::channel(RUNTIME_EVENTS_MAX);
         let mut stream = pin!(self.view.events(sender));
-        let mut heard = false;
+        let mut heard = Heard::default();
         let ended = loop {
             tokio::select! {
                 biased;
-                Some(event) = events.recv() => {
-                    heard = true;
-                    self.take(event);
-                }
+                () = until(heard.ask_at) => self.ask(&mut heard),
+                Some(event) = events.recv() => heard.take(event),
                 ended = &mut stream => break ended,
             }
         };
         while let Ok(event) = events.try_recv() {
-            heard = true;
-            self.take(event);
+            heard.take(event);
         }
+        self.ask(&mut heard);
         let end = match ended {
             Err(RuntimeError::Unimplemented { .. }) => StreamEnd::Unimplemented,
             ended => StreamEnd::Ended(ended),
         };
-        (heard, end)
+        (heard.anything, end)
     }
 
-    fn take(&self, event: RuntimeEvent) {
+    fn ask(&self, heard: &mut Heard) {
+        heard.ask_at = None;
+        for uid in std::mem::take(&mut heard.pods) {
+            self.relists.request(&uid);
+        }
+    }
+}
+
+/// What was heard and not asked about yet.
+#[derive(Default)]
+struct Heard {
+    anything: bool,
+    pods: BTreeSet<PodUid>,
+    ask_at: Option<Instant>,
+}
+
+impl Heard {
+    fn take(&mut self, event: RuntimeEvent) {
+        self.anything = true;
         // Without a pod it is of something that isn't ours, or the next list finds it.
         if let Some(uid) = event.uid {
-            self.relists.request(&uid);
+            self.pods.insert(uid);
+            self.ask_at.get_or_insert_with(|| Instant::now() + GATHER);
         }
     }
 }

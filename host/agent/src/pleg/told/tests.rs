@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use tokio::task::JoinSet;
-use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ObservedPod, RuntimePod};
 
 use super::*;
 
-/// The pods that a stream tells of, and how it ends.
-type Stream = (Vec<Option<&'static str>>, Result<(), RuntimeError>);
+/// The pods that a stream tells of, and how it ends, if it does.
+type Stream = (Vec<Option<&'static str>>, Option<Result<(), RuntimeError>>);
 
 /// What each stream does in turn; when there is nothing left, streams stay open and silent.
 #[derive(Default)]
@@ -39,16 +38,19 @@ impl PodView for Script {
             let event = RuntimeEvent { uid: uid.map(PodUid::from), id: "c".to_owned() };
             events.send(event).await.expect("somebody listens");
         }
-        end
+        match end {
+            Some(end) => end,
+            None => std::future::pending().await,
+        }
     }
 }
 
-fn broken() -> Result<(), RuntimeError> {
-    Err(RuntimeError::Failed { call: "GetContainerEvents", message: "broken".into() })
+fn broken() -> Option<Result<(), RuntimeError>> {
+    Some(Err(RuntimeError::Failed { call: "GetContainerEvents", message: "broken".into() }))
 }
 
-fn silent() -> Result<(), RuntimeError> {
-    Err(RuntimeError::Unimplemented { call: "GetContainerEvents", message: "no".into() })
+fn silent() -> Option<Result<(), RuntimeError>> {
+    Some(Err(RuntimeError::Unimplemented { call: "GetContainerEvents", message: "no".into() }))
 }
 
 fn well() -> Health {
@@ -90,16 +92,23 @@ async fn pass(millis: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_event_of_a_pod_asks_for_a_look_at_it() {
-    let mut bench = Bench::of([(vec![Some("a"), None, Some("b")], Ok(()))]);
+async fn the_events_of_a_burst_ask_for_one_look_at_each_of_their_pods() {
+    let burst = vec![Some("a"), None, Some("b"), Some("a")];
+    let mut open = Bench::of([(burst.clone(), None)]);
+    pass(10).await;
+    assert_eq!(open.asked(), [""; 0], "more may come");
+    pass(15).await;
+    assert_eq!(open.asked(), ["a", "b"]);
+    let mut ended = Bench::of([(burst, Some(Ok(())))]);
     pass(1).await;
-    assert_eq!(bench.asked(), ["a", "b"]);
+    assert_eq!(ended.asked(), ["a", "b"], "nothing more will come");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_ends_is_opened_again_after_a_delay_that_doubles_until_an_event_comes() {
     let broken_twice = (0..2).map(|_| (vec![], broken()));
-    let mut bench = Bench::of(broken_twice.chain([(vec![Some("a")], Ok(())), (vec![Some("b")], Ok(()))]));
+    let mut bench =
+        Bench::of(broken_twice.chain([(vec![Some("a")], Some(Ok(()))), (vec![Some("b")], Some(Ok(())))]));
     // Delays of 100, 200, and after an event of 100 ms again.
     for (after_ms, opened) in [(50, 1), (100, 2), (100, 2), (100, 3), (100, 4), (150, 5)] {
         pass(after_ms).await;
