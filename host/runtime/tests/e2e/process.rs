@@ -4,6 +4,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::time::Duration;
 
 use libtest_mimic::Trial;
+use tokio::io::AsyncWriteExt;
 use witlet_proto::cri::*;
 use witlet_runtime::{Detached, SpawnError, Spawned, spawn_detached};
 
@@ -13,6 +14,7 @@ use crate::client::{Folders, PATIENCE, Runtime, eventually, program};
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
         alone("after_a_kill_containers_are_reported_lost_and_nothing_leaks", killed),
+        alone("nothing_is_left_of_fifty_pods_with_commands_and_requests", churned),
         alone("a_runtime_that_is_asked_to_end_stops_its_workloads", ended),
         alone("only_one_runtime_has_a_folder", one_at_a_time),
         alone("a_detached_runtime_is_started_once_in_a_session_of_its_own", detached),
@@ -59,6 +61,63 @@ async fn killed() {
     let left =
         |name: &str| std::fs::read_dir(folders.path(&format!("root/{name}"))).expect("a folder").count();
     assert_eq!((left("sandboxes"), left("containers")), (0, 0));
+    process.kill().expect("it runs");
+    process.wait().expect("it ended");
+}
+
+/// One pod of everything: an init container, a handler, a program that waits, commands and requests under way.
+async fn live(runtime: &Runtime, number: u32) {
+    let pod = runtime.pod().await;
+    let mounts = vec![
+        runtime.folder_mount(&format!("churn-{number}"), "/data", false),
+        runtime.file_mount(&format!("churn-{number}-message"), "/dev/termination-log", false),
+    ];
+    let with_mounts = |image: &str, arguments: &[&str]| {
+        let mut one = program(image, arguments);
+        one.mounts = mounts.clone();
+        one
+    };
+    let init = runtime.run(&pod, "init", with_mounts("subject", &["append", "/data/note"])).await;
+    assert_eq!(runtime.end(&init).await.exit_code, 0);
+    let waiting = runtime.run(&pod, "waiting", with_mounts("subject", &["read-input"])).await;
+    let handler = runtime.run(&pod, "handler", with_mounts("proxy", &[])).await;
+    runtime.says(&handler, "serving HTTP").await;
+    let mut client =
+        tokio::net::TcpStream::connect((pod.address.as_str(), 8080)).await.expect("a connection");
+    let request =
+        if number.is_multiple_of(3) { "GET /spin HTTP/1.0\r\n\r\n" } else { "GET /never HTTP/1.0\r\n\r\n" };
+    client.write_all(request.as_bytes()).await.expect("it is taken");
+    let command = ["subject", if number.is_multiple_of(2) { "wait-forever" } else { "spin" }];
+    let (ran, ()) = tokio::join!(runtime.exec(&waiting, &command, 600), async {
+        let all_run = async || (runtime.programs(&pod.id).await >= 5).then_some(());
+        eventually("all of it runs", all_run).await;
+        if number.is_multiple_of(4) {
+            runtime.stop(&waiting, 60).await.expect("it stops");
+        }
+        runtime.remove_pod(&pod.id).await.expect("it is removed");
+    });
+    assert_eq!(ran.expect("it ended with its container").exit_code, 137);
+    assert_eq!(runtime.status(&handler).await.expect_err("it is gone").code(), tonic::Code::NotFound);
+}
+
+async fn churned() {
+    let folders = Folders::new();
+    let (mut process, runtime) = folders.start().await;
+    let files = {
+        let folder = format!("/proc/{}/fd", process.id());
+        move || std::fs::read_dir(&folder).expect("it runs").count()
+    };
+    live(&runtime, 0).await;
+    let before = files();
+    for round in 0..5 {
+        let pods = (1..=10).map(|number| live(&runtime, round * 10 + number));
+        futures::future::join_all(pods).await;
+    }
+    eventually("all files are closed", async || (files() <= before).then_some(())).await;
+    for name in ["sandboxes", "containers", "mounts"] {
+        let left = std::fs::read_dir(folders.path("root").join(name)).expect("a folder").count();
+        assert_eq!(left, 0, "{name}");
+    }
     process.kill().expect("it runs");
     process.wait().expect("it ended");
 }
