@@ -41,6 +41,9 @@ struct Progress {
     cut: bool,
     /// Something waits for a back-off that ends then.
     retry_at: Option<Timestamp>,
+    /// A change of resources failed: those after it aren't tried, but containers are started all the same, as upstream
+    /// does.
+    resize_failed: bool,
 }
 
 /// How a step ended.
@@ -50,6 +53,8 @@ enum StepEnd {
     Failed,
     /// It failed, or is put off until then, and those after it are taken.
     Skipped(Option<Timestamp>),
+    /// It failed, and other changes of resources aren't tried.
+    NotResized,
     /// It is put off until then, and those after it with it.
     Waits(Timestamp),
     /// More urgent work waits.
@@ -68,7 +73,8 @@ impl From<Result<(), ()>> for StepEnd {
 impl Progress {
     /// Before any step is taken.
     fn before(plan: &Plan) -> Self {
-        Self { failed: plan.resize_error.is_some(), retry_at: plan.retry_at(), cut: false }
+        let (failed, retry_at) = (plan.resize_error.is_some(), plan.retry_at());
+        Self { failed, cut: false, retry_at, resize_failed: false }
     }
 
     fn wait_until(&mut self, at: Timestamp) {
@@ -240,10 +246,15 @@ impl Executor {
             if job.cancel.is_cancelled() {
                 return Progress { cut: true, ..progress };
             }
+            let resizes = matches!(step, Step::ResizeContainer(_) | Step::ResizePod(_));
+            if resizes && progress.resize_failed {
+                continue;
+            }
             match self.take(job, scene, &observed, step, &mut place).await {
                 StepEnd::Done => {}
                 StepEnd::Skipped(None) => progress.failed = true,
                 StepEnd::Skipped(Some(until)) => progress.wait_until(until),
+                StepEnd::NotResized => progress = Progress { failed: true, resize_failed: true, ..progress },
                 StepEnd::Failed => return Progress { failed: true, ..progress },
                 StepEnd::Waits(until) => {
                     progress.wait_until(until);
@@ -298,8 +309,11 @@ impl Executor {
                 StepEnd::Waits(wait.until)
             }
             Step::WaitBackoff { .. } => StepEnd::Done,
-            Step::ResizeContainer(resize) => self.resize_container(job, resize).await.into(),
-            Step::ResizePod(resize) => Self::resize_pod(job, resize).into(),
+            Step::ResizeContainer(resize) => match self.resize_container(job, resize).await {
+                Ok(()) => StepEnd::Done,
+                Err(()) => StepEnd::NotResized,
+            },
+            Step::ResizePod(resize) => Self::resize_pod(job, resize),
         }
     }
 
@@ -370,9 +384,9 @@ impl Executor {
     }
 
     /// The pods' own cgroups are the runtime's, so that no plan has this step.
-    fn resize_pod(job: &Job, resize: ResizePod) -> Result<(), ()> {
+    fn resize_pod(job: &Job, resize: ResizePod) -> StepEnd {
         tracing::error!(pod = %job.full_name, ?resize, "planned for a cgroup that the agent doesn't keep");
-        Err(())
+        StepEnd::NotResized
     }
 }
 
