@@ -108,8 +108,8 @@ pub(crate) enum ImageError {
         #[source]
         cause: ProgramError,
     },
-    /// The copy isn't what was pulled any more.
-    #[error("image {reference:?}: its copy is damaged: pull it again")]
+    /// The copy wasn't what was pulled any more.
+    #[error("image {reference:?}: its copy was damaged and is forgotten: pull it again")]
     Damaged {
         /// The reference.
         reference: String,
@@ -269,6 +269,9 @@ impl ImageStore {
         let own = image.reference.clone();
         let bytes = blocking(move || read(&own, &ImageFile::Absolute(path), Path::new("/"))).await?;
         if id_from(&bytes) != id {
+            // Forgotten, so that nobody takes it for present, and it is pulled again.
+            self.remove(id)
+                .map_err(|cause| ImageError::Keep { reference: image.reference.clone(), cause })?;
             return Err(ImageError::Damaged { reference: image.reference });
         }
         let program = self.program_of(&image.reference, id, bytes).await?;

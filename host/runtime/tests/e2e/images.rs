@@ -129,6 +129,7 @@ async fn damaged() {
     let created = runtime.pods.clone().create_container(request).await.expect("a container").into_inner();
     let refusal = runtime.start(&created.container_id).await.expect_err("it is another program");
     assert_eq!(refusal.code(), Code::DataLoss, "{refusal}");
+    assert_eq!(status(&runtime, "file:worker.wasm").await, None, "nobody takes it for present");
     runtime.pull("file:worker.wasm").await.expect("it is pulled again");
     runtime.start(&created.container_id).await.expect("it starts");
     assert_eq!(runtime.end(&created.container_id).await.exit_code, 0);
