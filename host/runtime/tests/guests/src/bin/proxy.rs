@@ -6,6 +6,7 @@ mod handler {
     //! The handler, which only a component has.
     #![allow(unsafe_code, reason = "wit-bindgen generates the export")]
     #![allow(clippy::unwrap_used, clippy::panic, reason = "a test's guest; some of it is there to fail")]
+    #![allow(clippy::print_stdout, reason = "a workload's log is what it prints")]
 
     use std::io::{Read as _, Write};
     use std::sync::atomic::{AtomicU32, Ordering};
