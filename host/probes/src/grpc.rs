@@ -85,8 +85,10 @@ pub(crate) async fn probe(host: &str, port: u16, service: &str, timeout: Duratio
 
 /// The number of the status that the server answers.
 async fn check(stream: TcpStream, address: &str, service: &str) -> Result<u64, CheckError> {
-    let (sender, connection) =
-        client::Builder::new().max_header_list_size(HEADER_BYTES_MAX).handshake::<_, Bytes>(stream).await?;
+    // A server that pushes what nobody asked for breaks the protocol, and fills no memory.
+    let mut builder = client::Builder::new();
+    builder.max_header_list_size(HEADER_BYTES_MAX).enable_push(false);
+    let (sender, connection) = builder.handshake::<_, Bytes>(stream).await?;
     let mut call = pin!(call(sender, address, service));
     tokio::select! {
         biased;
