@@ -251,6 +251,8 @@ impl Executor {
                 continue;
             }
             match self.take(job, scene, &observed, step, &mut place).await {
+                // No news of the runtime tells of other limits: the pod is looked at again to show them.
+                StepEnd::Done if resizes => progress.wait_until(self.clock.now()),
                 StepEnd::Done => {}
                 StepEnd::Skipped(None) => progress.failed = true,
                 StepEnd::Skipped(Some(until)) => progress.wait_until(until),
