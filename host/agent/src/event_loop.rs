@@ -245,7 +245,7 @@ impl EventLoop {
             Event::Handlers => self.queue.world_changed(),
             Event::SyncTick => {
                 for uid in self.due.take_due(Instant::now()) {
-                    self.update_worker(&uid, UpdateKind::Sync, None);
+                    self.wake(&uid);
                 }
             }
             Event::Housekeeping => self.clean_up(),

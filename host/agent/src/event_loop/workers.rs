@@ -45,6 +45,15 @@ impl EventLoop {
         }
     }
 
+    /// The pod is due. What only the runtime has hears nothing but that it has to end.
+    pub(super) fn wake(&mut self, uid: &PodUid) {
+        let kind = match self.workers.get(uid).map(|managed| managed.worker.origin()) {
+            Some(Origin::RuntimeOnly) => UpdateKind::Kill,
+            Some(Origin::Source) | None => UpdateKind::Sync,
+        };
+        self.update_worker(uid, kind, None);
+    }
+
     /// Ends a pod that only the runtime has.
     pub(super) fn kill_orphan(&mut self, uid: &PodUid, full_name: PodFullName, grace_seconds: i64) {
         let update = Update {
