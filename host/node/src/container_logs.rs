@@ -1,7 +1,7 @@
 //! Rotating the logs that the runtime writes.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -125,11 +125,13 @@ fn pack(logs: &Path, path: &Path) -> io::Result<()> {
 }
 
 fn pack_into(log: &mut File, path: &Path) -> io::Result<()> {
-    let mode = log.metadata()?.permissions().mode() & 0o777;
+    let metadata = log.metadata()?;
+    let mode = metadata.permissions().mode() & 0o777;
     let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
     file.set_permissions(fs::Permissions::from_mode(mode))?;
     let mut packed = GzEncoder::new(file, Compression::default());
-    io::copy(log, &mut packed)?;
+    // A runtime that still writes to it must not keep this going.
+    io::copy(&mut log.take(metadata.len()), &mut packed)?;
     packed.finish()?;
     Ok(())
 }

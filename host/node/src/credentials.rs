@@ -1,14 +1,15 @@
 //! Credentials for registries: the node's docker configuration, and the pull secrets of pods where somebody has them.
 
 use std::collections::BTreeSet;
-use std::fs::{File, Metadata};
+use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Pod, Secret};
+use rustix::fs::OFlags;
 use thiserror::Error;
 use tokio::sync::Mutex;
 use witlet_core::error::one_line;
@@ -170,7 +171,9 @@ async fn read_if_changed(path: &Path, last: Option<FileVersion>) -> Result<Optio
 }
 
 fn read(path: &Path, last: Option<FileVersion>) -> io::Result<Option<Found>> {
-    let file = match File::open(path) {
+    // A pipe in its place must not hold all pulls up.
+    let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(nonblocking).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(last.map(|_| (None, None)));

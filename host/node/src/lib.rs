@@ -11,6 +11,7 @@ mod logs;
 mod mounts;
 mod node_info;
 mod pod_files;
+mod regular;
 mod state_store;
 mod tree;
 mod volumes;

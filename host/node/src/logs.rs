@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::is_folder_name;
+use crate::regular::open_regular_at;
 
 #[cfg(test)]
 mod tests;
@@ -45,34 +46,18 @@ pub(crate) fn check_log(path: &Path, logs: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no log of a container here"))
 }
 
-/// Opens a file below a folder for reading, through no link at all, and nothing but a regular file: a pipe would block
-/// and a device do who knows what. None if there is none.
+/// Opens a file below a folder for reading, through no link at all, and nothing but a regular file. None if there is none.
 pub(crate) fn open_regular(folder: &Path, names: &[&str]) -> io::Result<Option<File>> {
     let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
     let base = match rustix::fs::open(folder, flags, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
         base => base?,
     };
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     let path: PathBuf = names.iter().collect();
-    // Opening a device may already do something, so it is looked at first.
     let looked = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat2(&base, &path, looked, Mode::empty(), resolve) {
-        Err(Errno::NOENT) => return Ok(None),
-        found => refuse_irregular(&rustix::fs::fstat(found?)?)?,
+        Err(Errno::NOENT) => Ok(None),
+        found => open_regular_at(found?).map(Some),
     }
-    let file = match rustix::fs::openat2(&base, &path, flags, Mode::empty(), resolve) {
-        Err(Errno::NOENT) => return Ok(None),
-        file => file?,
-    };
-    refuse_irregular(&rustix::fs::fstat(&file)?)?;
-    Ok(Some(File::from(file)))
-}
-
-fn refuse_irregular(stat: &rustix::fs::Stat) -> io::Result<()> {
-    if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-        return Ok(());
-    }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
 }

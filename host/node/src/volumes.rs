@@ -6,6 +6,7 @@ mod host_path;
 mod ownership;
 mod read;
 mod sub_path;
+mod turns;
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -21,6 +22,7 @@ use crate::clock::SystemClock;
 use crate::is_folder_name;
 use crate::mounts::unmount_below;
 use crate::tree::remove_tree;
+use turns::{Taken, Turns};
 
 #[cfg(test)]
 mod tests;
@@ -42,12 +44,13 @@ const EMPTY_DIR: &str = "kubernetes.io~empty-dir";
 #[derive(Clone, Debug)]
 pub struct NodeVolumes {
     pods: PathBuf,
+    turns: Turns,
 }
 
 impl NodeVolumes {
     /// `root` is the agent's own folder (upstream: `/var/lib/kubelet`).
     pub fn new(root: &Path) -> Self {
-        Self { pods: root.join("pods") }
+        Self { pods: root.join("pods"), turns: Turns::new() }
     }
 
     fn pod(&self, uid: &PodUid) -> Result<PathBuf, VolumeError> {
@@ -60,7 +63,8 @@ impl Volumes for NodeVolumes {
     async fn set_up(&self, uid: &PodUid, volume: &VolumeSetUp) -> Result<PathBuf, VolumeError> {
         let pod = self.pod(uid)?;
         let volume = volume.clone();
-        blocking(&pod.clone(), move || set_up(&pod, &volume)).await
+        let turn = self.turns.take(uid).await;
+        blocking(turn, &pod.clone(), move || set_up(&pod, &volume)).await
     }
 
     async fn sub_path(
@@ -73,7 +77,8 @@ impl Volumes for NodeVolumes {
         let folder = named(&folder, &sub_path.container)?;
         let target = folder.join(sub_path.index.to_string());
         let (volume, sub_path) = (volume.to_owned(), sub_path.clone());
-        blocking(&target.clone(), move || {
+        let turn = self.turns.take(uid).await;
+        blocking(turn, &target.clone(), move || {
             make_folder(&folder)?;
             let place = sub_path::open(&volume, &sub_path)?;
             sub_path::bind(&place, &target)?;
@@ -89,14 +94,15 @@ impl Volumes for NodeVolumes {
         bytes_max: usize,
     ) -> Result<Option<Vec<u8>>, VolumeError> {
         let (volume, path) = (volume.to_owned(), path.to_owned());
-        blocking(&volume.clone(), move || read::read(&volume, &path, bytes_max)).await
+        let turn = self.turns.take_thread().await;
+        blocking(turn, &volume.clone(), move || read::read(&volume, &path, bytes_max)).await
     }
 
     async fn tear_down(&self, uid: &PodUid) -> Result<(), VolumeError> {
         let pod = self.pod(uid)?;
         for attempt in 1.. {
             let folder = pod.clone();
-            match blocking(&pod, move || unmount(&folder)).await {
+            match blocking(self.turns.take(uid).await, &pod, move || unmount(&folder)).await {
                 Err(VolumeError::Io { cause, .. })
                     if cause.kind() == io::ErrorKind::ResourceBusy && attempt < UNMOUNT_ATTEMPTS => {}
                 result => {
@@ -106,7 +112,7 @@ impl Volumes for NodeVolumes {
             }
             tokio::time::sleep(UNMOUNT_PAUSE).await;
         }
-        blocking(&pod.clone(), move || {
+        blocking(self.turns.take(uid).await, &pod.clone(), move || {
             [SUB_PATHS, VOLUMES].iter().try_for_each(|name| {
                 let folder = pod.join(name);
                 remove_tree(&folder).map_err(failed("remove", &folder))
@@ -207,10 +213,16 @@ fn failed<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(
     move |cause| VolumeError::Io { action, path: path.to_owned(), cause: cause.into() }
 }
 
+/// The turn is over when the work is, whether anybody still waits for it or not.
 async fn blocking<T: Send + 'static>(
+    turn: Taken,
     path: &Path,
     work: impl FnOnce() -> Result<T, VolumeError> + Send + 'static,
 ) -> Result<T, VolumeError> {
+    let work = move || {
+        let _turn = turn;
+        work()
+    };
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         // Only a runtime that is shutting down doesn't finish the work.

@@ -81,6 +81,9 @@ async fn a_configuration_that_can_not_be_read_leaves_the_last_one() {
     fs::create_dir(&path).expect("make a folder of this name");
     assert_eq!(node_users(&credentials).await, ["ann"]);
     fs::remove_dir(&path).expect("remove");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).expect("make a pipe of this name");
+    assert_eq!(node_users(&credentials).await, ["ann"]);
+    fs::remove_file(&path).expect("remove");
     fs::write(&path, config("bob")).expect("write");
     assert_eq!(node_users(&credentials).await, ["bob"]);
 }

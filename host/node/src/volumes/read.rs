@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use witlet_ports::VolumeError;
 
 use super::failed;
+use crate::regular::open_regular_at;
 
 #[cfg(test)]
 mod tests;
@@ -19,26 +20,24 @@ pub(super) fn read(volume: &Path, path: &Path, bytes_max: usize) -> Result<Optio
     let place = volume.join(path);
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let base = rustix::fs::open(volume, folder, Mode::empty()).map_err(failed("open", volume))?;
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     let opened =
         rustix::io::retry_on_intr(|| rustix::fs::openat2(&base, path, flags, Mode::empty(), resolve));
-    let file = match opened {
-        Ok(opened) => File::from(opened),
+    let opened = match opened {
+        Ok(opened) => opened,
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::XDEV | Errno::LOOP) => {
             return Err(VolumeError::Escapes { volume: volume.display().to_string(), path: path.to_owned() });
         }
         Err(error) => return Err(failed("open", &place)(error)),
     };
-    let told = failed("read", &place);
-    read_whole(file, bytes_max).map(Some).map_err(told)
+    // Containers may make devices, but not open them: nor may they have the agent do it.
+    let read = open_regular_at(opened).and_then(|file| read_whole(file, bytes_max));
+    read.map(Some).map_err(failed("read", &place))
 }
 
 fn read_whole(file: File, bytes_max: usize) -> io::Result<Vec<u8>> {
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
     let mut content = Vec::new();
     let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX);
     file.take(limit.saturating_add(1)).read_to_end(&mut content)?;

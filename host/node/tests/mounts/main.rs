@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, clippy::panic, reason = "a test program of its own")]
 
 mod cleaning;
+mod hanging;
 mod memory;
 mod sub_paths;
 mod unprivileged;
@@ -94,7 +95,8 @@ fn main() -> ExitCode {
     if let Err(error) = &may_mount {
         eprintln!("SKIPPED: mounting needs root and CAP_SYS_ADMIN: {error}");
     }
-    let cases = [memory::CASES, sub_paths::CASES, cleaning::CASES, unprivileged::CASES].concat();
+    let cases =
+        [memory::CASES, sub_paths::CASES, cleaning::CASES, hanging::CASES, unprivileged::CASES].concat();
     let trials = cases.into_iter().map(|(name, case)| {
         Trial::test(name, move || in_own_mounts(case)).with_ignored_flag(may_mount.is_err())
     });

@@ -19,6 +19,8 @@ fn only_regular_files_of_the_volume_are_read_and_only_so_much() {
     symlink(outer.path(), volume.join("folder-out")).expect("linked");
     symlink("around", volume.join("around")).expect("linked");
     rustix::fs::mkfifoat(rustix::fs::CWD, volume.join("pipe"), Mode::RUSR).expect("made");
+    // To open one is an error of its own: it isn't tried.
+    let _socket = std::os::unix::net::UnixListener::bind(volume.join("socket")).expect("bound");
     let words = |path: &str| match read(&volume, Path::new(path), 10) {
         Ok(Some(content)) => String::from_utf8_lossy(&content).into_owned(),
         Ok(None) => "nothing".to_owned(),
@@ -37,8 +39,9 @@ fn only_regular_files_of_the_volume_are_read_and_only_so_much() {
         ("folder-out/secret", "escapes"),
         ("around", "escapes"),
         ("large", "larger than 10 bytes"),
-        ("sub", "not a regular file"),
-        ("pipe", "not a regular file"),
+        ("sub", "it is no regular file"),
+        ("socket", "it is no regular file"),
+        ("pipe", "it is no regular file"),
     ] {
         assert_eq!(words(path), expected, "{path}");
     }

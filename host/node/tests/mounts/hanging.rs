@@ -1,0 +1,64 @@
+//! Volumes on a server that doesn't answer: whoever looks at them waits in the kernel, and nobody can call him back.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::time::Duration;
+
+use witlet_core::pod::PodUid;
+use witlet_core::volume::{HostPathCheck, VolumeKind, VolumeSetUp};
+use witlet_ports::{VolumeError, Volumes};
+
+use crate::{Case, Place};
+
+pub(crate) const CASES: &[Case] = &[(
+    "a_volume_that_hangs_takes_one_thread_however_often_it_is_tried",
+    a_volume_that_hangs_takes_one_thread_however_often_it_is_tried,
+)];
+
+/// Times that the volume is tried: far more than the threads that a test program has otherwise.
+const TRIES: usize = 40;
+/// What doesn't hang is done by then.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A file system whose server never says a word. It ends when the file is closed.
+fn silent_server(at: &Path) -> File {
+    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse").expect("/dev/fuse");
+    let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
+    let options = std::ffi::CString::new(options).expect("no NUL");
+    let flags = rustix::mount::MountFlags::empty();
+    rustix::mount::mount("silent", at, "fuse", flags, options.as_c_str()).expect("mounted");
+    device
+}
+
+fn threads() -> usize {
+    fs::read_dir("/proc/self/task").expect("threads").count()
+}
+
+fn a_volume_that_hangs_takes_one_thread_however_often_it_is_tried(place: &Place) {
+    let at = place.at("server");
+    fs::create_dir(&at).expect("made");
+    let server = silent_server(&at);
+    let hangs = VolumeSetUp {
+        name: "v".to_owned(),
+        kind: VolumeKind::HostPath { path: at.join("data"), check: HostPathCheck::Directory },
+        ownership: None,
+    };
+    let before = threads();
+    place.tokio.block_on(async {
+        for _ in 0..TRIES {
+            let tried = place.volumes.set_up(&place.uid, &hangs);
+            tokio::time::timeout(Duration::from_millis(5), tried).await.expect_err("it hangs");
+        }
+        // Other cases run beside this one, and have threads of their own.
+        assert!(threads() < before + TRIES / 2, "{} threads were {before}", threads());
+        let fine = VolumeSetUp { kind: VolumeKind::EmptyDir, ..hangs.clone() };
+        let other = PodUid::from("u-2");
+        let other = tokio::time::timeout(PATIENCE, place.volumes.set_up(&other, &fine)).await;
+        other.expect("nobody holds it up").expect("set up");
+        drop(server);
+        let told = tokio::time::timeout(PATIENCE, place.volumes.set_up(&place.uid, &hangs)).await;
+        let told = told.expect("the pod's turn comes").expect_err("the server is gone");
+        assert!(matches!(told, VolumeError::HostPathMissing { .. }), "{told}");
+    });
+}
