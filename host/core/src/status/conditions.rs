@@ -97,6 +97,13 @@ pub(super) fn generate(input: ConditionInput<'_>) -> Vec<PodCondition> {
     conditions
 }
 
+/// `Ready` and `ContainersReady` alone.
+pub(super) fn readiness(input: ConditionInput<'_>) -> [PodCondition; 2] {
+    let containers_ready = containers_ready(input.pod, input.statuses, input.phase);
+    let ready = ready(input.pod, &containers_ready);
+    [condition(input, READY, ready), condition(input, CONTAINERS_READY, containers_ready)]
+}
+
 /// Whether the agent alone says what a condition of this type is.
 pub(super) fn is_owned(condition: &PodCondition) -> bool {
     OWNED.contains(&condition.type_.as_str())
