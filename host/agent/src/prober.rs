@@ -29,6 +29,8 @@ mod tests;
 
 /// How many probes run at the same time; further ones wait in the order in which they were due.
 pub const PROBES_AT_ONCE_MAX: usize = 1024;
+/// How many of them are of one pod, so that a pod whose probes hang can't take the room of the others.
+const PROBES_OF_POD_AT_ONCE_MAX: usize = 32;
 
 /// A result that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]

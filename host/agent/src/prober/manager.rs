@@ -1,6 +1,6 @@
 //! The task that keeps the times of all probes, runs them and takes in what they find.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
@@ -21,7 +21,7 @@ use witlet_ports::ProbeError;
 
 use super::attempt::attempt;
 use super::slots::{Slot, SlotId, Stage, Wake};
-use super::{Begun, PROBES_AT_ONCE_MAX, ProbeUpdate, ProberPorts, Shared};
+use super::{Begun, PROBES_AT_ONCE_MAX, PROBES_OF_POD_AT_ONCE_MAX, ProbeUpdate, ProberPorts, Shared};
 
 /// No wait is longer, so that no sum of times overflows.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
@@ -35,6 +35,7 @@ struct Ended {
 /// A probe that can be run.
 struct Ready {
     id: SlotId,
+    uid: PodUid,
     container: ContainerId,
     check: ProbeCheck,
     timeout: Duration,
@@ -46,6 +47,10 @@ pub(super) struct Manager {
     updates: mpsc::Sender<ProbeUpdate>,
     begun: Begun,
     running: JoinSet<Ended>,
+    /// Whose the running probes are.
+    pods: HashMap<task::Id, PodUid>,
+    /// How many each pod has running; at least one.
+    of_pods: HashMap<PodUid, usize>,
     /// Probes for which there was no room; each slot at most once.
     queue: VecDeque<Ready>,
     /// Changes that nobody has taken yet; the newest of each probe.
@@ -57,7 +62,7 @@ enum Heard {
     Stop,
     Told(bool),
     Wakes,
-    Ended(Option<Ended>),
+    Ended(task::Id, Option<Ended>),
     Due,
 }
 
@@ -74,6 +79,8 @@ impl Manager {
             updates,
             begun,
             running: JoinSet::new(),
+            pods: HashMap::new(),
+            of_pods: HashMap::new(),
             queue: VecDeque::new(),
             changes: BTreeMap::new(),
         }
@@ -87,7 +94,8 @@ impl Manager {
                 // Nobody will ever listen again.
                 Heard::Told(false) => self.changes.clear(),
                 Heard::Wakes => self.wake(),
-                Heard::Ended(ended) => {
+                Heard::Ended(task, ended) => {
+                    self.make_room(task);
                     if let Some(ended) = ended {
                         self.ended(ended);
                     }
@@ -115,7 +123,10 @@ impl Manager {
             },
             () = self.shared.wake.notified() => Heard::Wakes,
             // A probe whose pod is gone was aborted, and has nothing to say.
-            Some(ended) = self.running.join_next() => Heard::Ended(ended.ok()),
+            Some(ended) = self.running.join_next_with_id() => match ended {
+                Ok((task, ended)) => Heard::Ended(task, Some(ended)),
+                Err(error) => Heard::Ended(error.id(), None),
+            },
             () = tokio::time::sleep_until(first_due.unwrap_or_else(Instant::now)), if first_due.is_some() => Heard::Due,
         }
     }
@@ -221,26 +232,43 @@ impl Manager {
 
     /// Runs a probe, or puts it in the queue.
     fn start(&mut self, ready: Ready) {
-        if self.running.len() >= PROBES_AT_ONCE_MAX {
+        if self.running.len() >= PROBES_AT_ONCE_MAX || !self.has_room(&ready.uid) {
             self.queue.push_back(ready);
             return;
         }
-        let id = ready.id;
+        let Ready { id, uid, container, check, timeout } = ready;
         let shared = self.shared.clone();
         let mut slots = shared.lock();
         // A pod that is gone by now isn't probed.
         let Some(slot) = slots.slot(id) else { return };
         let types = self.ports.types.clone();
-        slot.running = Some(self.running.spawn(async move {
-            let probe = attempt(&*types, &ready.container, &ready.check, ready.timeout);
+        let running = self.running.spawn(async move {
+            let probe = attempt(&*types, &container, &check, timeout);
             Ended { id, outcome: AssertUnwindSafe(probe).catch_unwind().await.ok() }
-        }));
+        });
+        *self.of_pods.entry(uid.clone()).or_default() += 1;
+        self.pods.insert(running.id(), uid);
+        slot.running = Some(running);
+    }
+
+    fn has_room(&self, uid: &PodUid) -> bool {
+        self.of_pods.get(uid).is_none_or(|running| *running < PROBES_OF_POD_AT_ONCE_MAX)
+    }
+
+    /// A probe runs no more, be it because its pod is gone.
+    fn make_room(&mut self, task: task::Id) {
+        let Some(uid) = self.pods.remove(&task) else { return };
+        match self.of_pods.get_mut(&uid) {
+            Some(running) if *running > 1 => *running -= 1,
+            Some(_) | None => drop(self.of_pods.remove(&uid)),
+        }
     }
 
     /// Runs probes from the queue while there is room.
     fn fill(&mut self) {
         while self.running.len() < PROBES_AT_ONCE_MAX {
-            let Some(ready) = self.queue.pop_front() else { return };
+            let next = self.queue.iter().position(|ready| self.has_room(&ready.uid));
+            let Some(ready) = next.and_then(|next| self.queue.remove(next)) else { return };
             self.start(ready);
         }
     }
@@ -321,7 +349,13 @@ fn ready(id: SlotId, slot: &Slot, status: Option<&PodStatus>) -> Result<Ready, P
     let instance = slot.worker.container().ok_or_else(|| error("there is no container".to_owned()))?;
     let pod_ip = status.and_then(|status| status.pod_ip.as_deref());
     let check = check(probe, container, pod_ip).map_err(|cause| error(cause.to_string()))?;
-    Ok(Ready { id, container: instance.clone(), check, timeout: slot.settings.timeout })
+    Ok(Ready {
+        id,
+        uid: slot.uid.clone(),
+        container: instance.clone(),
+        check,
+        timeout: slot.settings.timeout,
+    })
 }
 
 fn errored(kind: ProbeKind, error: &ProbeError) -> String {

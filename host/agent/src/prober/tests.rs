@@ -407,16 +407,16 @@ async fn only_so_many_probes_run_at_the_same_time() {
     let bench = Bench::settled().await;
     let world = &bench.world;
     let containers = |pod: usize| {
-        (0..100).map(move |n| {
+        (0..20).map(move |n| {
             let name = format!("live-{pod}-{n}");
             world.script(&name, Script::Takes(Duration::from_millis(900)));
             Container { liveness_probe: probe(&name), ..container(&format!("c{n}")) }
         })
     };
-    let pods: Vec<Pod> = (0..15).map(|n| pod(&format!("u{n}"), containers(n).collect())).collect();
+    let pods: Vec<Pod> = (0..75).map(|n| pod(&format!("u{n}"), containers(n).collect())).collect();
     for pod in &pods {
         let now = bench.world.now();
-        let statuses = (0..100).map(|n| runs(&format!("c{n}"), &format!("i{n}"), now, true));
+        let statuses = (0..20).map(|n| runs(&format!("c{n}"), &format!("i{n}"), now, true));
         bench.world.set_status(pod, status(statuses.collect()));
         bench.add(pod);
     }
@@ -425,7 +425,40 @@ async fn only_so_many_probes_run_at_the_same_time() {
     let probed: BTreeSet<String> =
         bench.world.log.lock().unwrap().iter().map(|(_, name)| name.clone()).collect();
     assert_eq!(probed.len(), 1_500, "those for which there was no room had their turn");
-    assert_eq!(bench.result(&pods[14], "i99", Liveness), Some(Success));
+    assert_eq!(bench.result(&pods[74], "i19", Liveness), Some(Success));
+    bench.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_whose_probes_hang_holds_up_its_own_only() {
+    let bench = Bench::settled().await;
+    let count = 2 * PROBES_AT_ONCE_MAX;
+    let stuck = (0..count).map(|n| {
+        bench.world.script(&format!("stuck-{n}"), Script::Takes(Duration::from_secs(100_000)));
+        let patient =
+            probe(&format!("stuck-{n}")).map(|probe| Probe { timeout_seconds: Some(200_000), ..probe });
+        Container { liveness_probe: patient, ..container(&format!("c{n}")) }
+    });
+    let stuck = pod("stuck", stuck.collect());
+    let now = bench.world.now();
+    let statuses = (0..count).map(|n| runs(&format!("c{n}"), &format!("i{n}"), now, true));
+    bench.world.set_status(&stuck, status(statuses.collect()));
+    bench.add(&stuck);
+    seconds(2).await;
+    assert_eq!(bench.world.running.load(Ordering::Relaxed), PROBES_OF_POD_AT_ONCE_MAX);
+    let web = web();
+    bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
+    bench.add(&web);
+    seconds(2).await;
+    assert_eq!(bench.result(&web, "a1", Readiness), Some(Success));
+    // Those that ran are over, and those that waited never begin.
+    bench.prober.remove_pod(&PodUid::of(&stuck));
+    seconds(1).await;
+    assert_eq!(bench.world.running.load(Ordering::Relaxed), 0);
+    // It comes back, and has its room again.
+    bench.add(&stuck);
+    seconds(2).await;
+    assert_eq!(bench.world.running.load(Ordering::Relaxed), PROBES_OF_POD_AT_ONCE_MAX);
     bench.end().await;
 }
 
