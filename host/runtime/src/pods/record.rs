@@ -74,8 +74,11 @@ pub(crate) struct ContainerConfig {
     pub(crate) name: String,
     /// How many containers of that name there were before.
     pub(crate) attempt: u32,
-    /// The image as the client named it.
+    /// The image as the client named it, which may be its identifier.
     pub(crate) image: String,
+    /// The reference that the user gave, if the client says so.
+    #[serde(default)]
+    pub(crate) user_image: String,
     /// Replaces the program's name and begins its arguments, if not empty.
     pub(crate) command: Vec<String>,
     /// The arguments that follow.
@@ -95,6 +98,13 @@ pub(crate) struct ContainerConfig {
     /// What it may take.
     #[serde(default)]
     pub(crate) resources: Resources,
+}
+
+impl ContainerConfig {
+    /// The image by the name that says most to people.
+    pub(crate) fn named_image(&self) -> &str {
+        if self.user_image.is_empty() { &self.image } else { &self.user_image }
+    }
 }
 
 /// Where a container is in its life.
@@ -165,7 +175,8 @@ pub(crate) struct ContainerRecord {
 /// The arguments of a program: the command, or the component's name, and what follows.
 pub(crate) fn arguments(config: &ContainerConfig) -> Vec<String> {
     let own_name = || {
-        let file = config.image.rsplit(['/', ':']).next().unwrap_or(&config.image);
+        let image = config.named_image();
+        let file = image.rsplit(['/', ':']).next().unwrap_or(image);
         vec![file.strip_suffix(".wasm").unwrap_or(file).to_owned()]
     };
     let mut all = if config.command.is_empty() { own_name() } else { config.command.clone() };

@@ -168,7 +168,12 @@ async fn life(runtime: Runtime) {
     let again = runtime.start(&id).await.expect_err("a container lives once");
     assert_eq!(again.code(), Code::FailedPrecondition, "{again}");
 
-    let image = Some(ImageSpec { image: "file:worker.wasm".to_owned(), ..Default::default() });
+    // As agents do: by the identifier that the pull gave, with the user's own word.
+    let image = Some(ImageSpec {
+        image: runtime.pull("file:worker.wasm").await.expect("it is pulled"),
+        user_specified_image: "file:worker.wasm".to_owned(),
+        ..Default::default()
+    });
     let config = ContainerConfig {
         metadata: Some(ContainerMetadata { name: "app".to_owned(), attempt: 1 }),
         image,
@@ -179,6 +184,8 @@ async fn life(runtime: Runtime) {
     let request =
         CreateContainerRequest { pod_sandbox_id: pod.id.clone(), config: Some(config), sandbox_config: None };
     let second = runtime.pods.clone().create_container(request).await.expect("a container").into_inner();
+    let told = runtime.status(&second.container_id).await.expect("a status").image.expect("an image");
+    assert_eq!(told.image, "file:worker.wasm", "people know it by this name");
     runtime.start(&second.container_id).await.expect("it starts");
     let status = runtime.end(&second.container_id).await;
     assert_eq!(status.exit_code, 3, "the command's own argument is the first");

@@ -117,17 +117,24 @@ async fn ports(runtime: Runtime) {
 async fn stopped(runtime: Runtime) {
     let pod = runtime.pod().await;
     let (id, address) = start(&runtime, &pod, "web", program("proxy", &[])).await;
-    // One client waits for its answer, and one holds an idle connection.
+    // One client is in the middle of its request, and one holds an idle connection.
     let idle = TcpStream::connect(&address).await.expect("a connection");
-    let (answer, ()) = tokio::join!(get(&address, "/moment"), async {
-        eventually("it is being answered", async || (runtime.programs(&pod.id).await > 2).then_some(()))
-            .await;
+    let mut client = TcpStream::connect(&address).await.expect("a connection");
+    client.write_all(b"POST /length HTTP/1.0\r\nContent-Length: 1\r\n\r\n").await.expect("it is taken");
+    let answering = async || (runtime.programs(&pod.id).await >= 4).then_some(());
+    eventually("it is being answered", answering).await;
+    let (stopped, answer) = tokio::join!(runtime.stop(&id, 60), async {
+        let closed = async || TcpStream::connect(&address).await.is_err().then_some(());
+        eventually("nobody listens any more", closed).await;
+        client.write_all(b"x").await.expect("it is taken");
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.expect("an answer");
+        parsed(&answer)
     });
-    assert_eq!(answer.0, 200);
-    runtime.stop(&id, 60).await.expect("it stops");
+    stopped.expect("it stops");
+    assert_eq!(answer, (200, "1".to_owned()));
     let status = runtime.status(&id).await.expect("a status");
     assert_eq!((status.state(), status.exit_code), (ContainerState::ContainerExited, 0));
-    assert!(TcpStream::connect(&address).await.is_err(), "nobody listens any more");
     drop(idle);
 
     // One that never answers is killed with its container.

@@ -13,6 +13,7 @@ fn config(image: &str, command: &[&str], arguments: &[&str]) -> ContainerConfig 
         name: "app".to_owned(),
         attempt: 0,
         image: image.to_owned(),
+        user_image: String::new(),
         command: own(command),
         arguments: own(arguments),
         working_dir: String::new(),
@@ -48,6 +49,9 @@ fn a_command_replaces_the_programs_name_and_arguments_follow() {
     ] {
         assert_eq!(arguments(&config(image, command, arguments_given)), expected, "{image} {command:?}");
     }
+    let by_identifier =
+        ContainerConfig { user_image: "file:hello.wasm".to_owned(), ..config("sha256:abc", &[], &[]) };
+    assert_eq!(arguments(&by_identifier), ["hello"]);
 }
 
 #[test]
