@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use expect_test::expect;
+use serde_json::json;
 use witlet_testkit::{Behaviour, FakeImage, container, pod};
 
-use crate::support::{events, orders, pass, started, status};
+use crate::support::{events, from_spec, node, orders, pass, started, status, told};
 
 #[tokio::test(start_paused = true)]
 async fn the_pull_policy_decides_whether_an_image_is_fetched() {
@@ -37,7 +38,8 @@ async fn a_failing_pull_is_tried_again_with_a_delay_that_doubles() {
     pass(2.0).await;
     expect![[r#"Pending app: ImagePullBackOff(Back-off pulling image "image:1": ErrImagePull: PullImage: registry says no), 0 restarts"#]].assert_eq(&status(&node, "p"));
     pass(10.0).await;
-    expect!["Pending app: ErrImagePull(PullImage: registry says no), 0 restarts"].assert_eq(&status(&node, "p"));
+    expect!["Pending app: ErrImagePull(PullImage: registry says no), 0 restarts"]
+        .assert_eq(&status(&node, "p"));
     pass(200.0).await;
     expect![[r#"
         0.000 run sandbox p-node1#0
@@ -87,4 +89,160 @@ async fn a_slow_pull_holds_up_neither_other_pods_nor_the_end_of_its_own() {
     node.source.remove("slow");
     pass(10.0).await;
     assert_eq!(status(&node, "slow"), "not shown");
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_that_want_the_same_image_share_a_pull_and_others_wait_their_turn() {
+    let node = started();
+    for image in ["one:1", "two:1"] {
+        let image_behaviour = FakeImage::absent(Behaviour::Sleeps);
+        node.runtime.add_image(image, FakeImage { pull_takes: Duration::from_secs(5), ..image_behaviour });
+    }
+    let of = |image: &str| json!({"containers": [{"name": "app", "image": image}]});
+    node.source.put("a", vec![from_spec("a", of("one:1"))]);
+    node.source.put("b", vec![from_spec("b", of("one:1"))]);
+    node.source.put("c", vec![from_spec("c", of("two:1"))]);
+    pass(20.0).await;
+    expect![[r#"
+        0.000 run sandbox a-node1#0
+        0.000 pull one:1
+        0.000 run sandbox b-node1#0
+        0.000 run sandbox c-node1#0
+        5.000 create a-node1/app#0
+        5.000 start a-node1/app#0
+        5.000 create b-node1/app#0
+        5.000 start b-node1/app#0
+        5.000 pull two:1
+        10.000 create c-node1/app#0
+        10.000 start c-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+    expect![[r#"
+        Pulling ×1 Pulling image "one:1"
+        Pulled ×1 Successfully pulled image "one:1" in 5.0s (5.0s including waiting). Image size: 1 bytes.
+        Created ×1 Created container app
+        Started ×1 Started container app
+    "#]]
+    .assert_eq(&told(&node, "a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pull_secrets_that_are_missing_are_told_and_the_pull_goes_on() {
+    let node = started();
+    node.runtime.add_image("private:1", FakeImage::absent(Behaviour::Sleeps));
+    let spec = json!({
+        "imagePullSecrets": [{"name": "nowhere"}],
+        "containers": [{"name": "app", "image": "private:1"}],
+    });
+    node.credentials.set_missing(&["nowhere"]);
+    node.source.put("web", vec![from_spec("web", spec)]);
+    pass(3.0).await;
+    expect![[r#"
+        Pulling ×1 Pulling image "private:1"
+        FailedToRetrieveImagePullSecret ×1 Unable to retrieve some image pull secrets (nowhere); attempting to pull the image may not succeed.
+        Pulled ×1 Successfully pulled image "private:1" in 0.0s (0.0s including waiting). Image size: 1 bytes.
+        Created ×1 Created container app
+        Started ×1 Started container app
+    "#]].assert_eq(&told(&node, "web"));
+    expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
+}
+
+fn slow(seconds: u64) -> FakeImage {
+    FakeImage { pull_takes: Duration::from_secs(seconds), ..FakeImage::absent(Behaviour::Sleeps) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn parallel_pulls_run_at_the_same_time_up_to_their_limit() {
+    for (parallel_max, begun) in [(None, [0, 0, 0]), (Some(2), [0, 0, 5]), (Some(1), [0, 5, 10])] {
+        let mut node = node();
+        node.config.image_pulls.serialize = false;
+        node.config.image_pulls.parallel_max = parallel_max;
+        node.start();
+        for n in 0..3 {
+            node.runtime.add_image(&format!("i{n}:1"), slow(5));
+            let name = format!("p{n}");
+            node.source.put(&name, vec![pod(&name).image(&format!("i{n}:1")).build()]);
+        }
+        pass(30.0).await;
+        let log = orders(&node);
+        let pulls: Vec<&str> = log.lines().filter(|line| line.contains(" pull ")).collect();
+        let begins: Vec<String> =
+            pulls.iter().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect();
+        assert_eq!(begins, begun.map(|at| format!("{at}.000")), "{parallel_max:?}\n{log}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_delay_of_a_failing_pull_stays_at_five_minutes_and_is_the_images() {
+    let node = started();
+    node.runtime
+        .add_image("image:1", FakeImage { pulls_fail: 1_000, ..FakeImage::absent(Behaviour::Sleeps) });
+    let with = |image: &str| json!({"containers": [{"name": "app", "image": image}]});
+    node.source.put("p", vec![crate::support::pod_with_uid("p", "u1", with("image:1"))]);
+    pass(1400.0).await;
+    let log = orders(&node);
+    let pulls: Vec<&str> = log.lines().filter(|line| line.contains(" pull ")).collect();
+    expect![[r#"
+        0.000 pull image:1
+        10.000 pull image:1
+        30.000 pull image:1
+        70.000 pull image:1
+        150.000 pull image:1
+        310.000 pull image:1
+        610.000 pull image:1
+        910.000 pull image:1
+        1210.000 pull image:1"#]]
+    .assert_eq(&pulls.join("\n"));
+    node.runtime.add_image("other:1", FakeImage::absent(Behaviour::Sleeps));
+    node.source.put("p", vec![crate::support::pod_with_uid("p", "u1", with("other:1"))]);
+    pass(3.0).await;
+    assert!(status(&node, "p").contains("app: running"), "{}", status(&node, "p"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn credentials_are_tried_in_their_order_until_one_is_right() {
+    for (users, wants, tried, runs) in [
+        (&["one", "two", "three"][..], "two", &["one", "two"][..], true),
+        (&["one", "two"], "nobody", &["one", "two"], false),
+        (&[], "one", &[""], false),
+    ] {
+        let node = started();
+        let image = FakeImage { wants_user: Some(wants.to_owned()), ..FakeImage::absent(Behaviour::Sleeps) };
+        node.runtime.add_image("registry.test/private:1", image);
+        node.credentials.add("registry.test/", users);
+        node.source.put("p", vec![pod("p").image("registry.test/private:1").build()]);
+        pass(3.0).await;
+        let log = orders(&node);
+        let pulls: Vec<&str> = log.lines().filter(|line| line.contains(" pull ")).collect();
+        let wanted: Vec<String> = tried
+            .iter()
+            .map(|user| match *user {
+                "" => "0.000 pull registry.test/private:1".to_owned(),
+                user => format!("0.000 pull as {user} registry.test/private:1"),
+            })
+            .collect();
+        assert_eq!(pulls, wanted);
+        assert_eq!(status(&node, "p").contains("app: running"), runs, "{}", status(&node, "p"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_by_digest_is_asked_for_by_it() {
+    let node = started();
+    let name = format!("registry.test/app@sha256:{}", "a".repeat(64));
+    node.runtime.add_image(&name, FakeImage::absent(Behaviour::Sleeps));
+    node.source.put("p", vec![pod("p").image(&name).build()]);
+    pass(3.0).await;
+    assert!(orders(&node).contains(&format!("pull {name}\n")));
+    let config = node.runtime.container_config("p-node1", "app").expect("it was made");
+    assert_eq!(config.image, name);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_without_a_tag_is_the_latest_and_always_fetched() {
+    let node = started();
+    node.runtime.add_image("app:latest", FakeImage::present(Behaviour::Sleeps));
+    node.source.put("p", vec![pod("p").image("app").build()]);
+    pass(3.0).await;
+    assert!(orders(&node).contains("pull app:latest"));
 }

@@ -341,3 +341,16 @@ async fn a_change_that_comes_while_a_pod_starts_is_made_on_what_the_start_brough
     "#]]
     .assert_eq(&orders(&node));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_ran_once_runs_again_when_its_manifest_comes_back() {
+    let node = started();
+    let manifest = || vec![sleeper("web").restart_policy("Never").build()];
+    for between in [0.0, 0.1, 1.0, 5.0] {
+        node.source.put("web", manifest());
+        pass(10.0).await;
+        assert_eq!(status(&node, "web"), "Running app: running, 0 restarts", "after {between}");
+        node.source.remove("web");
+        pass(0.1 + between).await;
+    }
+}

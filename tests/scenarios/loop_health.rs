@@ -42,7 +42,7 @@ async fn without_a_runtime_the_node_is_not_ready_and_nothing_is_lost_when_it_com
     "#]]
     .assert_eq(&orders(&node));
     expect!["True KubeletReady kubelet is posting ready status"].assert_eq(&ready(&node));
-    let events: Vec<String> = node.agent().events().into_iter().map(|e| e.event.reason).collect();
+    let events: Vec<String> = node.agent().events().into_iter().map(|e| e.event.reason.clone()).collect();
     assert!(events.iter().any(|reason| reason == "NodeNotReady"), "{events:?}");
 }
 

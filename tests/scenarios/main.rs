@@ -2,11 +2,22 @@
 //! show. Expected logs are the runtime's orders: seconds since the beginning, action, object.
 
 mod admission;
+mod api_pods;
+mod configuration;
 mod contracts;
 mod everywhere;
-mod executor;
+mod hooks;
+mod housekeeping;
 mod images;
+mod init;
 mod lifecycle;
 mod loop_health;
+mod probes;
+mod properties;
+mod resize;
+mod restart_rules;
 mod restarts;
+mod status;
 mod support;
+mod termination;
+mod volumes;

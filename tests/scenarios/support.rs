@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
+use serde_json::{Value, json};
 use witlet_core::event::EventObject;
-use witlet_ports::AgentView;
-use witlet_testkit::{Behaviour, FakeImage, FakeNode, PodBuilder, pod};
+use witlet_ports::{AgentView, PodView};
+use witlet_testkit::{Behaviour, ExecScript, FakeImage, FakeNode, PodBuilder, pod};
 
 /// A node that has the image `sleeper:1`, whose agent doesn't run yet.
 pub(crate) fn node() -> FakeNode {
@@ -24,6 +25,30 @@ pub(crate) fn started() -> FakeNode {
 /// A pod that runs until asked to stop.
 pub(crate) fn sleeper(name: &str) -> PodBuilder {
     pod(name).image("sleeper:1")
+}
+
+/// A pod from its spec.
+pub(crate) fn from_spec(name: &str, spec: Value) -> Pod {
+    let metadata = json!({"name": name, "namespace": "default"});
+    serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("the test's spec is one")
+}
+
+/// A pod that stays the same one when it is edited.
+pub(crate) fn pod_with_uid(name: &str, uid: &str, spec: Value) -> Pod {
+    let mut pod = from_spec(name, spec);
+    pod.metadata.uid = Some(uid.to_owned());
+    pod
+}
+
+/// An image whose process ends by itself.
+pub(crate) fn ends_after(node: &FakeNode, image: &str, code: i32, seconds: u64) {
+    let behaviour = Behaviour::Exits { code, after: Duration::from_secs(seconds) };
+    node.runtime.add_image(image, FakeImage::present(behaviour));
+}
+
+/// How a command goes that takes these seconds.
+pub(crate) fn takes(seconds: u64) -> ExecScript {
+    ExecScript { takes: Duration::from_secs(seconds), ..ExecScript::default() }
 }
 
 /// Lets this much time pass, with everything that happens in it.
@@ -66,6 +91,52 @@ fn container(status: &ContainerStatus) -> String {
         _ => "unknown".to_owned(),
     };
     format!("{}: {text}, {} restarts", status.name, status.restart_count)
+}
+
+/// The pod's status.
+pub(crate) fn status_of(node: &FakeNode, name: &str) -> PodStatus {
+    shown(node, name).and_then(|pod| pod.status).expect("the pod is shown with a status")
+}
+
+/// The status of a container of whatever kind.
+pub(crate) fn container_of(node: &FakeNode, pod: &str, name: &str) -> ContainerStatus {
+    let status = status_of(node, pod);
+    let all =
+        [status.init_container_statuses, status.container_statuses, status.ephemeral_container_statuses];
+    let mut all = all.into_iter().flatten().flatten();
+    all.find(|status| status.name == name).expect("the container has a status")
+}
+
+/// A condition of the pod, as `status reason: message`; none if the pod doesn't have it.
+pub(crate) fn condition(node: &FakeNode, name: &str, kind: &str) -> Option<String> {
+    let conditions = status_of(node, name).conditions.unwrap_or_default();
+    let found = conditions.into_iter().find(|condition| condition.type_ == kind)?;
+    let text = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let reason = text(found.reason).map(|reason| format!(" {reason}")).unwrap_or_default();
+    let message = text(found.message).map(|message| format!(": {message}")).unwrap_or_default();
+    Some(format!("{}{reason}{message}", found.status))
+}
+
+/// Events about the pod, without that there is no cluster, which every pod hears.
+pub(crate) fn told(node: &FakeNode, name: &str) -> String {
+    let lines = events(node, name);
+    let lines = lines.lines().filter(|line| !line.starts_with("MissingClusterDNS"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// Whatever is there of pods: in the runtime, on disk, in what the agent remembers. One a line.
+pub(crate) async fn left(node: &FakeNode) -> String {
+    let mut left = Vec::new();
+    for pod in node.runtime.list_pods().await.expect("the runtime is up") {
+        left.push(format!("runtime {} {:?} {:?}", pod.name, pod.sandboxes, pod.containers));
+    }
+    left.extend(node.machine.volumes().into_iter().map(|volume| format!("volume {volume}")));
+    left.extend(node.machine.links().into_keys().map(|link| format!("link {link}")));
+    left.extend(node.files.uids().into_iter().map(|uid| format!("folder {uid}")));
+    let remembered = |value: &String| value.contains("\"uid\"") || value.contains("node1");
+    let values = node.state.values().into_iter().filter(|(_, value)| remembered(value));
+    left.extend(values.map(|(name, value)| format!("state {name} {value}")));
+    left.join("\n")
 }
 
 /// Events about the pod of this name: reason, how often, message.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use tokio::sync::watch;
-use witlet_core::admission::{AdmissionRequest, Decision};
+use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 use witlet_core::pod::resources::{host_ports, requests};
 use witlet_ports::Admission;
 
@@ -44,7 +44,8 @@ impl FakeAdmission {
         self.generation.send_modify(|generation| *generation += 1);
     }
 
-    /// Names of the pods that were asked for, in that order, each with the number of pods admitted before.
+    /// Names of the pods that were asked for, in that order, each with the number of pods admitted before; `resized` those that
+    /// wish for other resources.
     pub fn asked(&self) -> Vec<String> {
         self.lock().clone()
     }
@@ -59,7 +60,11 @@ impl Admission for FakeAdmission {
     async fn admit(&self, request: AdmissionRequest) -> Decision {
         let meta = &request.pod.metadata;
         let name = meta.name.clone().unwrap_or_default();
-        self.lock().push(format!("{name} beside {}", request.other_pods.len()));
+        let asked = match request.operation {
+            Operation::Add => name,
+            Operation::Resize => format!("{name} resized"),
+        };
+        self.lock().push(format!("{asked} beside {}", request.other_pods.len()));
         let hangs = meta.labels.as_ref().is_some_and(|labels| labels.contains_key(HANGS));
         if hangs {
             tokio::time::sleep(DEADLINE).await;

@@ -21,6 +21,12 @@ pub struct MemoryStateStore {
 }
 
 impl MemoryStateStore {
+    /// What is saved, as text, by name.
+    pub fn values(&self) -> BTreeMap<String, String> {
+        let text = |value: &Vec<u8>| String::from_utf8_lossy(value).into_owned();
+        lock(&self.values).iter().map(|(name, value)| (name.clone(), text(value))).collect()
+    }
+
     /// While the disk is full nothing can be saved.
     pub fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::Relaxed);

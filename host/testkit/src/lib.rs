@@ -18,7 +18,7 @@ pub use builders::{ContainerBuilder, PodBuilder, container, pod};
 pub use files::{FixedHostFiles, MemoryPodFiles, MemoryStateStore};
 pub use node::{FakeNode, NODE_NAME, fixed_node};
 pub use probes::{Endpoint, FakeEndpoints, FixedCredentials};
-pub use runtime::{Behaviour, ExecScript, FakeImage, FakeRuntime};
+pub use runtime::{Behaviour, Beside, ExecScript, FakeImage, FakeRuntime, Start};
 pub use sources::{FakeSource, SourceHandle};
 pub use time::{FixedJitter, ManualClock};
 pub use volumes::MemoryMachine;

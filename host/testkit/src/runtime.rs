@@ -97,6 +97,33 @@ struct Inner {
     execs: BTreeMap<String, ExecScript>,
     /// Sandboxes whose removal is never answered: by the name of their pod, how many more times.
     hung_removals: BTreeMap<String, u32>,
+    starts: Vec<Start>,
+}
+
+/// A container's start, with what there was beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// UID of its pod.
+    pub uid: String,
+    /// Name of its pod.
+    pub pod: String,
+    /// Its name in the pod.
+    pub container: String,
+    /// Which instance it is, as the runtime was told.
+    pub attempt: u32,
+    /// The other containers in its sandbox, and what runs of its pod elsewhere, the oldest first.
+    pub beside: Vec<Beside>,
+}
+
+/// A container that was there when another one started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// Its name in the pod.
+    pub container: String,
+    /// Its state then.
+    pub state: ContainerRunState,
+    /// Its exit code, if it had ended.
+    pub exit_code: Option<i32>,
 }
 
 #[derive(Debug)]
@@ -118,6 +145,8 @@ struct FakeContainer {
     created_at: Timestamp,
     started_at: Option<Timestamp>,
     ended: Option<(Timestamp, i32)>,
+    /// The runtime has lost track of it.
+    is_unknown: bool,
 }
 
 /// Exit code of a process that ended as it was asked to (128 and SIGTERM).
@@ -207,6 +236,38 @@ impl FakeRuntime {
         self.lock().hung_removals.insert(pod.to_owned(), times);
     }
 
+    /// The runtime loses track of the newest instance of a container, until it is told to stop it.
+    ///
+    /// # Panics
+    /// If there is no such container: the test is wrong.
+    pub fn lose_track(&self, pod: &str, container: &str) {
+        let mut inner = self.lock();
+        let of_pod =
+            |c: &FakeContainer| c.config.labels.get(labels::POD_NAME).is_some_and(|name| name == pod);
+        let mut found = inner.containers.values_mut().rev();
+        let newest = found.find(|c| of_pod(c) && c.config.name == container);
+        newest.expect("the container exists").is_unknown = true;
+    }
+
+    /// The newest instance of a container is gone without a trace.
+    ///
+    /// # Panics
+    /// If there is no such container: the test is wrong.
+    pub fn forget_container(&self, pod: &str, container: &str) {
+        let mut inner = self.lock();
+        let is_it = |c: &FakeContainer| {
+            c.config.name == container
+                && c.config.labels.get(labels::POD_NAME).is_some_and(|name| name == pod)
+        };
+        let newest = inner.containers.iter().rfind(|(_, c)| is_it(c)).map(|(number, _)| *number);
+        inner.containers.remove(&newest.expect("the container exists"));
+    }
+
+    /// Every start of a container so far.
+    pub fn starts(&self) -> Vec<Start> {
+        self.lock().starts.clone()
+    }
+
     /// The machine restarts: every sandbox and container ends, none is gone.
     pub fn lose_sandboxes(&self) {
         let now = self.clock.now();
@@ -282,6 +343,24 @@ impl Inner {
         found.map_or_else(|| id.to_string(), Sandbox::name)
     }
 
+    /// Remembers what there is beside a container that has just started.
+    fn note_start(&mut self, id: &ContainerId) {
+        let Some(started) = self.containers.values().find(|container| container.id == *id) else { return };
+        let counts = |other: &&FakeContainer| {
+            other.uid == started.uid
+                && other.id != started.id
+                && (other.sandbox == started.sandbox || other.state().may_run())
+        };
+        let start = Start {
+            uid: started.uid.clone(),
+            pod: started.config.labels.get(labels::POD_NAME).cloned().unwrap_or_default(),
+            container: started.config.name.clone(),
+            attempt: started.config.attempt,
+            beside: self.containers.values().filter(counts).map(FakeContainer::beside).collect(),
+        };
+        self.starts.push(start);
+    }
+
     /// Whether the removal of this sandbox is one of those that hang.
     fn hangs(&mut self, id: &SandboxId) -> bool {
         let pod = self.sandboxes.values().find(|sandbox| sandbox.id == *id).map(|s| s.config.name.clone());
@@ -325,6 +404,7 @@ impl FakeContainer {
 
     fn state(&self) -> ContainerRunState {
         match (self.started_at, self.ended) {
+            _ if self.is_unknown => ContainerRunState::Unknown,
             (_, Some(_)) => ContainerRunState::Exited,
             (Some(_), None) => ContainerRunState::Running,
             (None, None) => ContainerRunState::Created,
@@ -332,12 +412,21 @@ impl FakeContainer {
     }
 
     fn end(&mut self, at: Timestamp, code: i32) {
-        if self.state() == ContainerRunState::Running {
+        if self.state().may_run() {
+            self.is_unknown = false;
             self.ended = Some((at, code));
         }
     }
 
+    fn beside(&self) -> Beside {
+        let exit_code = self.ended.map(|(_, code)| code);
+        Beside { container: self.config.name.clone(), state: self.state(), exit_code }
+    }
+
     fn pass_time(&mut self, now: Timestamp) {
+        if self.is_unknown {
+            return;
+        }
         if let (Behaviour::Exits { code, after }, Some(started_at)) = (self.behaviour, self.started_at) {
             let lifetime = SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX);
             let ends_at = started_at.saturating_add(lifetime).unwrap_or(Timestamp::MAX);

@@ -109,12 +109,7 @@ impl Volumes for MemoryMachine {
         Ok(volume.join(&sub_path.path))
     }
 
-    async fn read_file(
-        &self,
-        volume: &Path,
-        path: &Path,
-        _: usize,
-    ) -> Result<Option<Vec<u8>>, VolumeError> {
+    async fn read_file(&self, volume: &Path, path: &Path, _: usize) -> Result<Option<Vec<u8>>, VolumeError> {
         Ok(self.lock().files.get(&volume.join(path)).cloned())
     }
 

@@ -42,6 +42,7 @@ impl EventLoop {
     fn add(&mut self, pod: Arc<Pod>, source: &SourceName) {
         let uid = PodUid::of(&pod);
         let has_worker = self.workers.contains_key(&uid);
+        let returns = self.has_remains(&uid);
         if !has_worker {
             self.outside.board.remove(&uid);
         }
@@ -67,9 +68,18 @@ impl EventLoop {
             self.set_stage(&uid, Stage::Admitted);
             self.update_worker(&uid, UpdateKind::Create, None);
             self.consider_resize(&uid);
+        } else if returns {
+            self.set_stage(&uid, Stage::Returning);
         } else {
             self.ask_for(&uid);
         }
+    }
+
+    /// Whether there is still something dead of a pod with this UID that this agent has ended: a new one isn't to be
+    /// taken for it.
+    fn has_remains(&self, uid: &PodUid) -> bool {
+        let seen = self.outside.cache.peek(uid);
+        self.met.contains(uid) && seen.is_some_and(|seen| !seen.is_absent() && !seen.is_alive())
     }
 
     fn change(&mut self, pod: Arc<Pod>) {

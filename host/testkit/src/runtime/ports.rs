@@ -183,6 +183,14 @@ impl Containers for FakeRuntime {
         else {
             return Err(RuntimeError::NotFound { call: CALL, message: format!("image {}", config.image) });
         };
+        let taken = inner.containers.values().any(|other| {
+            other.uid == sandbox_config.uid
+                && (&other.config.name, other.config.attempt) == (&config.name, config.attempt)
+        });
+        if taken {
+            let message = format!("container {}#{}", config.name, config.attempt);
+            return Err(RuntimeError::AlreadyExists { call: CALL, message });
+        }
         let number = inner.next_id();
         let id = ContainerId::from(format!("c{number}"));
         let container = FakeContainer {
@@ -194,6 +202,7 @@ impl Containers for FakeRuntime {
             created_at,
             started_at: None,
             ended: None,
+            is_unknown: false,
         };
         let name = container.name();
         inner.containers.insert(number, container);
@@ -210,6 +219,7 @@ impl Containers for FakeRuntime {
         };
         container.started_at = Some(now);
         let name = container.name();
+        inner.note_start(id);
         self.record(&mut inner, "start", &name);
         Ok(())
     }
@@ -217,7 +227,7 @@ impl Containers for FakeRuntime {
     async fn stop(&self, id: &ContainerId, grace: Duration) -> Result<(), RuntimeError> {
         let behaviour = {
             let mut inner = self.answer("StopContainer")?;
-            let running = inner.container_mut(id).filter(|c| c.state() == ContainerRunState::Running);
+            let running = inner.container_mut(id).filter(|c| c.state().may_run());
             let Some(behaviour) = running.map(|container| container.behaviour) else { return Ok(()) };
             let name = inner.container_name(id);
             self.record(&mut inner, &format!("stop within {}s", grace.as_secs()), &name);

@@ -1,0 +1,151 @@
+//! What is kept small and cleaned up: logs, links, dead containers and sandboxes, what nobody needs any more.
+
+use std::path::{Path, PathBuf};
+
+use expect_test::expect;
+use serde_json::json;
+use witlet_core::event::EventObject;
+use witlet_ports::AgentView;
+use witlet_testkit::FakeNode;
+
+use crate::support::{
+    ends_after, from_spec, left, node, orders, pass, pod_with_uid, sleeper, started, status,
+};
+
+fn log_of(node: &FakeNode, pod: &str, container: &str) -> PathBuf {
+    let config = node.runtime.container_config(pod, container).expect("it was made");
+    Path::new("/var/log/pods").join(config.log_path)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_that_has_grown_is_rotated_within_ten_seconds() {
+    let node = started();
+    node.source.put("web", vec![sleeper("web").build()]);
+    pass(5.0).await;
+    orders(&node);
+    let log = log_of(&node, "web-node1", "app");
+    node.machine.write(&log, vec![b'x'; (10 << 20) - 1]);
+    pass(20.0).await;
+    assert_eq!(orders(&node), "", "it isn't large yet");
+    node.machine.write(&log, vec![b'x'; 10 << 20]);
+    pass(10.0).await;
+    expect![[r#"
+        30.000 reopen log of web-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+    expect!["rotate /var/log/pods/app/0.log to 5"].assert_eq(&node.machine.log().join("\n"));
+    pass(30.0).await;
+    assert_eq!(orders(&node), "", "the new one is small");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_that_cannot_be_reopened_is_put_back_and_tried_again() {
+    let node = started();
+    node.source.put("web", vec![sleeper("web").build()]);
+    pass(5.0).await;
+    orders(&node);
+    let log = log_of(&node, "web-node1", "app");
+    node.machine.write(&log, vec![b'x'; 11 << 20]);
+    node.runtime.fail_next("ReopenContainerLog", 1);
+    pass(6.0).await;
+    assert_eq!(node.machine.log(), Vec::<String>::new());
+    pass(10.0).await;
+    assert_eq!(node.machine.log().len(), 1);
+    assert_eq!(status(&node, "web"), "Running app: running, 0 restarts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn links_to_logs_go_with_their_containers() {
+    let node = started();
+    node.source.put("web", vec![sleeper("web").build()]);
+    node.source.put("other", vec![sleeper("other").build()]);
+    pass(5.0).await;
+    assert_eq!(node.machine.links().len(), 2);
+    node.source.remove("web");
+    pass(10.0).await;
+    let links: Vec<String> = node.machine.links().into_keys().collect();
+    expect!["other-node1_default_app-c2.log"].assert_eq(&links.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_dead_instance_of_each_container_is_kept_and_the_newest_dead_sandbox_goes_with_its_pod() {
+    let node = started();
+    ends_after(&node, "crasher:1", 1, 1);
+    let spec = json!({"containers": [
+        {"name": "app", "image": "crasher:1"}, {"name": "stays", "image": "sleeper:1"},
+    ]});
+    node.source.put("web", vec![from_spec("web", spec)]);
+    pass(200.0).await;
+    node.runtime.lose_sandboxes();
+    pass(30.0).await;
+    let pods = witlet_ports::PodView::list_pods(&*node.runtime).await.expect("it is up");
+    let containers = pods.iter().flat_map(|pod| &pod.containers);
+    let mut names: Vec<String> = containers.map(|c| format!("{} {:?}", c.name, c.state)).collect();
+    names.sort();
+    expect![[r#"
+        app Exited
+        stays Exited
+        stays Running"#]]
+    .assert_eq(&names.join("\n"));
+    let sandboxes: usize = pods.iter().map(|pod| pod.sandboxes.len()).sum();
+    expect!["2"].assert_eq(&sandboxes.to_string());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resolv_conf_with_too_much_in_it_is_told_of_once() {
+    let node = {
+        let mut node = node();
+        let domains: String = (0..33).map(|n| format!(" d{n}.test")).collect();
+        node.host_files.set_resolv_conf(&format!("nameserver 192.0.2.1\nsearch{domains}\n"));
+        node.start();
+        node
+    };
+    pass(120.0).await;
+    let events = node.agent().events();
+    let told = events.into_iter().filter(|recorded| {
+        matches!(recorded.event.object, EventObject::Node) && recorded.event.reason.contains("ResolvConf")
+    });
+    let told: Vec<String> = told
+        .map(|recorded| format!("{} ×{} {}", recorded.event.reason, recorded.count, recorded.event.message))
+        .collect();
+    expect!["CheckLimitsForResolvConf ×1 Resolv.conf file '/etc/resolv.conf' contains search line consisting of more than 32 domains!"].assert_eq(&told.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_left_of_pods_of_all_kinds_once_they_are_gone() {
+    let mut node = started();
+    ends_after(&node, "job:1", 0, 2);
+    ends_after(&node, "crasher:1", 1, 1);
+    let spec = |policy: &str, image: &str| {
+        json!({
+            "restartPolicy": policy, "hostUsers": false,
+            "volumes": [{"name": "data", "emptyDir": {}}],
+            "initContainers": [
+                {"name": "first", "image": "job:1"},
+                {"name": "helper", "image": "sleeper:1", "restartPolicy": "Always"},
+            ],
+            "containers": [{
+                "name": "app", "image": image, "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+                "livenessProbe": {"exec": {"command": ["alive"]}},
+            }],
+        })
+    };
+    for (name, policy, image) in [
+        ("a", "Always", "sleeper:1"),
+        ("b", "Never", "job:1"),
+        ("c", "OnFailure", "crasher:1"),
+        ("d", "Always", "no:1"),
+    ] {
+        node.source.put(name, vec![pod_with_uid(name, &format!("uid-{name}"), spec(policy, image))]);
+    }
+    pass(30.0).await;
+    node.kill();
+    node.start();
+    pass(10.0).await;
+    for name in ["a", "b", "c", "d"] {
+        node.source.remove(name);
+    }
+    pass(120.0).await;
+    assert_eq!(left(&node).await, "");
+    assert!(node.agent().pods().is_empty());
+}

@@ -1,0 +1,234 @@
+//! Resources of running pods change.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use witlet_testkit::FakeNode;
+
+use crate::support::{condition, container_of, orders, pass, pod_with_uid, shown, started, status, told};
+
+#[tokio::test(start_paused = true)]
+async fn a_resize_changes_the_running_container_and_is_told_from_beginning_to_end() {
+    let node = started();
+    let with = |cpu: &str| {
+        let resources = json!({"requests": {"cpu": cpu}, "limits": {"cpu": cpu}});
+        json!({"containers": [{"name": "app", "image": "sleeper:1", "resources": resources}]})
+    };
+    node.source.put("web", vec![pod_with_uid("web", "u1", with("1"))]);
+    pass(3.0).await;
+    orders(&node);
+    node.runtime.fail_next("UpdateContainerResources", 1);
+    node.source.put("web", vec![pod_with_uid("web", "u1", with("2"))]);
+    pass(5.0).await;
+    let condition = |node: &FakeNode| {
+        let status = shown(node, "web").and_then(|pod| pod.status).expect("shown");
+        let conditions = status.conditions.unwrap_or_default();
+        let found = conditions.into_iter().find(|condition| condition.type_ == "PodResizeInProgress");
+        found.map(|found| (found.reason.unwrap_or_default(), found.message.unwrap_or_default()))
+    };
+    let (reason, message) = condition(&node).expect("it is in progress");
+    assert_eq!(reason, "Error");
+    expect!["resizing container app: UpdateContainerResources: failed as the test wanted"]
+        .assert_eq(&message);
+    pass(90.0).await;
+    assert_eq!(condition(&node), None);
+    expect![[r#"
+        13.000 update cpu 200000 memory 0 web-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+    expect![[r#"
+        Pulled ×1 Container image "sleeper:1" already present on machine
+        Created ×1 Created container app
+        Started ×1 Started container app
+        ResizeStarted ×1 Pod resize started
+        ResizeError ×1 Pod resize error: resizing container app: UpdateContainerResources: failed as the test wanted
+        ResizeCompleted ×1 Pod resize completed
+    "#]].assert_eq(&told(&node, "web"));
+}
+
+/// A pod with these limits, which are its requests, too.
+fn sized(name: &str, cpu: &str, memory: &str, policy: Value) -> Vec<k8s_openapi::api::core::v1::Pod> {
+    let amounts = json!({"cpu": cpu, "memory": memory});
+    let resources = json!({"requests": amounts, "limits": amounts});
+    let app = json!({"name": "app", "image": "sleeper:1", "resources": resources, "resizePolicy": policy});
+    vec![pod_with_uid(name, &format!("uid-{name}"), json!({"containers": [app]}))]
+}
+
+fn limits(node: &FakeNode, name: &str) -> String {
+    let resources = container_of(node, name, "app").resources.unwrap_or_default();
+    let amounts = |amounts: Option<
+        std::collections::BTreeMap<String, k8s_openapi::apimachinery::pkg::api::resource::Quantity>,
+    >| {
+        let amounts = amounts.unwrap_or_default();
+        let texts: Vec<String> =
+            amounts.into_iter().map(|(name, amount)| format!("{name} {}", amount.0)).collect();
+        texts.join(" ")
+    };
+    amounts(resources.limits)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_grows_and_shrinks_in_place_and_admission_is_asked() {
+    let node = started();
+    node.source.put("web", sized("web", "1", "1Gi", json!([])));
+    pass(3.0).await;
+    orders(&node);
+    node.source.put("web", sized("web", "2", "2Gi", json!([])));
+    pass(5.0).await;
+    assert_eq!(limits(&node, "web"), "cpu 2 memory 2Gi");
+    node.source.put("web", sized("web", "500m", "512Mi", json!([])));
+    pass(5.0).await;
+    expect![[r#"
+        3.000 update cpu 100000 memory 2147483648 web-node1/app#0
+        3.000 update cpu 200000 memory 2147483648 web-node1/app#0
+        8.000 update cpu 200000 memory 536870912 web-node1/app#0
+        8.000 update cpu 50000 memory 536870912 web-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+    expect!["cpu 500m memory 512Mi"].assert_eq(&limits(&node, "web"));
+    assert_eq!(
+        node.admission.asked(),
+        ["web-node1 beside 0", "web-node1 resized beside 0", "web-node1 resized beside 0"]
+    );
+    assert_eq!(status(&node, "web"), "Running app: running, 0 restarts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resize_may_want_the_container_restarted() {
+    let node = started();
+    let policy = json!([
+        {"resourceName": "cpu", "restartPolicy": "NotRequired"},
+        {"resourceName": "memory", "restartPolicy": "RestartContainer"},
+    ]);
+    node.source.put("web", sized("web", "1", "1Gi", policy.clone()));
+    pass(3.0).await;
+    orders(&node);
+    node.source.put("web", sized("web", "2", "1Gi", policy.clone()));
+    pass(5.0).await;
+    expect![[r#"
+        3.000 update cpu 200000 memory 1073741824 web-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+    node.source.put("web", sized("web", "2", "2Gi", policy));
+    pass(5.0).await;
+    expect![[r#"
+        8.000 stop within 30s web-node1/app#0
+        8.000 ended with 143 web-node1/app#0
+        8.000 create web-node1/app#1
+        8.000 start web-node1/app#1
+    "#]]
+    .assert_eq(&orders(&node));
+    assert_eq!(status(&node, "web"), "Running app: running, 1 restarts");
+    assert_eq!(limits(&node, "web"), "cpu 2 memory 2Gi");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wish_that_has_no_room_waits_until_another_pod_leaves() {
+    let node = started();
+    node.source.put("web", sized("web", "1", "1Gi", json!([])));
+    node.source.put("big", sized("big", "2", "1Gi", json!([])));
+    pass(3.0).await;
+    orders(&node);
+    node.source.put("web", sized("web", "3", "1Gi", json!([])));
+    pass(5.0).await;
+    assert_eq!(orders(&node), "");
+    expect![
+        "True Deferred: Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"
+    ]
+    .assert_eq(&condition(&node, "web", "PodResizePending").unwrap_or_default());
+    assert_eq!(limits(&node, "web"), "cpu 1 memory 1Gi");
+    node.source.remove("big");
+    pass(10.0).await;
+    expect![[r#"
+        8.000 stop within 30s big-node1/app#0
+        8.000 ended with 143 big-node1/app#0
+        8.000 stop sandbox big-node1#0
+        8.000 update cpu 300000 memory 1073741824 web-node1/app#0
+        10.000 remove sandbox big-node1#0
+    "#]]
+    .assert_eq(&orders(&node));
+    assert_eq!(condition(&node, "web", "PodResizePending"), None);
+    assert_eq!(limits(&node, "web"), "cpu 3 memory 1Gi");
+    expect![[r#"
+        Pulled ×1 Container image "sleeper:1" already present on machine
+        Created ×1 Created container app
+        Started ×1 Started container app
+        ResizeDeferred ×1 Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000
+        ResizeStarted ×1 Pod resize started
+        ResizeCompleted ×1 Pod resize completed
+    "#]]
+    .assert_eq(&told(&node, "web"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_waits_for_more_counts_as_it_is() {
+    let node = started();
+    node.source.put("web", sized("web", "1", "1Gi", json!([])));
+    node.source.put("big", sized("big", "2", "1Gi", json!([])));
+    pass(3.0).await;
+    node.source.put("web", sized("web", "3", "1Gi", json!([])));
+    pass(3.0).await;
+    node.source.put("fits", sized("fits", "1", "1Gi", json!([])));
+    pass(3.0).await;
+    assert_eq!(status(&node, "fits"), "Running app: running, 0 restarts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wish_for_more_than_the_node_has_is_infeasible_and_can_be_taken_back() {
+    let node = started();
+    node.source.put("web", sized("web", "1", "1Gi", json!([])));
+    pass(3.0).await;
+    orders(&node);
+    node.source.put("web", sized("web", "100", "1Gi", json!([])));
+    pass(5.0).await;
+    expect!["True Infeasible: Node didn't have enough capacity: cpu, requested: 100000, capacity: 4000"]
+        .assert_eq(&condition(&node, "web", "PodResizePending").unwrap_or_default());
+    assert_eq!(node.admission.asked(), ["web-node1 beside 0"]);
+    node.source.put("web", sized("web", "1", "1Gi", json!([])));
+    pass(5.0).await;
+    assert_eq!(condition(&node, "web", "PodResizePending"), None);
+    assert_eq!(orders(&node), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_granted_and_what_waits_outlive_the_agent() {
+    let mut node = started();
+    node.source.put("web", sized("web", "1", "1Gi", json!([])));
+    node.source.put("big", sized("big", "2", "1Gi", json!([])));
+    pass(3.0).await;
+    node.source.put("web", sized("web", "2", "1Gi", json!([])));
+    pass(5.0).await;
+    node.source.put("big", sized("big", "3", "1Gi", json!([])));
+    pass(5.0).await;
+    assert!(condition(&node, "big", "PodResizePending").is_some());
+    orders(&node);
+    node.kill();
+    node.start();
+    pass(10.0).await;
+    assert_eq!(orders(&node), "");
+    assert_eq!(
+        (limits(&node, "web").as_str(), limits(&node, "big").as_str()),
+        ("cpu 2 memory 1Gi", "cpu 2 memory 1Gi")
+    );
+    assert!(condition(&node, "big", "PodResizePending").is_some());
+    node.source.remove("web");
+    pass(20.0).await;
+    assert_eq!(limits(&node, "big"), "cpu 3 memory 1Gi");
+    assert_eq!(status(&node, "big"), "Running app: running, 0 restarts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resize_while_the_agent_was_away_is_made_afterwards() {
+    let mut node = started();
+    node.source.put("web", sized("web", "1", "1Gi", json!([])));
+    pass(3.0).await;
+    orders(&node);
+    node.kill();
+    node.source.put("web", sized("web", "2", "1Gi", json!([])));
+    node.start();
+    pass(10.0).await;
+    expect![[r#"
+        3.000 update cpu 200000 memory 1073741824 web-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+    assert_eq!(limits(&node, "web"), "cpu 2 memory 1Gi");
+}
