@@ -153,6 +153,7 @@ impl Agent {
             host: ports.host,
             host_files: ports.host_files,
             volumes: ports.volumes,
+            removals: Arc::default(),
             container_files: ports.container_files,
             hooks: ports.hooks,
             prober: prober.clone(),

@@ -37,6 +37,7 @@ use crate::config::HostSettings;
 use crate::health::Health;
 use crate::pleg::{Looker, RelistRequests};
 use crate::prober::ProberHandle;
+use crate::removals::Removals;
 use events::PodEvents;
 use images::Images;
 
@@ -77,6 +78,8 @@ pub(crate) struct Executor {
     pub(crate) runtime: Runtime,
     pub(crate) files: Arc<dyn PodFiles>,
     pub(crate) volumes: Arc<dyn Volumes>,
+    /// What the clean-up removes of pods that were here before.
+    pub(crate) removals: Arc<Removals>,
     pub(crate) container_files: Arc<dyn ContainerFiles>,
     pub(crate) hooks: Arc<dyn HookRequests>,
     pub(crate) events: Arc<dyn EventSink>,

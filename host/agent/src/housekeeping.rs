@@ -15,12 +15,15 @@ use witlet_core::runtime::{ContainerId, ContainerRunState, RuntimePod, SandboxId
 use witlet_ports::{ContainerFiles, PodFiles, Runtime, Volumes};
 
 use crate::config::REMOVALS_MAX;
+use crate::removals::Removals;
 
 /// A container that was made so lately may be about to start, and isn't counted as dead: upstream collects every minute and
 /// seldom meets one.
 const ABOUT_TO_START: SignedDuration = SignedDuration::from_secs(10);
 /// What a container gets to end of which nobody knows whether it runs, before it is removed.
 const UNKNOWN_GRACE: Duration = Duration::from_secs(2);
+/// Volumes and folders of a pod are waited for so long in one round. A mount that hangs must not hold up the others.
+const FOLDERS_OF_POD_MAX: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests;
@@ -92,6 +95,7 @@ pub(crate) struct Machine {
     pub(crate) files: Arc<dyn PodFiles>,
     pub(crate) volumes: Arc<dyn Volumes>,
     pub(crate) container_files: Arc<dyn ContainerFiles>,
+    pub(crate) removals: Arc<Removals>,
 }
 
 /// Removes what is to go, containers with their `logs`, and the folders of pods that nobody knows. `is_known` is asked
@@ -131,14 +135,23 @@ async fn remove_folders(is_known: impl Fn(&PodUid) -> bool, machine: &Machine) {
             return;
         }
     };
-    for uid in on_disk.into_iter().filter(|uid| !is_known(uid)) {
+    let removals = on_disk.into_iter().map(|uid| remove_folders_of(uid, &is_known, machine));
+    stream::iter(removals).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
+}
+
+async fn remove_folders_of(uid: PodUid, is_known: impl Fn(&PodUid) -> bool, machine: &Machine) {
+    let Some(_removal) = machine.removals.begin(&uid).filter(|_| !is_known(&uid)) else { return };
+    let removing = async {
         if let Err(error) = machine.volumes.tear_down(&uid).await {
             tracing::warn!(%uid, error = one_line(&error), "giving up an orphaned pod's volumes failed");
-            continue;
+            return;
         }
         if let Err(error) = machine.files.remove(&uid).await {
             tracing::warn!(%uid, %error, "removing a pod's folders failed");
         }
+    };
+    if tokio::time::timeout(FOLDERS_OF_POD_MAX, removing).await.is_err() {
+        tracing::warn!(%uid, "removing a pod's volumes and folders takes long, and is tried again");
     }
 }
 

@@ -18,6 +18,8 @@ mod housekeeping;
 mod inputs;
 mod pleg;
 mod prober;
+mod removals;
+mod turns;
 mod work_queue;
 
 pub use agent::{Agent, AgentHandle, Ports};

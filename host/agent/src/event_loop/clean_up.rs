@@ -63,6 +63,7 @@ impl EventLoop {
             files: executor.files.clone(),
             volumes: executor.volumes.clone(),
             container_files: executor.container_files.clone(),
+            removals: executor.removals.clone(),
         };
         let containers = listed.pods.iter().flat_map(|pod| &pod.containers);
         let running = containers.filter(|container| container.state == ContainerRunState::Running);

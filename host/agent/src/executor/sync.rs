@@ -187,6 +187,10 @@ impl Executor {
             self.events(job).warning("NetworkNotReady", &message);
             return Err(End { outcome: Outcome::Failed, cause: RequeueCause::NetworkNotReady });
         }
+        // A pod with this UID may have been here before.
+        if until_cut(job, self.removals.none_of(&job.uid)).await.is_none() {
+            return Err(End::CUT);
+        }
         let names: Vec<String> = containers(pod).map(|found| found.container.name.clone()).collect();
         if let Err(error) = self.files.ensure(&job.full_name, &job.uid, &names).await {
             let message = format!("error making pod data directories: {}", one_line(&error));

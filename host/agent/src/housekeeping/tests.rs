@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use witlet_core::runtime::{ListedContainer, ListedSandbox};
-use witlet_ports::FilesError;
+use witlet_core::volume::{SubPath, VolumeSetUp};
+use witlet_ports::{FilesError, VolumeError};
 
 use super::*;
 use crate::pleg::fixture::Machine as Disk;
@@ -126,11 +127,65 @@ impl PodFiles for Folders {
     }
 }
 
+fn machine(files: Arc<dyn PodFiles>, disk: Arc<Disk>) -> Machine {
+    Machine { files, volumes: disk.clone(), container_files: disk, removals: Arc::default() }
+}
+
 #[tokio::test]
 async fn folders_of_a_pod_that_came_during_the_clean_up_stay() {
     let (folders, disk) = (Arc::new(Folders::default()), Arc::new(Disk::default()));
-    let machine = Machine { files: folders.clone(), volumes: disk.clone(), container_files: disk };
+    let machine = machine(folders.clone(), disk);
     let is_known = |uid: &PodUid| folders.came.load(Ordering::Relaxed) && uid.as_str() == "new";
     remove_folders(is_known, &machine).await;
     assert_eq!(*folders.removed.lock().unwrap(), [PodUid::from("old")]);
+}
+
+/// Volumes of the pod `new` are on a server that doesn't answer.
+struct Stuck;
+
+#[async_trait]
+impl Volumes for Stuck {
+    async fn set_up(&self, _: &PodUid, _: &VolumeSetUp) -> Result<PathBuf, VolumeError> {
+        Ok(PathBuf::new())
+    }
+
+    async fn sub_path(&self, _: &PodUid, _: &Path, _: &SubPath) -> Result<PathBuf, VolumeError> {
+        Ok(PathBuf::new())
+    }
+
+    async fn read_file(&self, _: &Path, _: &Path, _: usize) -> Result<Option<Vec<u8>>, VolumeError> {
+        Ok(None)
+    }
+
+    async fn tear_down(&self, uid: &PodUid) -> Result<(), VolumeError> {
+        if uid.as_str() == "new" {
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn volumes_that_hang_hold_up_no_other_pods_removal_and_are_tried_again() {
+    let folders = Arc::new(Folders::default());
+    let machine = Machine { volumes: Arc::new(Stuck), ..machine(folders.clone(), Arc::default()) };
+    for round in 1..=2 {
+        let begun = tokio::time::Instant::now();
+        remove_folders(|_| false, &machine).await;
+        assert_eq!(begun.elapsed(), FOLDERS_OF_POD_MAX, "round {round}");
+        assert_eq!(*folders.removed.lock().unwrap(), vec![PodUid::from("old"); round]);
+    }
+}
+
+#[tokio::test]
+async fn a_pod_counts_as_being_removed_before_it_is_asked_whether_anybody_knows_it() {
+    let folders = Arc::new(Folders::default());
+    let machine = machine(folders.clone(), Arc::default());
+    let removals = machine.removals.clone();
+    // Whoever comes after this question waits, for the answer may have been too early for him.
+    remove_folders(|uid| removals.begin(uid).is_some(), &machine).await;
+    assert_eq!(folders.removed.lock().unwrap().len(), 2);
+    for uid in ["new", "old"] {
+        assert!(machine.removals.begin(&uid.into()).is_some(), "{uid}'s removal has ended");
+    }
 }
