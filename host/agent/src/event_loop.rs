@@ -40,6 +40,7 @@ use crate::health::{self, Health};
 use crate::inputs::{Event, Gates, Inputs};
 use crate::pleg::Relisted;
 use crate::prober::ProberHandle;
+use crate::turns::{TURNS_MAX, Turns};
 use crate::work_queue::WorkQueue;
 
 pub(crate) use ledger::Ledger;
@@ -144,6 +145,7 @@ pub(crate) struct EventLoop {
     cleaning: bool,
     stopping: Option<Instant>,
     tasks: JoinSet<Event>,
+    turns: Turns,
     cancel_work: CancellationToken,
 }
 
@@ -185,6 +187,7 @@ impl EventLoop {
             cleaning: false,
             stopping: None,
             tasks: JoinSet::new(),
+            turns: Turns::new(TURNS_MAX),
             cancel_work: CancellationToken::new(),
         }
     }
