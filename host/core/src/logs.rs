@@ -81,6 +81,16 @@ pub fn is_rotated(log: &str, name: &str) -> bool {
     name.strip_prefix(log).is_some_and(|rest| rest.starts_with('.'))
 }
 
+/// The restart count that a log was written under; none for a name that is no log's. Rotated and packed ones count, for the
+/// live one may be gone (upstream: `calcRestartCountByLogDir`).
+pub fn restart_count(name: &str) -> Option<u32> {
+    let (count, rest) = name.split_once(".log")?;
+    let is_log = rest.is_empty() || rest.starts_with('.');
+    // `+1` is a number as well.
+    let digits = count.bytes().all(|byte| byte.is_ascii_digit());
+    count.parse().ok().filter(|_| is_log && digits)
+}
+
 /// The name that a log is moved away to: sorted by name, these are sorted by time.
 pub fn rotated_name(log: &str, now: Timestamp) -> String {
     format!("{log}.{}", now.strftime("%Y%m%d-%H%M%S"))

@@ -74,3 +74,24 @@ fn names_of_rotated_logs_sort_by_time() {
     assert_eq!(at("2026-01-02T03:04:05.9Z"), "0.log.20260102-030405");
     assert!(at("2026-09-30T23:59:59Z") < at("2026-10-01T00:00:00Z"));
 }
+
+#[test]
+fn a_logs_name_tells_how_often_its_container_had_restarted() {
+    let cases = [
+        ("0.log", Some(0)),
+        ("12.log", Some(12)),
+        ("7.log.20260102-030405", Some(7)),
+        ("7.log.20260102-030405.gz", Some(7)),
+        ("3.logs", None),
+        ("log", None),
+        (".log", None),
+        ("x.log", None),
+        ("-1.log", None),
+        ("+1.log", None),
+        ("4294967296.log", None),
+        ("", None),
+    ];
+    for (name, expected) in cases {
+        assert_eq!(restart_count(name), expected, "{name:?}");
+    }
+}

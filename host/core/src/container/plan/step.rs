@@ -96,21 +96,6 @@ pub enum KillReason {
 }
 
 impl KillReason {
-    /// The event's reason beside `Killing`: a failed probe makes a container `Unhealthy`.
-    pub fn event_reason(self) -> &'static str {
-        match self {
-            Self::LivenessProbe | Self::StartupProbe => "Unhealthy",
-            Self::PodEnds
-            | Self::SandboxChanged
-            | Self::SpecChanged
-            | Self::NotInSpec
-            | Self::Superseded
-            | Self::Unknown
-            | Self::RestartAll
-            | Self::Resize => "Killing",
-        }
-    }
-
     /// Whether its preStop hook runs first. Not when all containers begin anew, which has to be quick.
     pub fn runs_pre_stop(self) -> bool {
         match self {

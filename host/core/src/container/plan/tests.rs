@@ -477,8 +477,7 @@ fn a_kill_that_is_followed_by_a_start_says_so() {
     let Step::KillContainers(kills) = &plan.steps[0] else { panic!("the container is killed first") };
     let kill = &kills[0];
     assert_eq!(kill.message, "Container a definition changed, will be restarted");
-    assert_eq!(kill.reason.event_reason(), "Killing");
-    assert_eq!(KillReason::LivenessProbe.event_reason(), "Unhealthy");
+    assert_eq!(kill.reason, KillReason::SpecChanged);
 }
 
 #[test]
