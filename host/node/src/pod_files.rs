@@ -1,12 +1,13 @@
 //! The folders of pods on this node.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use witlet_core::logs::is_rotated;
+use witlet_core::logs::{is_rotated, restart_count};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_ports::{FilesError, PodFiles};
 
@@ -71,6 +72,34 @@ impl PodFiles for NodePodFiles {
         .await
     }
 
+    async fn logged_restart_counts(
+        &self,
+        full_name: &PodFullName,
+        uid: &PodUid,
+        containers: &[String],
+    ) -> Result<BTreeMap<String, u32>, FilesError> {
+        let logs = self.log_directory(full_name, uid);
+        let parts = [uid.as_str(), &*full_name.namespace, &*full_name.name];
+        for name in parts.into_iter().chain(containers.iter().map(String::as_str)) {
+            stay_inside(name, &self.pods)?;
+        }
+        let containers = containers.to_vec();
+        blocking("list", &logs.clone(), move || {
+            let mut counts = BTreeMap::new();
+            // Most pods are new, and have no logs at all.
+            if folders(&logs)?.is_empty() {
+                return Ok(counts);
+            }
+            for container in containers {
+                let folder = logs.join(&container);
+                let count = newest_log(&folder).map_err(failed("list", &folder))?;
+                counts.extend(count.map(|count| (container, count)));
+            }
+            Ok(counts)
+        })
+        .await
+    }
+
     async fn list(&self) -> Result<Vec<PodUid>, FilesError> {
         let (pods, logs) = (self.pods.clone(), self.logs.clone());
         blocking("list", &self.pods, move || {
@@ -120,6 +149,23 @@ fn folders(path: &Path) -> Result<Vec<String>, FilesError> {
         }
     }
     Ok(names)
+}
+
+/// The highest restart count of the logs in a container's folder. Links count as well: runtimes of old put some there.
+fn newest_log(folder: &Path) -> io::Result<Option<u32>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut newest = None;
+    for entry in entries {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            newest = newest.max(entry.file_name().to_str().and_then(restart_count));
+        }
+    }
+    Ok(newest)
 }
 
 fn remove(path: &Path) -> Result<(), FilesError> {

@@ -1,5 +1,6 @@
 //! The ports to the node's disk.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -37,6 +38,18 @@ pub trait PodFiles: Send + Sync {
         uid: &PodUid,
         containers: &[String],
     ) -> Result<(), FilesError>;
+
+    /// The restart count of the newest log of each of these containers, as the names of the logs tell it. Containers without
+    /// logs have none. Files that keep no logs, such as a test's, know of none.
+    async fn logged_restart_counts(
+        &self,
+        full_name: &PodFullName,
+        uid: &PodUid,
+        containers: &[String],
+    ) -> Result<BTreeMap<String, u32>, FilesError> {
+        let _ = (full_name, uid, containers);
+        Ok(BTreeMap::new())
+    }
 
     /// UIDs that have a data folder or a log folder.
     async fn list(&self) -> Result<Vec<PodUid>, FilesError>;

@@ -111,3 +111,22 @@ async fn a_log_is_removed_and_nothing_else_is_taken_for_one() {
     }
     assert!(precious.exists() && log("1.log").exists());
 }
+
+#[tokio::test]
+async fn logs_tell_how_often_containers_had_restarted() {
+    let (_folder, files) = files();
+    let (name, uid) = web();
+    let all = ["a", "b", "c", "d"].map(str::to_owned);
+    let none = files.logged_restart_counts(&name, &uid, &all).await.expect("no folder is no error");
+    assert!(none.is_empty());
+    files.ensure(&name, &uid, &all[..3]).await.expect("made");
+    let logs = files.log_directory(&name, &uid);
+    for log in ["a/0.log", "a/3.log.20260102-030405.gz", "a/2.log", "a/9.txt", "b/0.log", "c/notes"] {
+        fs::write(logs.join(log), "").expect("written");
+    }
+    fs::create_dir(logs.join("b/7.log")).expect("made");
+    let counts = files.logged_restart_counts(&name, &uid, &all).await.expect("listed");
+    assert_eq!(Vec::from_iter(counts), [("a".to_owned(), 3), ("b".to_owned(), 0)]);
+    let outside = ["..".to_owned()];
+    assert!(files.logged_restart_counts(&name, &uid, &outside).await.is_err());
+}
