@@ -65,6 +65,9 @@ impl EventLoop {
                 self.set_stage(&uid, Stage::Admitted);
             }
         } else if is_ending(&pod) || self.ledger.admitted().is_remembered(&pod, self.has_sandbox(&uid)) {
+            if let Some(status) = self.ledger.ended(&uid) {
+                self.outside.board.put_status(&uid, status.clone());
+            }
             self.set_stage(&uid, Stage::Admitted);
             self.update_worker(&uid, UpdateKind::Create, None);
             self.consider_resize(&uid);

@@ -1,6 +1,8 @@
 //! What the agent has to remember of pods beyond its own end: whom it admitted, with which resources, with which ids.
 
-use k8s_openapi::api::core::v1::Pod;
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use witlet_core::admission::memory::AdmissionMemory;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
@@ -13,6 +15,7 @@ use witlet_ports::{EventSink, FilesError, StateStore};
 pub(crate) const ADMITTED_PODS: &str = "admitted-pods.json";
 const ALLOCATED_RESOURCES: &str = "allocated-resources.json";
 const USER_NAMESPACES: &str = "user-namespaces.json";
+const ENDED_PODS: &str = "ended-pods.json";
 
 /// Each part is a file, replaced whole when it changed.
 #[derive(Debug, Default)]
@@ -20,6 +23,8 @@ pub(crate) struct Ledger {
     admitted: AdmissionMemory,
     allocations: Allocations,
     user_namespaces: UserNamespaces,
+    /// The last statuses of pods that have ended.
+    ended: BTreeMap<PodUid, PodStatus>,
     changed: Changed,
 }
 
@@ -28,6 +33,7 @@ struct Changed {
     admitted: bool,
     allocations: bool,
     user_namespaces: bool,
+    ended: bool,
 }
 
 /// What has to be written, by name.
@@ -57,6 +63,12 @@ impl Ledger {
         let lost =
             ("UserNamespacesLost", "Pods get new ranges of ids, for those that they had can't be read");
         ledger.user_namespaces = page(state, events, USER_NAMESPACES, read, lost).await;
+        let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| one_line(&error));
+        let lost = (
+            "EndedPodsLost",
+            "Pods that had ended tell their containers' ends only, for their statuses can't be read",
+        );
+        ledger.ended = page(state, events, ENDED_PODS, read, lost).await;
         ledger
     }
 
@@ -75,11 +87,26 @@ impl Ledger {
         &self.user_namespaces
     }
 
+    /// The last status of a pod that has ended.
+    pub(crate) fn ended(&self, uid: &PodUid) -> Option<&PodStatus> {
+        self.ended.get(uid)
+    }
+
+    /// The pod has ended for good, with this status. Says whether anything has to be saved.
+    pub(crate) fn end(&mut self, uid: &PodUid, status: &PodStatus) -> bool {
+        if self.ended.get(uid) != Some(status) {
+            self.ended.insert(uid.clone(), status.clone());
+            self.changed.ended = true;
+        }
+        self.is_changed()
+    }
+
     /// The pod was admitted as it is.
     pub(crate) fn admit(&mut self, pod: &Pod) {
         let uid = PodUid::of(pod);
         self.changed.admitted |= self.admitted.remember(pod);
         self.changed.allocations |= self.allocations.set(&uid, Allocation::of(pod));
+        self.changed.ended |= self.ended.remove(&uid).is_some();
         self.give_ids(pod);
     }
 
@@ -113,6 +140,7 @@ impl Ledger {
     pub(crate) fn forget(&mut self, uid: &PodUid) -> bool {
         self.changed.admitted |= self.admitted.forget(uid);
         self.changed.allocations |= self.allocations.retain(|known| known != uid);
+        self.changed.ended |= self.ended.remove(uid).is_some();
         self.is_changed()
     }
 
@@ -120,6 +148,9 @@ impl Ledger {
     pub(crate) fn retain(&mut self, wanted: impl Fn(&PodUid) -> bool) -> bool {
         self.changed.admitted |= self.admitted.retain(&wanted);
         self.changed.allocations |= self.allocations.retain(&wanted);
+        let before = self.ended.len();
+        self.ended.retain(|uid, _| wanted(uid));
+        self.changed.ended |= self.ended.len() != before;
         self.is_changed()
     }
 
@@ -132,14 +163,14 @@ impl Ledger {
     }
 
     fn is_changed(&self) -> bool {
-        let Changed { admitted, allocations, user_namespaces } = self.changed;
-        admitted || allocations || user_namespaces
+        let Changed { admitted, allocations, user_namespaces, ended } = self.changed;
+        admitted || allocations || user_namespaces || ended
     }
 
     /// What changed since this was asked for last, as it is to be written. The page of admitted pods comes last: a pod that
     /// is known as admitted has its other facts on disk.
     pub(crate) fn take_pages(&mut self) -> Pages {
-        let Changed { admitted: _, allocations, user_namespaces } = std::mem::take(&mut self.changed);
+        let Changed { admitted: _, allocations, user_namespaces, ended } = std::mem::take(&mut self.changed);
         let mut pages = Pages::new();
         if allocations {
             pages.push((ALLOCATED_RESOURCES, self.allocations.encode()));
@@ -149,6 +180,11 @@ impl Ledger {
             pages
                 .push((USER_NAMESPACES, encoded.expect("a map of texts and numbers always has a JSON form")));
         }
+        if ended {
+            let encoded = serde_json::to_vec(&self.ended);
+            pages
+                .push((ENDED_PODS, encoded.expect("a status has only text keys, so it always becomes JSON")));
+        }
         // Also if it didn't change: what is on disk may be older than what is remembered.
         pages.push((ADMITTED_PODS, self.admitted.encode()));
         pages
@@ -156,7 +192,7 @@ impl Ledger {
 
     /// The last pages could not be written.
     pub(crate) fn not_written(&mut self) {
-        self.changed = Changed { admitted: true, allocations: true, user_namespaces: true };
+        self.changed = Changed { admitted: true, allocations: true, user_namespaces: true, ended: true };
     }
 }
 

@@ -10,12 +10,14 @@ use witlet_core::pod::worker::{
     requeue_after,
 };
 use witlet_core::pod::{PodFullName, PodUid};
-use witlet_core::status::Phase;
+use witlet_core::probe::{ProbeKind, ProbeResult};
+use witlet_core::status::{self, Phase};
 
 use super::{EventLoop, Managed, Stage};
 use crate::executor::{End, Job, PodMemory};
 use crate::housekeeping::is_alive;
 use crate::inputs::{Event, WorkEnd};
+use crate::prober::ProbeUpdate;
 
 impl EventLoop {
     /// Turns to a pod's worker, which is made if the pod is admitted and has none. `grace_seconds` is heard with a
@@ -52,6 +54,25 @@ impl EventLoop {
             Some(Origin::Source) | None => UpdateKind::Sync,
         };
         self.update_worker(uid, kind, None);
+    }
+
+    /// The result of a probe changed. What a status tells of it is shown at once, for the pod's work may take long, be it a
+    /// pull or its end; what is done about it is the work's (upstream: `syncLoopIteration`).
+    pub(super) fn take_probe(&mut self, update: &ProbeUpdate) {
+        let ProbeUpdate { uid, container, kind, result } = update;
+        tracing::debug!(%uid, %container, ?kind, ?result, "a probe's result changed");
+        let now = self.outside.clock.now();
+        self.outside
+            .board
+            .revise_status(uid, |pod, last| status::probed(pod, last, container, *kind, *result, now));
+        let concerns_the_pod = match kind {
+            ProbeKind::Startup | ProbeKind::Readiness => true,
+            // That it lives on changes nothing.
+            ProbeKind::Liveness => *result == ProbeResult::Failure,
+        };
+        if concerns_the_pod && self.workers.contains_key(uid) {
+            self.update_worker(uid, UpdateKind::Sync, None);
+        }
     }
 
     /// Ends a pod that only the runtime has.
@@ -174,6 +195,10 @@ impl EventLoop {
         if task == Task::Sync && outcome != Outcome::Failed && self.stats.first_sync.is_none() {
             self.stats.first_sync = Some(self.outside.clock.now());
         }
+        if task == Task::Settle && outcome == Outcome::Done {
+            self.remember_end(&uid);
+        }
+        let Some(managed) = self.workers.get_mut(&uid) else { return };
         let was_terminated = managed.worker.is_terminated();
         let effects = managed.worker.transition(WorkerEvent::WorkEnded(outcome));
         if managed.worker.is_terminated() && !was_terminated {
@@ -182,6 +207,17 @@ impl EventLoop {
             self.queue.world_changed();
         }
         self.carry_out(&uid, effects);
+    }
+
+    /// What a pod ended with isn't to be seen from its containers alone after a restart.
+    fn remember_end(&mut self, uid: &PodUid) {
+        let status = self.outside.board.status(uid);
+        let status = status.filter(|status| Phase::of(status).is_some_and(Phase::is_terminal));
+        if let Some(status) = status.filter(|_| self.records.contains_key(uid))
+            && self.ledger.end(uid, &status)
+        {
+            self.save();
+        }
     }
 
     fn finished(&mut self, uid: &PodUid) {
