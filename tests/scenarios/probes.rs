@@ -405,3 +405,33 @@ async fn a_job_with_probes_succeeds_all_the_same() {
     pass(40.0).await;
     assert_eq!(status(&node, "web"), "Succeeded app: ended 0, 0 restarts");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_probes_find_is_shown_while_the_pods_work_takes_long() {
+    let node = started();
+    let image = |takes: u64| {
+        let pull_takes = Duration::from_secs(takes);
+        FakeImage { pull_takes, ..FakeImage::absent(Behaviour::Sleeps) }
+    };
+    node.runtime.add_image("moving:latest", image(0));
+    let mut spec = probed(&json!({
+        "readinessProbe": probe("/ready", json!({})), "startupProbe": probe("/up", json!({})),
+    }));
+    let other = json!({"name": "other", "image": "moving:latest", "imagePullPolicy": "Always"});
+    spec["containers"].as_array_mut().expect("a list").push(other);
+    node.source.put("web", vec![from_spec("web", spec)]);
+    pass(20.0).await;
+    assert!(is_ready(&node));
+    node.runtime.add_image("moving:latest", image(600));
+    node.runtime.end_container("web-node1", "other", 1);
+    pass(12.0).await;
+    assert!(is_ready(&node));
+    node.endpoints.set_failing(READY, true);
+    pass(6.0).await;
+    assert!(!is_ready(&node), "the pull goes on for minutes");
+    expect!["False ContainersNotReady: containers with unready status: [app other]"]
+        .assert_eq(&condition(&node, "web", "Ready").unwrap_or_default());
+    node.endpoints.set_failing(READY, false);
+    pass(6.0).await;
+    assert!(is_ready(&node));
+}

@@ -68,6 +68,22 @@ impl Board {
         true
     }
 
+    /// Replaces a status by what follows from it, if anything does. Nobody else's status gets lost in between.
+    pub(crate) fn revise_status(
+        &self,
+        uid: &PodUid,
+        revise: impl FnOnce(&Pod, &PodStatus) -> Option<PodStatus>,
+    ) {
+        let mut inner = self.lock();
+        let Some(card) = inner.pods.get_mut(uid) else { return };
+        let revised = card.status.as_ref().and_then(|status| revise(&card.pod, status));
+        if let Some(status) = revised {
+            card.status = Some(Arc::new(status));
+            card.version += 1;
+            card.shown = None;
+        }
+    }
+
     /// The newest status; the one that the source brought if there is no other.
     pub(crate) fn status(&self, uid: &PodUid) -> Option<Arc<PodStatus>> {
         let inner = self.lock();

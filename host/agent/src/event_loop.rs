@@ -226,12 +226,7 @@ impl EventLoop {
                     self.update_worker(&event.uid, UpdateKind::Sync, None);
                 }
             }
-            Event::Probe(update) => {
-                tracing::debug!(uid = %update.uid, container = %update.container, kind = ?update.kind, result = ?update.result, "a probe's result changed");
-                if self.workers.contains_key(&update.uid) {
-                    self.update_worker(&update.uid, UpdateKind::Sync, None);
-                }
-            }
+            Event::Probe(update) => self.take_probe(&update),
             Event::Verdict(id, decision) => self.take_verdict(id, decision),
             Event::WorkEnded(end) => self.work_ended(*end),
             Event::Saved(version, result) => self.saved(version, result),

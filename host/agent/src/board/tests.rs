@@ -65,3 +65,23 @@ fn a_pod_that_is_not_shown_gets_no_status() {
     assert_eq!(board.status(&uid), None);
     assert_eq!(board.uids(), []);
 }
+
+#[test]
+fn a_status_is_revised_where_it_stands_and_only_the_agents_own() {
+    let board = board();
+    let uid = PodUid::from("u1");
+    let failed = |_: &Pod, _: &PodStatus| Some(phase("Failed"));
+    board.revise_status(&uid, failed);
+    board.put_pod(&uid, pod("a", "u1"));
+    board.revise_status(&uid, failed);
+    assert!(board.status(&uid).is_none(), "there was none to revise");
+    board.put_status(&uid, phase("Running"));
+    board.revise_status(&uid, |_, _| None);
+    assert_eq!(board.status(&uid).as_deref(), Some(&phase("Running")));
+    board.revise_status(&uid, |pod, last| {
+        assert_eq!((pod.metadata.name.as_deref(), last.phase.as_deref()), (Some("a"), Some("Running")));
+        Some(phase("Failed"))
+    });
+    assert_eq!(board.status(&uid).as_deref(), Some(&phase("Failed")));
+    assert_eq!(board.pods()[0].status.as_ref(), Some(&phase("Failed")));
+}

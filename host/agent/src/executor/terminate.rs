@@ -1,25 +1,21 @@
 //! The end of a pod: everything of it is stopped, that is made sure of, and its last status settled.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::container::plan::{KillPod, Step, plan_kill};
-use witlet_core::runtime::{ContainerRunState, ObservedPod};
+use witlet_core::container::plan::{Step, plan_kill};
+use witlet_core::runtime::ContainerRunState;
 use witlet_core::status;
 use witlet_ports::RuntimeError;
 
 use super::sync::until_cut;
 use super::{End, Executor, Job};
-use crate::inputs::ticker;
 use witlet_core::error::one_line;
 
 /// The volumes of a pod may take this long to be given up; then that is tried again (upstream waits as long as for setting
 /// them up).
 const TEAR_DOWN_MAX: Duration = Duration::from_secs(123);
-/// While a pod ends, new results of its probes are shown this often.
-const SHOW_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Executor {
     /// Stops all containers, then the sandboxes, and looks whether any container is left running. `pod` is none for one
@@ -35,12 +31,13 @@ impl Executor {
             Some(Err(error)) => return self.kill_failed(job, &error),
         };
         if let Some(pod) = pod {
-            self.publish(job, pod, &observed, true);
+            // As upstream has it, whether the pod has ended for good is told once nothing of it runs for sure.
+            self.publish(job, pod, &observed, false);
         }
         self.prober.stop_liveness_and_startup(&job.uid);
         for step in plan_kill(pod, &observed, grace_seconds).steps {
             let Step::KillPod(kill) = step else { continue };
-            let killed = until_cut(job, self.kill_and_show(job, pod, &observed, &kill)).await;
+            let killed = until_cut(job, self.kill_pod(job, pod, &kill)).await;
             self.acted(job);
             let Some(killed) = killed else { return End::CUT };
             if let Err(error) = killed {
@@ -67,34 +64,6 @@ impl Executor {
             return End::FAILED;
         }
         End::DONE
-    }
-
-    /// Stops the pod and meanwhile shows what its readiness probes find, which go on until it has ended.
-    async fn kill_and_show(
-        &self,
-        job: &Job,
-        pod: Option<&Pod>,
-        observed: &Arc<ObservedPod>,
-        kill: &KillPod,
-    ) -> Result<(), RuntimeError> {
-        let mut killing = pin!(self.kill_pod(job, pod, kill));
-        let mut ticks = ticker(SHOW_INTERVAL);
-        let mut shown = self.prober.results(&job.uid);
-        loop {
-            tokio::select! {
-                biased;
-                killed = &mut killing => return killed,
-                _ = ticks.tick() => {}
-            }
-            let results = self.prober.results(&job.uid);
-            if results != shown
-                && let Some(pod) = pod
-            {
-                let seen = self.cache.peek(&job.uid).unwrap_or_else(|| observed.clone());
-                self.publish(job, pod, &seen, true);
-            }
-            shown = results;
-        }
     }
 
     /// Gives up what the pod had on the machine, and shows the status that stays: nothing of the pod runs any more.
