@@ -20,6 +20,7 @@ pub(crate) struct Daemon {
 
 impl Daemon {
     /// Starts one in this folder, on the runtime at `cri.sock` in it, and waits for its first sync.
+    #[allow(dead_code, reason = "each benchmark uses a part of this file")]
     pub(crate) async fn start(home: &Path) -> Self {
         Self::start_until(home, |stats| stats["firstSync"].is_string()).await
     }

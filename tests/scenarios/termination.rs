@@ -373,3 +373,25 @@ async fn a_runtime_that_fails_to_stop_is_asked_again_until_it_does() {
     .assert_eq(&orders(&node));
     assert_eq!(status(&node, "web"), "not shown");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_pre_stop_hook_of_a_pod_that_nobody_knows_any_more_runs_all_the_same() {
+    let mut node = started();
+    let hook = json!({"preStop": {"exec": {"command": ["drain"]}}});
+    let spec = json!({"containers": [{"name": "app", "image": "sleeper:1", "lifecycle": hook}]});
+    node.source.put("web", vec![from_spec("web", spec)]);
+    pass(5.0).await;
+    node.kill();
+    node.source.remove("web");
+    orders(&node);
+    node.start();
+    pass(10.0).await;
+    expect![[r#"
+        7.000 exec "drain" in web-node1/app#0
+        7.000 stop within 30s web-node1/app#0
+        7.000 ended with 143 web-node1/app#0
+        7.000 stop sandbox web-node1#0
+        11.000 remove sandbox web-node1#0
+    "#]]
+    .assert_eq(&orders(&node));
+}

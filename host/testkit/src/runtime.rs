@@ -461,6 +461,8 @@ impl FakeContainer {
             log_path: format!("/var/log/pods/{}", self.config.log_path.display()),
             termination_message_path: annotation(labels::TERMINATION_MESSAGE_PATH),
             termination_message_policy: annotation(labels::TERMINATION_MESSAGE_POLICY),
+            ports: annotation(labels::CONTAINER_PORTS),
+            pre_stop: annotation(labels::PRE_STOP_HANDLER),
             mounts: self.config.mounts.clone(),
             resources: Some(self.config.resources.clone()),
             ..ObservedContainer::new(self.id.clone(), &self.config.name, self.state(), self.created_at)

@@ -1,13 +1,14 @@
 //! Runs lifecycle hooks: commands in the container, requests, and sleep.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, LifecycleHandler, Pod};
+use k8s_openapi::api::core::v1::{Container, Lifecycle, LifecycleHandler, Pod};
 use thiserror::Error;
 use witlet_core::container::plan::{KillContainer, container_named};
 use witlet_core::hook::{Hook, hook};
 use witlet_core::probe::TargetError;
-use witlet_core::runtime::{ContainerId, ExecOutput};
+use witlet_core::runtime::{ContainerId, ExecOutput, ObservedContainer};
 use witlet_ports::{HookError, RuntimeError};
 
 use super::kill::Grace;
@@ -110,14 +111,23 @@ impl Executor {
 
     /// Runs the preStop hook of a container that ends, if it has one. Whatever becomes of it, the end goes on. What it
     /// says may be secret, and doesn't become part of the event.
-    pub(super) async fn run_pre_stop(&self, job: &Job, pod: &Pod, kill: &KillContainer, grace: &Grace) {
-        let Some(found) = container_named(pod, &kill.name) else { return };
-        let handler = found.container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.pre_stop.as_ref());
+    pub(super) async fn run_pre_stop(
+        &self,
+        job: &Job,
+        pod: Option<&Pod>,
+        kill: &KillContainer,
+        grace: &Grace,
+    ) {
+        let known = pod.and_then(|pod| container_named(pod, &kill.name)).map(|found| found.container);
+        let Some(container) = known.or_else(|| self.noted_container(job, kill).map(Cow::Owned)) else {
+            return;
+        };
+        let handler = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.pre_stop.as_ref());
         let limit = grace.left();
         let Some(handler) = handler.filter(|_| !limit.is_zero()) else { return };
         let pod_ip = self.pod_ip(job);
         let run = HookRun {
-            container: &found.container,
+            container: &container,
             id: &kill.id,
             handler,
             pod_ip: pod_ip.as_deref(),
@@ -134,10 +144,31 @@ impl Executor {
         }
     }
 
-    /// The address that the pod's status shows.
-    fn pod_ip(&self, job: &Job) -> Option<String> {
-        self.board.status(&job.uid).and_then(|status| status.pod_ip.clone())
+    /// Of a container that no spec has, what its annotations note.
+    fn noted_container(&self, job: &Job, kill: &KillContainer) -> Option<Container> {
+        let seen = self.cache.peek(&job.uid)?;
+        let noted = seen.containers.iter().find(|container| container.id == kill.id)?;
+        noted_hooks(noted)
     }
+
+    /// The address that the pod's status shows; of a pod without one, that which it was seen to have.
+    fn pod_ip(&self, job: &Job) -> Option<String> {
+        let shown = self.board.status(&job.uid).and_then(|status| status.pod_ip.clone());
+        let seen = || self.cache.peek(&job.uid).and_then(|seen| seen.ips.first().map(ToString::to_string));
+        shown.or_else(seen)
+    }
+}
+
+/// What the annotations of a container say of its hooks, with the ports that hooks may name. Annotations that make no sense
+/// are as good as none: somebody else wrote them.
+fn noted_hooks(noted: &ObservedContainer) -> Option<Container> {
+    let pre_stop = noted.pre_stop.as_deref().and_then(|text| serde_json::from_str(text).ok())?;
+    Some(Container {
+        name: noted.name.clone(),
+        ports: noted.ports.as_deref().and_then(|text| serde_json::from_str(text).ok()),
+        lifecycle: Some(Lifecycle { pre_stop: Some(pre_stop), ..Lifecycle::default() }),
+        ..Container::default()
+    })
 }
 
 fn judge(command: Vec<String>, output: ExecOutput) -> Result<(), HookFailure> {

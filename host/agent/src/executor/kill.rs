@@ -54,9 +54,7 @@ impl Executor {
     ) -> Result<(), RuntimeError> {
         self.events(job).normal("Killing", &kill.message);
         let grace = Grace::begin(kill.grace_seconds);
-        if kill.reason.runs_pre_stop()
-            && let Some(pod) = pod
-        {
+        if kill.reason.runs_pre_stop() {
             self.run_pre_stop(job, pod, kill, &grace).await;
         }
         grace.wait_for_all(ended, &kill.stop_after).await;

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::Pod;
+use serde::Serialize;
 
 use crate::container::hash::container_hash;
 use crate::runtime::{ContainerConfig, labels};
@@ -88,14 +89,22 @@ fn pod_labels(pod: &Pod) -> [(String, String); 3] {
 fn container_annotations(input: ContainerInput<'_>) -> BTreeMap<String, String> {
     let ContainerInput { pod, container, restart_count, .. } = input;
     let grace = pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
+    let ports = container.ports.as_ref().filter(|ports| !ports.is_empty());
+    let pre_stop = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.pre_stop.as_ref());
     let known = [
         (labels::CONTAINER_HASH, Some(container_hash(container))),
         (labels::CONTAINER_RESTART_COUNT, Some(restart_count.to_string())),
         (labels::TERMINATION_MESSAGE_PATH, container.termination_message_path.clone()),
         (labels::TERMINATION_MESSAGE_POLICY, container.termination_message_policy.clone()),
+        (labels::CONTAINER_PORTS, ports.map(|ports| json(ports))),
+        (labels::PRE_STOP_HANDLER, pre_stop.map(json)),
         (labels::POD_TERMINATION_GRACE_PERIOD, grace.map(|seconds| seconds.to_string())),
     ];
     known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+fn json(part: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(part).expect("parts of a pod have only text keys, so they always become JSON")
 }
 
 #[cfg(test)]

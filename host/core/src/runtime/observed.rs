@@ -159,6 +159,10 @@ pub struct ObservedContainer {
     pub user: Option<ContainerUser>,
     /// Signal that asks it to end; none if the runtime doesn't say.
     pub stop_signal: Option<String>,
+    /// Annotation `io.kubernetes.container.ports`, JSON.
+    pub ports: Option<String>,
+    /// Annotation `io.kubernetes.container.preStopHandler`, JSON.
+    pub pre_stop: Option<String>,
 }
 
 impl ObservedContainer {
@@ -193,6 +197,8 @@ impl ObservedContainer {
             resources: None,
             user: None,
             stop_signal: None,
+            ports: None,
+            pre_stop: None,
         }
     }
 }

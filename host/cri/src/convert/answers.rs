@@ -227,6 +227,8 @@ pub(crate) fn observed_container(
             .and_then(|seconds| seconds.parse().ok()),
         termination_message_path: annotation(labels::TERMINATION_MESSAGE_PATH).cloned(),
         termination_message_policy: annotation(labels::TERMINATION_MESSAGE_POLICY).cloned(),
+        ports: annotation(labels::CONTAINER_PORTS).cloned(),
+        pre_stop: annotation(labels::PRE_STOP_HANDLER).cloned(),
         reason: status.reason,
         message: status.message,
         log_path: status.log_path,

@@ -240,6 +240,8 @@ fn a_container_status_comes_in_whole() {
             resources: None,
             user: None,
             stop_signal: None,
+            ports: None,
+            pre_stop: None,
         }
     "#]]
     .assert_debug_eq(&observed);
