@@ -52,6 +52,7 @@ mod mounts;
 mod network;
 mod options;
 mod pods;
+mod removal;
 mod serve;
 mod server;
 mod state;

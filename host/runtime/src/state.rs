@@ -9,6 +9,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+use crate::removal::remove_folder;
+
 /// Access to a folder of the runtime's state: the owner's alone.
 const FOLDER_MODE: u32 = 0o700;
 /// Access to a file of the runtime's state.
@@ -93,7 +95,7 @@ impl Folder {
         for name in self.all_names()? {
             let path = self.path(&name);
             let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-            let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            let removed = if is_folder { remove_folder(&path) } else { fs::remove_file(&path) };
             removed.map_err(|cause| self.error("remove", &name, cause))?;
         }
         Ok(())

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
+use crate::removal::remove_folder;
+
 use super::{COPY_BYTES_MAX, Kind, Mount, MountError, Plan, PlannedFile, PlannedFolder, Preopen, plan};
 
 /// Access to a private folder.
@@ -51,7 +53,7 @@ impl Placed {
 
 impl Drop for Placed {
     fn drop(&mut self) {
-        match fs::remove_dir_all(&self.private) {
+        match remove_folder(&self.private) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 tracing::warn!(path = %self.private.display(), %error, "a container's private folder stays");
             }

@@ -196,6 +196,8 @@ impl Pods {
             }
         }
         process.ended.cancel();
+        // Its private folders go with it, and may hold a great many files.
+        _ = tokio::task::spawn_blocking(move || drop(process)).await;
     }
 
     /// Asks a container's program to stop, and kills it after `grace`. One that isn't there or doesn't run is
