@@ -7,6 +7,7 @@
 
 mod hanging;
 mod on_containerd;
+mod programs;
 mod world;
 
 use std::process::ExitCode;

@@ -14,7 +14,9 @@ use witlet_containerd::{BUSYBOX_IMAGE, Containerd, Daemon, DaemonOptions, TestCl
 use witlet_core::runtime::RuntimePod;
 use witlet_ports::Runtime;
 use witlet_testkit::NOT_BEFORE_SECONDS;
-use witlet_testkit::scenarios::{Role, Workload, World};
+use witlet_testkit::scenarios::{Programs, Role, Workload, World};
+
+use crate::programs;
 
 /// Folders of compiled code that scenarios hand on to each other.
 const COMPILED: [&str; 2] = ["plugins", "runtime/code"];
@@ -178,6 +180,20 @@ impl World for DaemonWorld {
         Workload { image: image.to_owned(), command, args }
     }
 
+    fn programs(&self) -> Option<Programs> {
+        let folder = self.folder.path().join("shared");
+        Some(match self.kind {
+            Kind::Embedded => Programs {
+                folder,
+                workload: programs::embedded_workload,
+                command: programs::embedded_command,
+            },
+            Kind::Containerd => {
+                Programs { folder, workload: programs::busybox_workload, command: programs::busybox_command }
+            }
+        })
+    }
+
     fn node_name(&self) -> String {
         "node1".to_owned()
     }
@@ -239,6 +255,6 @@ impl World for DaemonWorld {
     }
 }
 
-fn shell(script: &str) -> Vec<String> {
+pub(crate) fn shell(script: &str) -> Vec<String> {
     vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()]
 }

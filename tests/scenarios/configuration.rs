@@ -152,8 +152,8 @@ async fn names_of_the_pod_and_its_hosts_file() {
         pod.metadata.uid = Some("u1".to_owned());
         let config = sandbox(&node, pod).await;
         let hosts = node.machine.hosts(&PodUid::from("u1")).unwrap_or_default();
-        let hosts: Vec<&str> =
-            hosts.lines().filter(|line| !line.contains("ip6") && !line.starts_with('#')).collect();
+        let is_told = |line: &&str| !line.is_empty() && !line.contains("ip6") && !line.starts_with('#');
+        let hosts: Vec<&str> = hosts.lines().filter(is_told).collect();
         all.push_str(&format!("{what}: {:?}\n  {}\n", config.hostname, hosts.join("\n  ")));
     }
     expect![[r#"
@@ -175,7 +175,6 @@ async fn names_of_the_pod_and_its_hosts_file() {
         aliases: "web-node1"
           127.0.0.1	localhost
           10.0.0.1	web-node1
-  
           192.0.2.9	a	b
         host network: ""
           127.0.0.1	localhost

@@ -45,4 +45,5 @@ pub const WORKLOADS: &[(&str, &[u8])] = &[
     ("worker", components::WORKER),
     ("crasher", components::CRASHER),
     ("stubborn", components::STUBBORN),
+    ("probe-target", components::PROBE_TARGET),
 ];

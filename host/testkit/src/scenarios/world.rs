@@ -1,5 +1,6 @@
 //! A node as scenarios see it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,36 @@ pub enum Role {
     Exits(i32),
     /// Run, and ignore being asked to stop.
     IgnoresStop,
+}
+
+/// One thing that a program does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Wait, in milliseconds, without noticing anything.
+    Sleep(u32),
+    /// Wait until asked to stop, then end well.
+    Wait,
+    /// Make a file say this.
+    Write(String, String),
+    /// Add a line to a file.
+    Append(String, String),
+    /// Fail unless the file is there.
+    Exists(String),
+    /// Leave a termination message.
+    Message(String),
+    /// End with this code.
+    Exit(u8),
+}
+
+/// Programs that really run, made of [`Deed`]s.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// A folder of the machine that pods may mount and everybody may write to.
+    pub folder: PathBuf,
+    /// The container that does these things one after the other, until one fails.
+    pub workload: fn(&[Deed]) -> Workload,
+    /// The command in such a container that does these things.
+    pub command: fn(&[Deed]) -> Vec<String>,
 }
 
 /// What plays a role in a world.
@@ -51,6 +82,8 @@ pub enum Unfulfilled {
 pub trait World: Send + Sync {
     /// What plays this role here.
     fn workload(&self, role: Role) -> Workload;
+    /// Programs to do anything; none where nothing really runs.
+    fn programs(&self) -> Option<Programs>;
     /// The node's name, which the names of its pods end in.
     fn node_name(&self) -> String;
     /// How long anything may take before a scenario gives up on it. Long: only what fails waits for it.
@@ -215,6 +248,10 @@ impl World for FakeWorld {
             Role::IgnoresStop => "ignores-stop:1".to_owned(),
         };
         Workload { image, command: Vec::new(), args: Vec::new() }
+    }
+
+    fn programs(&self) -> Option<Programs> {
+        None
     }
 
     fn node_name(&self) -> String {
