@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit};
 use serde_json::Value;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
@@ -109,6 +110,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
         let absolute = std::path::absolute(&*path);
         *path = absolute.map_err(|cause| RunError::Folder { path: path.clone(), cause })?;
     }
+    raise_file_limit();
     let (host, logs) = (pods::host_settings(&args)?, pods::log_limits(&args.pods)?);
     create_folder(&args.root_dir)?;
     let _lock = RootLock::take(&args.root_dir)?;
@@ -219,6 +221,14 @@ fn node_options(args: &RunArgs) -> Result<NodeOptions, RunError> {
         labels: args.node_labels.iter().map(pair).collect::<Result<BTreeMap<_, _>, _>>()?,
         root: args.root_dir.clone(),
     })
+}
+
+/// Every probe that runs is a socket, and there may be more of them than the files that a process gets by default.
+fn raise_file_limit() {
+    let Rlimit { maximum, .. } = rustix::process::getrlimit(Resource::Nofile);
+    if let Err(error) = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+        tracing::debug!(%error, "the limit of open files stays as it is");
+    }
 }
 
 /// Makes a folder that only its owner can enter, unless it is there.
