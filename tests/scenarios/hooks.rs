@@ -40,7 +40,7 @@ async fn a_post_start_hook_that_fails_stops_its_container_and_is_told_without_it
     expect![[r#"
         Created ×1 Created container other
         Started ×1 Started container other
-        Pulled ×3 Container image "sleeper:1" already present on machine
+        Pulled ×3 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×2 Created container app
         Started ×2 Started container app
         FailedPostStartHook ×2 PostStartHook failed
@@ -127,7 +127,7 @@ async fn a_failed_hook_ends_a_container_that_runs_once_for_good() {
     .assert_eq(&orders(&node));
     expect!["Failed app: ended 143, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
-        Pulled ×1 Container image "sleeper:1" already present on machine
+        Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Created container app
         Started ×1 Started container app
         FailedPostStartHook ×1 PostStartHook failed

@@ -246,3 +246,18 @@ async fn an_image_without_a_tag_is_the_latest_and_always_fetched() {
     pass(3.0).await;
     assert!(orders(&node).contains("pull app:latest"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_pull_that_works_between_two_that_fail_does_not_shorten_the_delay() {
+    let node = started();
+    let failing = |pulls_fail| FakeImage { pulls_fail, ..FakeImage::absent(Behaviour::Sleeps) };
+    node.runtime.add_image("image:1", failing(1));
+    node.source.put("p", vec![pod("p").container(container("app", "image:1").pull_policy("Always")).build()]);
+    pass(25.0).await;
+    node.runtime.add_image("image:1", failing(1));
+    node.runtime.end_container("p-node1", "app", 1);
+    pass(100.0).await;
+    let pulls = orders(&node);
+    let pulls: Vec<&str> = pulls.lines().filter(|line| line.ends_with("pull image:1")).collect();
+    assert_eq!(pulls, ["0.000", "10.000", "25.000", "45.000"].map(|at| format!("{at} pull image:1")));
+}

@@ -132,7 +132,7 @@ async fn a_startup_probe_that_never_passes_ends_the_container() {
     expect![[r#"
         Unhealthy ×3 Startup probe failed: HTTP probe failed with statuscode: 500
         Killing ×1 Container app failed startup probe, will be restarted
-        Pulled ×2 Container image "sleeper:1" already present on machine
+        Pulled ×2 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×2 Created container app
         Started ×2 Started container app
     "#]]
@@ -239,7 +239,7 @@ async fn an_ended_container_is_not_probed_and_a_failed_liveness_probe_runs_hooks
     .assert_eq(&orders(&node));
     expect!["Failed app: ended 143, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
-        Pulled ×1 Container image "sleeper:1" already present on machine
+        Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Created container app
         Started ×1 Started container app
         Unhealthy ×1 Liveness probe failed: HTTP probe failed with statuscode: 500
@@ -321,6 +321,10 @@ async fn a_probe_that_errs_is_tried_three_times_and_then_changes_nothing() {
         .put("web", vec![from_spec("web", probed(&json!({"livenessProbe": exec, "readinessProbe": exec})))]);
     pass(8.0).await;
     assert!(is_ready(&node));
+    orders(&node);
+    node.runtime.fail_next("ExecSync", 2);
+    pass(5.0).await;
+    assert!(!told(&node, "web").contains("Unhealthy"), "{}", told(&node, "web"));
     orders(&node);
     node.runtime.fail_next("ExecSync", 1_000);
     pass(30.0).await;

@@ -242,3 +242,23 @@ async fn a_pod_that_cannot_be_stopped_does_not_keep_the_agent_from_ending() {
     let took = begun.elapsed();
     assert!(took >= Duration::from_secs(60) && took < Duration::from_secs(75), "{took:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn restart_counts_of_containers_that_the_runtime_forgot_go_on_from_their_logs() {
+    let node = started();
+    node.files.add_log("app", 4);
+    node.source.put("p", vec![sleeper("p").container(container("new", "sleeper:1")).build()]);
+    pass(5.0).await;
+    expect![[r#"
+        0.000 run sandbox p-node1#0
+        0.000 create p-node1/app#5
+        0.000 start p-node1/app#5
+        0.000 create p-node1/new#0
+        0.000 start p-node1/new#0
+    "#]]
+    .assert_eq(&orders(&node));
+    node.files.add_log("app", 9);
+    node.runtime.end_container("p-node1", "app", 1);
+    pass(5.0).await;
+    assert_eq!(status(&node, "p"), "Running app: running, 6 restarts new: running, 0 restarts");
+}

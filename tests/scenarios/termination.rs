@@ -57,7 +57,7 @@ async fn a_pre_stop_hook_that_never_returns_is_cut_by_the_grace() {
     node.source.remove("web");
     pass(5.5).await;
     expect![[r#"
-        Pulled ×1 Container image "sleeper:1" already present on machine
+        Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Created container app
         Started ×1 Started container app
         Killing ×1 Stopping container app
@@ -91,7 +91,7 @@ async fn a_pod_beyond_its_deadline_fails_at_that_second() {
     .assert_eq(&orders(&node));
     expect!["Failed DeadlineExceeded app: ended 143, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
-        Pulled ×1 Container image "sleeper:1" already present on machine
+        Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Created container app
         Started ×1 Started container app
         DeadlineExceeded ×1 Pod was active on the node longer than the specified deadline
@@ -183,7 +183,7 @@ async fn a_hook_before_the_end_that_fails_is_told_and_the_end_goes_on() {
     node.source.remove("web");
     pass(0.5).await;
     expect![[r#"
-        Pulled ×2 Container image "sleeper:1" already present on machine
+        Pulled ×2 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×2 Created container app
         Started ×2 Started container app
         Killing ×1 Stopping container app

@@ -54,9 +54,15 @@ impl StateStore for MemoryStateStore {
 pub struct MemoryPodFiles {
     pods: Mutex<BTreeSet<PodUid>>,
     removed_logs: Mutex<Vec<PathBuf>>,
+    logged_restarts: Mutex<BTreeMap<String, u32>>,
 }
 
 impl MemoryPodFiles {
+    /// There is a log of this container under this restart count, whatever the pod.
+    pub fn add_log(&self, container: &str, restart_count: u32) {
+        lock(&self.logged_restarts).insert(container.to_owned(), restart_count);
+    }
+
     /// UIDs of pods that have folders.
     pub fn uids(&self) -> Vec<PodUid> {
         lock(&self.pods).iter().cloned().collect()
@@ -77,6 +83,20 @@ impl PodFiles for MemoryPodFiles {
     async fn ensure(&self, _: &PodFullName, uid: &PodUid, _: &[String]) -> Result<(), FilesError> {
         lock(&self.pods).insert(uid.clone());
         Ok(())
+    }
+
+    async fn logged_restart_counts(
+        &self,
+        _: &PodFullName,
+        _: &PodUid,
+        containers: &[String],
+    ) -> Result<BTreeMap<String, u32>, FilesError> {
+        let logged = lock(&self.logged_restarts);
+        Ok(logged
+            .iter()
+            .filter(|(name, _)| containers.contains(name))
+            .map(|(n, c)| (n.clone(), *c))
+            .collect())
     }
 
     async fn list(&self) -> Result<Vec<PodUid>, FilesError> {

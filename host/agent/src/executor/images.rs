@@ -22,6 +22,8 @@ use witlet_core::error::one_line;
 
 mod bucket;
 mod pulls;
+#[cfg(test)]
+mod tests;
 
 /// Why a container's image isn't there. The texts are upstream's, which tools look for.
 #[derive(Debug, Error)]
@@ -71,7 +73,7 @@ impl ImageError {
     /// What the container's status says beside the reason.
     pub(crate) fn waiting_message(&self) -> String {
         match self {
-            Self::Pull { cause, .. } => one_line(cause),
+            Self::Pull { image, cause } => message_of(image, cause),
             Self::InvalidName { .. }
             | Self::Inspect { .. }
             | Self::NeverPull { .. }
@@ -80,6 +82,11 @@ impl ImageError {
             | Self::Cut { .. } => one_line(self),
         }
     }
+}
+
+fn message_of(image: &str, cause: &PullError) -> String {
+    let said = one_line(cause);
+    PullFailureKind::of(&said).waiting_message(image, &said)
 }
 
 fn reason_of(cause: &PullError) -> WaitingReason {
@@ -182,7 +189,9 @@ impl Images {
         match next_step(policy, presence, back_off) {
             ImageStep::Use { image_ref } => {
                 memory.failed_pulls.remove(&image);
-                let message = format!("Container image {asked:?} already present on machine");
+                let message = format!(
+                    "Container image {asked:?} already present on machine and can be accessed by the pod"
+                );
                 wanted.events.normal("Pulled", &message);
                 Ok(ReadyImage { reference: image_ref, info: present })
             }
@@ -228,13 +237,12 @@ impl Images {
         match pulled {
             Ok(pulled) => {
                 memory.failed_pulls.remove(&image);
-                memory.pulls.succeed(&key);
                 events.normal("Pulled", &pulled_message(&asked, &pulled, waited_from));
                 Ok(ReadyImage { reference: pulled.image_ref, info: pulled.image })
             }
             Err(cause) => {
                 memory.pulls.record(key, now, now);
-                let message = format!("{}: {}", reason_of(&cause), one_line(&cause));
+                let message = format!("{}: {}", reason_of(&cause), message_of(&asked, &cause));
                 memory.failed_pulls.insert(image, PullFailure { at: now, message });
                 Err(ImageError::Pull { image: asked, cause })
             }

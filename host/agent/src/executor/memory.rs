@@ -40,6 +40,8 @@ pub(crate) struct PodMemory {
     pub(crate) resizing: bool,
     /// Containers that could not be made or started. The runtime's news of a failed start must not start the next one.
     failed_starts: BTreeMap<String, FailedStart>,
+    /// Restart counts as the logs told them of containers that the runtime had none of at the first sync; none before.
+    pub(crate) logged_restarts: Option<BTreeMap<String, u32>>,
     /// When something was last done to the pod: only a look begun later shows it.
     pub(crate) acted: Stamp,
 }
@@ -63,6 +65,7 @@ impl PodMemory {
             resize_error: None,
             resizing: false,
             failed_starts: BTreeMap::new(),
+            logged_restarts: None,
             acted: Stamp::default(),
         }
     }

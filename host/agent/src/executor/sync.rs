@@ -103,6 +103,12 @@ impl Executor {
                 return End::FAILED;
             }
         };
+        if job.memory.logged_restarts.is_none() {
+            let Some(logged) = until_cut(job, self.logged_restarts(job, pod, &observed)).await else {
+                return End::CUT;
+            };
+            job.memory.logged_restarts = Some(logged);
+        }
         let now = self.clock.now();
         job.memory.prune(pod, &observed, now);
         let plan = self.plan(job, pod, &observed, now);
@@ -163,9 +169,29 @@ impl Executor {
         progress
     }
 
+    /// How often containers had restarted that the runtime has forgotten, which some do when the machine restarts: their logs
+    /// tell, and a count that starts over would write into the old log. Asked for once; what is done since is in the status.
+    async fn logged_restarts(&self, job: &Job, pod: &Pod, observed: &ObservedPod) -> BTreeMap<String, u32> {
+        let names = containers(pod).map(|found| found.container.name.clone());
+        let unseen: Vec<String> = names.filter(|name| observed.container(name).is_none()).collect();
+        if unseen.is_empty() {
+            return BTreeMap::new();
+        }
+        let logged = self.files.logged_restart_counts(&job.full_name, &job.uid, &unseen).await;
+        logged.unwrap_or_else(|error| {
+            let error = one_line(&error);
+            tracing::warn!(pod = %job.full_name, error, "restart counts can't be read from logs");
+            BTreeMap::new()
+        })
+    }
+
     fn plan(&self, job: &Job, pod: &Pod, observed: &ObservedPod, now: Timestamp) -> Plan {
-        let shown = self.board.status(&job.uid);
-        let restart_counts = shown.map(|status| known_restart_counts(&status)).unwrap_or_default();
+        let mut restart_counts = job.memory.logged_restarts.clone().unwrap_or_default();
+        let shown = self.board.status(&job.uid).map(|status| known_restart_counts(&status));
+        for (name, count) in shown.into_iter().flatten() {
+            let most = restart_counts.entry(name).or_default();
+            *most = (*most).max(count);
+        }
         plan(PlanInput {
             pod,
             observed,

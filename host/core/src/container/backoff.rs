@@ -149,11 +149,6 @@ impl BackoffTable {
         self.entries.retain(|_, entry| elapsed(entry.updated_at, now) <= reset_after);
     }
 
-    /// Forgets one delay: it succeeded.
-    pub fn succeed(&mut self, key: &BackoffKey) {
-        self.entries.remove(key);
-    }
-
     /// How many delays are remembered.
     pub fn len(&self) -> usize {
         self.entries.len()

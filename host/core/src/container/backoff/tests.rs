@@ -100,17 +100,14 @@ fn garbage_is_what_starts_over_anyway() {
 }
 
 #[test]
-fn a_success_ends_a_delay() {
+fn each_image_of_each_pod_has_a_delay_of_its_own() {
     let mut table = BackoffTable::new(IMAGE_PULL);
-    let keys =
+    let [failed, other_image, other_pod] =
         [("one", "x"), ("one", "y"), ("two", "x")].map(|(uid, image)| BackoffKey::pull(&uid.into(), image));
-    for key in &keys {
-        table.record(key.clone(), at(0), at(0));
-    }
-    table.succeed(&keys[0]);
-    assert_eq!(table.wait(&keys[0], at(0), at(0)), None);
-    assert!(table.wait(&keys[1], at(0), at(0)).is_some());
-    assert!(table.wait(&keys[2], at(0), at(0)).is_some());
+    table.record(failed.clone(), at(0), at(0));
+    assert!(table.wait(&failed, at(0), at(0)).is_some());
+    assert_eq!(table.wait(&other_image, at(0), at(0)), None);
+    assert_eq!(table.wait(&other_pod, at(0), at(0)), None);
 }
 
 #[test]
