@@ -40,7 +40,7 @@ impl EventLoop {
         let known = |uid: &PodUid| records.contains_key(uid) || workers.contains_key(uid);
         self.met.retain(|uid| known(uid) || in_runtime.contains(uid));
         let needed = |uid: &PodUid| known(uid) || spared.contains(uid);
-        let admitted = self.ledger.retain(&needed);
+        let admitted = self.ledger.retain(needed);
         let ids = self.ledger.retain_ids(|uid| needed(uid) || in_runtime.contains(uid));
         if admitted || ids {
             self.save();
