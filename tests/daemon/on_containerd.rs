@@ -16,6 +16,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("a_pod_has_an_address_of_its_own_and_answers_there", |world| Box::pin(answers(world))),
     ("a_pod_whose_host_port_is_taken_is_rejected", |world| Box::pin(host_port_taken(world))),
     ("container_output_environment_and_limits_arrive", |world| Box::pin(arrives(world))),
+    ("names_users_groups_rights_and_files_are_as_asked", |world| Box::pin(is_as_asked(world))),
 ];
 
 /// How long anything may take before it counts as never.
@@ -129,6 +130,67 @@ async fn arrives(world: DaemonWorld) -> Result<(), Failed> {
         if !lines.contains(&wanted) {
             return Err(Failed::from(format!("{wanted:?} isn't in {}: {text:?}", log.display())));
         }
+    }
+    world.end().await
+}
+
+/// What holds in the container of [`is_as_asked`], as tests of the shell. The first that doesn't is its exit code.
+const CHECKS: [&str; 14] = [
+    "[ \"$(hostname)\" = db ]",
+    "grep -q 'db.rack.default' /etc/hosts || grep -q 'db' /etc/hosts",
+    "grep -q '192.0.2.9.*other' /etc/hosts",
+    "grep -q 'nameserver 192.0.2.53' /etc/resolv.conf",
+    "grep -q 'ndots:3' /etc/resolv.conf",
+    "[ \"$(id -u)\" = 1000 ]",
+    "[ \"$(id -g)\" = 1001 ]",
+    "id -G | grep -qw 2000",
+    "[ \"$(stat -c %g /data)\" = 2000 ] && touch /data/mine && [ \"$(stat -c %g /data/mine)\" = 2000 ]",
+    "! touch /cannot 2>/dev/null",
+    "grep -q '^CapEff:.*0000000000000000$' /proc/self/status",
+    "grep -q '^NoNewPrivs:.*1$' /proc/self/status",
+    "[ \"$(cat /facts/labels)\" = 'colour=\"blue\"' ] && [ \"$(cat /facts/name)\" = asked-node1 ]",
+    "grep -q ' /memory tmpfs .*size=1024k' /proc/mounts && ! touch /facts/new 2>/dev/null",
+];
+
+async fn is_as_asked(world: DaemonWorld) -> Result<(), Failed> {
+    let lines: Vec<String> =
+        CHECKS.iter().enumerate().map(|(n, check)| format!("{{ {check}; }} || exit {}", n + 1)).collect();
+    let field = |path: &str, field: &str| json!({"path": path, "fieldRef": {"fieldPath": field}});
+    let mounts =
+        ["data", "facts", "memory"].map(|name| json!({"name": name, "mountPath": format!("/{name}")}));
+    let pod_json = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "asked", "labels": {"colour": "blue"}},
+        "spec": {
+            "terminationGracePeriodSeconds": 1, "restartPolicy": "Never", "hostname": "db", "subdomain": "rack",
+            "hostAliases": [{"ip": "192.0.2.9", "hostnames": ["other"]}],
+            "dnsPolicy": "None",
+            "dnsConfig": {"nameservers": ["192.0.2.53"], "options": [{"name": "ndots", "value": "3"}]},
+            "securityContext": {"runAsUser": 1000, "runAsGroup": 1001, "fsGroup": 2000},
+            "volumes": [
+                {"name": "data", "emptyDir": {}},
+                {"name": "memory", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+                {"name": "facts", "downwardAPI": {"items": [
+                    field("labels", "metadata.labels"), field("name", "metadata.name"),
+                ]}},
+            ],
+            "containers": [{
+                "name": "app", "image": BUSYBOX_IMAGE, "command": ["/bin/sh", "-c", lines.join("\n")],
+                "volumeMounts": mounts,
+                "securityContext": {
+                    "readOnlyRootFilesystem": true, "allowPrivilegeEscalation": false,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }],
+        },
+    });
+    world.daemon.write_manifest("asked.json", &pod_json.to_string()).map_err(|error| failed(&error))?;
+    let ended = |pod: &Value| matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    let asked = pod(&world, "asked", "the pod ended", ended).await?;
+    let state = &asked["status"]["containerStatuses"][0]["state"]["terminated"];
+    let code = state["exitCode"].as_u64().unwrap_or(u64::MAX);
+    if code != 0 {
+        let check = usize::try_from(code).ok().and_then(|code| CHECKS.get(code.wrapping_sub(1)));
+        return Err(Failed::from(format!("{} doesn't hold: {state}", check.unwrap_or(&"something"))));
     }
     world.end().await
 }

@@ -236,8 +236,9 @@ impl Shape {
         let apps_end = self.apps.iter().all(|app| matches!(app.does, Does::Ends(_)));
         let apps_end_well = self.apps.iter().all(|app| app.does == Does::Ends(0));
         match (self.policy, self.init_fails()) {
-            ("Never", true) => &["Failed"],
             // Without a sandbox it gets no other one, as upstream has it, even if its apps hadn't begun.
+            ("Never", true) if disturbed => &["Failed", "Pending"],
+            ("Never", true) => &["Failed"],
             ("Never", false) if disturbed => &["Running", "Failed", "Succeeded", "Pending"],
             ("Never", false) if apps_end_well => &["Succeeded"],
             ("Never", false) if apps_end => &["Failed"],
@@ -295,7 +296,8 @@ impl Play<'_> {
         match act {
             Act::Put(pod, edit) => {
                 self.ended.retain(|_, name| *name != format!("{}-node1", self::name(*pod)));
-                self.wanted.insert(*pod);
+                // A container that was stopped to be made anew and then can't be made has ended, as upstream has it.
+                self.disturbed |= !self.wanted.insert(*pod);
                 self.node.source.put(&name(*pod), vec![self.story.shapes[*pod].pod(*pod, *edit)]);
             }
             Act::Remove(pod) => {
