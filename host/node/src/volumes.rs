@@ -22,7 +22,7 @@ use crate::clock::SystemClock;
 use crate::is_folder_name;
 use crate::mounts::unmount_below;
 use crate::tree::remove_tree;
-use turns::{Taken, Turns};
+use turns::{Part, Taken, Turns};
 
 #[cfg(test)]
 mod tests;
@@ -63,7 +63,14 @@ impl Volumes for NodeVolumes {
     async fn set_up(&self, uid: &PodUid, volume: &VolumeSetUp) -> Result<PathBuf, VolumeError> {
         let pod = self.pod(uid)?;
         let volume = volume.clone();
-        let turn = self.turns.take(uid).await;
+        let part = match &volume.kind {
+            VolumeKind::HostPath { .. } => Part::Host,
+            VolumeKind::EmptyDir
+            | VolumeKind::Tmpfs { .. }
+            | VolumeKind::HugePages { .. }
+            | VolumeKind::Files { .. } => Part::Own,
+        };
+        let turn = self.turns.take(uid, part).await;
         blocking(turn, &pod.clone(), move || set_up(&pod, &volume)).await
     }
 
@@ -77,7 +84,7 @@ impl Volumes for NodeVolumes {
         let folder = named(&folder, &sub_path.container)?;
         let target = folder.join(sub_path.index.to_string());
         let (volume, sub_path) = (volume.to_owned(), sub_path.clone());
-        let turn = self.turns.take(uid).await;
+        let turn = self.turns.take(uid, Part::Own).await;
         blocking(turn, &target.clone(), move || {
             make_folder(&folder)?;
             let place = sub_path::open(&volume, &sub_path)?;
@@ -102,7 +109,7 @@ impl Volumes for NodeVolumes {
         let pod = self.pod(uid)?;
         for attempt in 1.. {
             let folder = pod.clone();
-            match blocking(self.turns.take(uid).await, &pod, move || unmount(&folder)).await {
+            match blocking(self.turns.take(uid, Part::Own).await, &pod, move || unmount(&folder)).await {
                 Err(VolumeError::Io { cause, .. })
                     if cause.kind() == io::ErrorKind::ResourceBusy && attempt < UNMOUNT_ATTEMPTS => {}
                 result => {
@@ -112,7 +119,7 @@ impl Volumes for NodeVolumes {
             }
             tokio::time::sleep(UNMOUNT_PAUSE).await;
         }
-        blocking(self.turns.take(uid).await, &pod.clone(), move || {
+        blocking(self.turns.take(uid, Part::Own).await, &pod.clone(), move || {
             [SUB_PATHS, VOLUMES].iter().try_for_each(|name| {
                 let folder = pod.join(name);
                 remove_tree(&folder).map_err(failed("remove", &folder))

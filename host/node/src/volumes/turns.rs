@@ -14,11 +14,20 @@ mod tests;
 /// Threads that work on volumes at the same time: half of those that there are by default.
 const THREADS_MAX: usize = 256;
 
-/// Gives turns: one at a time for each pod, [`THREADS_MAX`] for all.
+/// What somebody works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    /// The pod's own folders and mounts.
+    Own,
+    /// What the pod wants of the host, where its server may be gone. Nothing of the pod's own waits for that.
+    Host,
+}
+
+/// Gives turns: one at a time for each part of a pod, [`THREADS_MAX`] for all.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     /// Of pods that somebody works on or waits for.
-    pods: Arc<Mutex<BTreeMap<PodUid, Weak<Turn<()>>>>>,
+    pods: Arc<Mutex<BTreeMap<(PodUid, Part), Weak<Turn<()>>>>>,
     threads: Arc<Semaphore>,
 }
 
@@ -34,9 +43,9 @@ impl Turns {
         Self { pods: Arc::default(), threads: Arc::new(Semaphore::new(THREADS_MAX)) }
     }
 
-    /// Waits until nobody works on the pod, and there is a thread for it.
-    pub(super) async fn take(&self, uid: &PodUid) -> Taken {
-        let turn = self.of(uid);
+    /// Waits until nobody works on this part of the pod, and there is a thread for it.
+    pub(super) async fn take(&self, uid: &PodUid, part: Part) -> Taken {
+        let turn = self.of((uid.clone(), part));
         let pod = turn.lock_owned().await;
         Taken { _pod: Some(pod), ..self.take_thread().await }
     }
@@ -47,14 +56,14 @@ impl Turns {
         Taken { _pod: None, _thread: self.threads.clone().acquire_owned().await.ok() }
     }
 
-    fn of(&self, uid: &PodUid) -> Arc<Turn<()>> {
+    fn of(&self, place: (PodUid, Part)) -> Arc<Turn<()>> {
         let mut pods = self.pods.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(turn) = pods.get(uid).and_then(Weak::upgrade) {
+        if let Some(turn) = pods.get(&place).and_then(Weak::upgrade) {
             return turn;
         }
         pods.retain(|_, turn| turn.strong_count() > 0);
         let turn = Arc::new(Turn::new(()));
-        pods.insert(uid.clone(), Arc::downgrade(&turn));
+        pods.insert(place, Arc::downgrade(&turn));
         turn
     }
 }

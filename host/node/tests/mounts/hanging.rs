@@ -56,6 +56,9 @@ fn a_volume_that_hangs_takes_one_thread_however_often_it_is_tried(place: &Place)
         let other = PodUid::from("u-2");
         let other = tokio::time::timeout(PATIENCE, place.volumes.set_up(&other, &fine)).await;
         other.expect("nobody holds it up").expect("set up");
+        // The pod ends all the same.
+        let ended = tokio::time::timeout(PATIENCE, place.volumes.tear_down(&place.uid)).await;
+        ended.expect("nothing of the pod's own hangs").expect("torn down");
         drop(server);
         let told = tokio::time::timeout(PATIENCE, place.volumes.set_up(&place.uid, &hangs)).await;
         let told = told.expect("the pod's turn comes").expect_err("the server is gone");
