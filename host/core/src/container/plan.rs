@@ -34,6 +34,7 @@ pub use spec::{
     ContainerKind, PodContainer, app_containers, as_container, container_at, container_named, containers,
     ephemeral_containers, init_containers, kind_of_init,
 };
+pub(crate) use start::is_made_up;
 pub use start::known_restart_counts;
 pub use step::{
     Crash, KillContainer, KillPod, KillReason, RemoveContainer, RemoveContainers, RemoveReason,

@@ -9,7 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::restart_all::{self, RESTARTING_ALL_CONTAINERS};
 use super::waiting::{Waiting, WaitingReason};
 use super::{StatusInput, readiness, resources, termination_message};
-use crate::container::plan::{ContainerKind, PodContainer, app_containers, containers, should_start};
+use crate::container::plan::{
+    ContainerKind, PodContainer, app_containers, containers, is_made_up, should_start,
+};
 use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod};
 
 /// Reason of a termination that nobody saw.
@@ -195,8 +197,11 @@ fn restart_count(
 ) -> i32 {
     let Some(before) = before else { return status.restart_count };
     let was_lost = newest.state == ContainerRunState::Unknown && is_running(before);
+    // The end of one that was lost has been counted on already.
+    let ended = terminated_state(before)
+        .is_some_and(|ended| ended.reason.as_deref() != Some(CONTAINER_STATUS_UNKNOWN));
     let runs_again = is_running(status)
-        && terminated_state(before).is_some()
+        && ended
         && status.container_id != before.container_id
         && before.restart_count >= status.restart_count;
     if was_lost || runs_again {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{ContainerStatus, PodStatus};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, PodStatus};
 
 use super::spec::{ContainerKind, container_at, init_containers, kind_of_init};
 use super::{Crash, PlanInput, StartContainer, Step};
@@ -12,6 +12,11 @@ use crate::runtime::ContainerRunState;
 /// Reasons of an end that a status makes up for an instance that is gone: nobody saw it, or it was removed for all
 /// containers to begin anew. A status with one counts the restart before it happens.
 const MADE_UP_ENDS: [&str; 2] = ["ContainerStatusUnknown", "RestartingAllContainers"];
+
+/// Whether a status made this end up.
+pub(crate) fn is_made_up(end: &ContainerStateTerminated) -> bool {
+    MADE_UP_ENDS.contains(&end.reason.as_deref().unwrap_or_default())
+}
 
 /// The step that starts a container, or that says how long it waits. None for one that the spec doesn't have.
 pub(super) fn start(input: PlanInput<'_>, kind: ContainerKind, index: usize) -> Option<Step> {
@@ -59,10 +64,13 @@ fn last_count(status: &ContainerStatus) -> Option<u32> {
     let state = status.state.as_ref();
     let last_end = status.last_state.as_ref().and_then(|state| state.terminated.as_ref());
     let count = u32::try_from(status.restart_count).unwrap_or_default();
-    if state.is_some_and(|state| state.running.is_some() || state.terminated.is_some()) {
+    if let Some(end) = state.and_then(|state| state.terminated.as_ref()) {
+        return Some(if is_made_up(end) { count.saturating_sub(1) } else { count });
+    }
+    if state.is_some_and(|state| state.running.is_some()) {
         return Some(count);
     }
-    let lost = last_end.is_some_and(|end| MADE_UP_ENDS.contains(&end.reason.as_deref().unwrap_or_default()));
+    let lost = last_end.is_some_and(is_made_up);
     let had_one = status.container_id.as_ref().is_some_and(|id| !id.is_empty()) || last_end.is_some();
     had_one.then(|| if lost && status.container_id.is_none() { count.saturating_sub(1) } else { count })
 }

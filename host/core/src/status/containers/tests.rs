@@ -228,6 +228,9 @@ fn a_running_container_of_which_the_runtime_lost_track_counts_as_killed() {
     let lost = vec![instance(&one(), "a", 0, ContainerRunState::Unknown)];
     let facts = Facts::of(one(), lost).before(vec![was_running(0)]);
     assert_eq!(facts.words(), words("terminated 137 ContainerStatusUnknown", "empty", 1));
+    let next = vec![instance(&one(), "a", 1, ContainerRunState::Running)];
+    let next = Facts::of(one(), next).before(facts.statuses());
+    assert_eq!(next.words(), words("running", "terminated 137 ContainerStatusUnknown", 1), "not once more");
 }
 
 #[test]

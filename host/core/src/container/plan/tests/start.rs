@@ -35,6 +35,7 @@ fn a_status_tells_the_count_of_the_last_instance_that_there_was() {
     let cases = [
         ("it runs", running(), none(), Some("id"), 3, Some(3)),
         ("it ended", terminated("Error"), none(), Some("id"), 3, Some(3)),
+        ("it is of unknown state", terminated("ContainerStatusUnknown"), none(), Some("id"), 3, Some(2)),
         ("it never was", waiting(), none(), None, 0, None),
         ("it waits after a crash", waiting(), terminated("Error"), Some("id"), 3, Some(3)),
         ("it waits, and its instance was removed", waiting(), terminated("Error"), None, 3, Some(3)),
