@@ -155,7 +155,7 @@ async fn a_container_of_unknown_state_is_stopped_before_it_is_started_again() {
         3.000 start web-node1/app#1
     "#]]
     .assert_eq(&orders(&node));
-    expect!["Running app: running, 2 restarts"].assert_eq(&status(&node, "web"));
+    expect!["Running app: running, 1 restarts"].assert_eq(&status(&node, "web"));
 }
 
 /// Whether a pod whose sandbox is lost gets another one.
