@@ -198,10 +198,8 @@ fn restart_count(
     let Some(before) = before else { return status.restart_count };
     let was_lost = newest.state == ContainerRunState::Unknown && is_running(before);
     // The end of one that was lost has been counted on already.
-    let ended = terminated_state(before)
-        .is_some_and(|ended| ended.reason.as_deref() != Some(CONTAINER_STATUS_UNKNOWN));
     let runs_again = is_running(status)
-        && ended
+        && terminated_state(before).is_some_and(|end| !is_made_up(end))
         && status.container_id != before.container_id
         && before.restart_count >= status.restart_count;
     if was_lost || runs_again {
