@@ -1,6 +1,7 @@
 //! The agent's memory of Kubernetes events: bounded, with repeats counted instead of kept.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use witlet_core::event::{Event, EventType};
@@ -43,12 +44,13 @@ impl EventLog {
 
 impl EventSink for EventLog {
     fn record(&self, event: Event) {
+        let message = OneLine(&event.message);
         match event.kind {
             EventType::Normal => {
-                tracing::info!(reason = event.reason, object = %event.object, "{}", event.message);
+                tracing::info!(reason = event.reason, object = %event.object, "{message}");
             }
             EventType::Warning => {
-                tracing::warn!(reason = event.reason, object = %event.object, "{}", event.message);
+                tracing::warn!(reason = event.reason, object = %event.object, "{message}");
             }
         }
         let event = Arc::new(Event { message: shortened(event.message), ..event });
@@ -68,6 +70,18 @@ impl EventSink for EventLog {
         {
             inner.places.remove(&oldest.event);
         }
+    }
+}
+
+/// What pods say, such as a probe's output, must not look like other lines of the agent's log.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|char| match char.is_control() {
+            true => write!(f, "{}", char.escape_default()),
+            false => f.write_char(char),
+        })
     }
 }
 

@@ -66,3 +66,10 @@ fn a_long_message_is_cut_and_still_counted_as_the_same() {
     assert_eq!((events.len(), events[0].count), (1, 2));
     assert_eq!(events[0].event.message, format!("{}…", "ä".repeat(MESSAGE_BYTES_MAX / 2)));
 }
+
+#[test]
+fn what_a_pod_says_is_one_line_of_the_log() {
+    let said = "failed: \u{1b}[2Jno\n2026-01-01T00:00:00Z  INFO witlet: all is well\r\u{85} \"é\"";
+    let expected = r#"failed: \u{1b}[2Jno\n2026-01-01T00:00:00Z  INFO witlet: all is well\r\u{85} "é""#;
+    assert_eq!(OneLine(said).to_string(), expected);
+}
