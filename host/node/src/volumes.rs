@@ -83,11 +83,13 @@ impl Volumes for NodeVolumes {
         let folder = named(&self.pod(uid)?.join(SUB_PATHS), &sub_path.volume)?;
         let folder = named(&folder, &sub_path.container)?;
         let target = folder.join(sub_path.index.to_string());
-        let (volume, sub_path) = (volume.to_owned(), sub_path.clone());
+        let (at, sub_path) = (volume.to_owned(), sub_path.clone());
+        // The volume may be of the host.
+        let turn = self.turns.take(uid, Part::Host).await;
+        let place = blocking(turn, volume, move || sub_path::open(&at, &sub_path)).await?;
         let turn = self.turns.take(uid, Part::Own).await;
         blocking(turn, &target.clone(), move || {
             make_folder(&folder)?;
-            let place = sub_path::open(&volume, &sub_path)?;
             sub_path::bind(&place, &target)?;
             Ok(target)
         })

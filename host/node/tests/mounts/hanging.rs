@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use witlet_core::pod::PodUid;
-use witlet_core::volume::{HostPathCheck, VolumeKind, VolumeSetUp};
+use witlet_core::volume::{HostPathCheck, SubPath, VolumeKind, VolumeSetUp};
 use witlet_ports::{VolumeError, Volumes};
 
 use crate::{Case, Place};
@@ -48,6 +48,12 @@ fn a_volume_that_hangs_takes_one_thread_however_often_it_is_tried(place: &Place)
     place.tokio.block_on(async {
         for _ in 0..TRIES {
             let tried = place.volumes.set_up(&place.uid, &hangs);
+            tokio::time::timeout(Duration::from_millis(5), tried).await.expect_err("it hangs");
+        }
+        // A path below such a volume is looked for there, too.
+        let below = SubPath { volume: "v".into(), container: "app".into(), index: 0, path: "data".into() };
+        for _ in 0..TRIES {
+            let tried = place.volumes.sub_path(&place.uid, &at, &below);
             tokio::time::timeout(Duration::from_millis(5), tried).await.expect_err("it hangs");
         }
         // Other cases run beside this one, and have threads of their own.
