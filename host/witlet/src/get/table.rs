@@ -13,7 +13,13 @@ pub(super) fn render(header: &[&str], rows: &[Vec<String>]) -> String {
             cells.chain([title.len()]).max().unwrap_or_default()
         })
         .collect();
-    let one_line = |cell: &str| cell.replace(['\n', '\r', '\t'], " ");
+    // What containers and registries say must not reach the terminal as commands.
+    let plain = |char: char| match char {
+        '\n' | '\r' | '\t' => ' ',
+        char if char.is_control() => char::REPLACEMENT_CHARACTER,
+        char => char,
+    };
+    let one_line = |cell: &str| cell.chars().map(plain).collect::<String>();
     let header: Vec<String> = header.iter().map(|title| (*title).to_owned()).collect();
     let mut text = String::new();
     for row in std::iter::once(&header).chain(rows) {

@@ -114,4 +114,6 @@ fn ages_are_as_short_as_kubectls() {
 fn a_row_is_one_line_whatever_is_in_its_cells() {
     let text = render(&["A", "B"], &[vec!["one\ntwo".into(), "x\r\ty".into()]]);
     assert_eq!(text, "A         B\none two   x  y\n");
+    // A terminal would clear its screen.
+    assert_eq!(render(&["A"], &[vec!["a\u{1b}[2Jb\u{9b}c".into()]]), "A\na\u{fffd}[2Jb\u{fffd}c\n");
 }
