@@ -31,8 +31,6 @@ struct Card {
     status: Option<Arc<PodStatus>>,
     /// One more with each change of the status.
     version: u64,
-    /// Pod and status in one, once somebody asked for it.
-    shown: Option<Arc<Pod>>,
 }
 
 impl Board {
@@ -46,10 +44,9 @@ impl Board {
         match inner.pods.get_mut(uid) {
             Some(card) => {
                 card.pod = pod;
-                card.shown = None;
             }
             None => {
-                let card = Card { pod, status: None, version: 0, shown: None };
+                let card = Card { pod, status: None, version: 0 };
                 inner.pods.insert(uid.clone(), card);
             }
         }
@@ -64,7 +61,6 @@ impl Board {
         }
         card.status = Some(Arc::new(status));
         card.version += 1;
-        card.shown = None;
         true
     }
 
@@ -80,7 +76,6 @@ impl Board {
         if let Some(status) = revised {
             card.status = Some(Arc::new(status));
             card.version += 1;
-            card.shown = None;
         }
     }
 
@@ -121,25 +116,24 @@ impl Board {
     }
 }
 
-impl Card {
-    fn shown(&mut self) -> Arc<Pod> {
-        let (pod, status) = (&self.pod, &self.status);
-        self.shown
-            .get_or_insert_with(|| match status {
-                None => pod.clone(),
-                Some(status) => {
-                    let mut shown = Pod::clone(pod);
-                    shown.status = Some(PodStatus::clone(status));
-                    Arc::new(shown)
-                }
-            })
-            .clone()
+/// Pod and status in one. Made whenever somebody asks: kept, it would be one more copy of every pod.
+fn shown((pod, status): (Arc<Pod>, Option<Arc<PodStatus>>)) -> Arc<Pod> {
+    match status {
+        None => pod,
+        Some(status) => {
+            let mut shown = Pod::clone(&pod);
+            shown.status = Some(PodStatus::clone(&status));
+            Arc::new(shown)
+        }
     }
 }
 
 impl AgentView for Board {
     fn pods(&self) -> Vec<Arc<Pod>> {
-        let mut pods: Vec<Arc<Pod>> = self.lock().pods.values_mut().map(Card::shown).collect();
+        // Whoever shows pods waits for nobody's look at them.
+        let cards: Vec<_> =
+            self.lock().pods.values().map(|card| (card.pod.clone(), card.status.clone())).collect();
+        let mut pods: Vec<Arc<Pod>> = cards.into_iter().map(shown).collect();
         pods.sort_by_cached_key(|pod| (PodFullName::of(pod), PodUid::of(pod)));
         pods
     }

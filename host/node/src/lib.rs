@@ -32,6 +32,7 @@ pub use volumes::{NodeVolumes, selinux_is_on};
 use std::io;
 use std::path::Path;
 
+use tokio::sync::Semaphore;
 use witlet_ports::FilesError;
 
 /// A failure of the disk in the port's words.
@@ -39,12 +40,18 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FilesE
     move |cause| FilesError { action, path: path.to_owned(), cause }
 }
 
-/// Runs blocking work of the disk beside the async threads.
+/// How many threads work in the agent's own folders at the same time: more of them would only wait for the same disk.
+/// Volumes have threads of their own, for what pods mount may hang.
+static OWN_FOLDERS: Semaphore = Semaphore::const_new(8);
+
+/// Runs blocking work in the agent's own folders beside the async threads.
 async fn blocking<T: Send + 'static>(
     action: &'static str,
     path: &Path,
     work: impl FnOnce() -> Result<T, FilesError> + Send + 'static,
 ) -> Result<T, FilesError> {
+    let turn = OWN_FOLDERS.acquire().await.map_err(io::Error::other);
+    let _turn = turn.map_err(failed(action, path))?;
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         // Only a runtime that is shutting down doesn't finish the work.

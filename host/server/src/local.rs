@@ -7,6 +7,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use k8s_openapi::api::core::v1::Pod;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_ports::{AgentView, RecordedEvent};
@@ -51,10 +53,19 @@ impl LocalApi {
     }
 }
 
-async fn pods(State(api): State<LocalApi>) -> Json<Value> {
+/// A list as the API has it; written as it is read, for hundreds of pods are a lot.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PodList {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Value,
+    items: Vec<Arc<Pod>>,
+}
+
+async fn pods(State(api): State<LocalApi>) -> Json<PodList> {
     let items = api.agent.pods();
-    let items: Vec<&k8s_openapi::api::core::v1::Pod> = items.iter().map(AsRef::as_ref).collect();
-    Json(json!({"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": items}))
+    Json(PodList { api_version: "v1", kind: "PodList", metadata: json!({}), items })
 }
 
 async fn events(State(api): State<LocalApi>) -> Json<Value> {
