@@ -4,6 +4,8 @@ CARGO ?= cargo
 WASM_TARGET := wasm32-wasip2
 # How long the demo runs unattended; 0 means until Ctrl-C.
 DEMO_SECONDS ?= 0
+# How long the soak goes on in each of its suites.
+SOAK_SECONDS ?= 600
 
 .DEFAULT_GOAL := help
 .PHONY: demo test bench bench-density soak lint fmt setup help
@@ -22,8 +24,8 @@ bench: setup ## Run the benchmarks; one JSON object a line
 bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them; the last line is JSON
 	$(CARGO) bench --locked -q -p witlet --bench density
 
-soak: setup ## Kill the daemon and its runtimes under churn and count what is lost (WITLET_SOAK_SECONDS=600 on each runtime)
-	WITLET_SOAK=1 $(CARGO) test --locked -p witlet --test soak -- --nocapture
+soak: setup ## Kill the daemon and its runtimes under churn and count what is lost (SOAK_SECONDS=600 for each suite)
+	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked -p witlet --test soak -- --nocapture
 
 lint: setup ## Formatting, clippy without warnings, and the dependency rules
 	$(CARGO) fmt --all --check
