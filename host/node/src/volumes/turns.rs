@@ -23,11 +23,14 @@ pub(super) enum Part {
     Host,
 }
 
+/// Turns, for as long as somebody has them.
+type Pods = BTreeMap<(PodUid, Part), Weak<Turn<()>>>;
+
 /// Gives turns: one at a time for each part of a pod, [`THREADS_MAX`] for all.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     /// Of pods that somebody works on or waits for.
-    pods: Arc<Mutex<BTreeMap<(PodUid, Part), Weak<Turn<()>>>>>,
+    pods: Arc<Mutex<Pods>>,
     threads: Arc<Semaphore>,
 }
 
