@@ -68,12 +68,8 @@ pub trait Volumes: Send + Sync {
     /// The path on the host of a place below a volume, made as a folder if it isn't there, which nobody in the pod can
     /// turn into a way out of the volume. `volume` is what `set_up` gave. Asked for again (another instance of the
     /// container), it gives the same path, which then leads to what is there now.
-    async fn sub_path(
-        &self,
-        uid: &PodUid,
-        volume: &Path,
-        sub_path: &SubPath,
-    ) -> Result<PathBuf, VolumeError>;
+    async fn sub_path(&self, uid: &PodUid, volume: &Path, sub_path: &SubPath)
+    -> Result<PathBuf, VolumeError>;
 
     /// What a regular file below a volume says, none if there is no file. `volume` is what `set_up` gave. Nobody in the pod
     /// can make it a file outside of the volume; one of more than `bytes_max` is an error.
