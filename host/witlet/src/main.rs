@@ -26,18 +26,13 @@ mod exit {
     pub(super) const FINDINGS: u8 = 4;
 }
 
-/// Threads for work that blocks, such as files. Few are busy at a time; the rest is for file systems that hang, of which a
-/// pod can hold one thread each.
-const BLOCKING_THREADS_MAX: usize = 128;
-
 fn main() -> ExitCode {
     // The compiler's child has limits that leave no room for a runtime with threads.
     let command = Cli::parse().command;
     if let Command::CompileComponent { arguments } = command {
         return witlet_wasm::compile::child_main(arguments);
     }
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = match builder.enable_all().max_blocking_threads(BLOCKING_THREADS_MAX).build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(cause) => return fail(&cause, 1),
     };
