@@ -47,7 +47,12 @@ pub(crate) fn host_settings(args: &RunArgs) -> Result<HostSettings, PodArgsError
         cluster_dns: args.pods.cluster_dns.clone(),
         cluster_domain: args.pods.cluster_domain.clone(),
         unsafe_sysctls: args.pods.allowed_unsafe_sysctls.clone(),
-        runtime_classes: args.pods.runtime_classes.iter().map(class).collect::<Result<BTreeMap<_, _>, _>>()?,
+        runtime_classes: args
+            .pods
+            .runtime_classes
+            .iter()
+            .map(class)
+            .collect::<Result<BTreeMap<_, _>, _>>()?,
         swap_controller: witlet_node::has_swap_controller(),
         selinux: witlet_node::selinux_is_on(),
     })
