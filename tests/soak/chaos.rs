@@ -1,21 +1,19 @@
 //! What is done to the world, in which order, and what is then asked of it.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 
 use libtest_mimic::Failed;
 use tokio::time::{Instant, sleep};
 
+use crate::figures::Figures;
+use crate::habits::{Action, Habits};
 use crate::losses::{Loss, count, doubles, ids};
 use crate::model::{Character, Kind, Touch, Wanted};
-use crate::process::Usage;
 use crate::random::Random;
+use crate::shape::Shape;
 use crate::world::{Swapped, World, failed};
-
-/// How many pods there are at most.
-const PODS_MAX: usize = 14;
 
 /// The longest pause between two actions.
 const PAUSE_MAX: Duration = Duration::from_millis(900);
@@ -23,8 +21,11 @@ const PAUSE_MAX: Duration = Duration::from_millis(900);
 /// The most actions that the daemon or containerd stays away for.
 const AWAY_MAX: usize = 3;
 
-/// How long everything may take to settle. The slowest settling is among the figures.
-const SETTLE_PATIENCE: Duration = Duration::from_secs(120);
+/// Random pods that there are from the beginning, beside the others.
+const RANDOM_AT_FIRST: usize = 4;
+
+/// How often the daemon is killed while many pods come or go, in a hundred of them.
+const KILL_PERCENT: usize = 4;
 
 /// How long nothing may be lost before it counts as settled: more than a round of the clean-up and a relist.
 const QUIET: Duration = Duration::from_millis(3500);
@@ -32,81 +33,10 @@ const QUIET: Duration = Duration::from_millis(3500);
 /// How often is looked while it settles.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What can be done.
-#[derive(Clone, Copy, Debug)]
-enum Action {
-    Add,
-    Edit,
-    Label,
-    Remove,
-    Return,
-    KillDaemon,
-    KillRuntime,
-    Break,
-    Repair,
-    Swap,
-    BreakPluginFile,
-}
-
-/// Each as often as it is to be chosen.
-const ACTIONS: &[(Action, usize)] = &[
-    (Action::Add, 18),
-    (Action::Edit, 16),
-    (Action::Label, 8),
-    (Action::Remove, 11),
-    (Action::Return, 6),
-    (Action::KillDaemon, 14),
-    (Action::KillRuntime, 8),
-    (Action::Break, 10),
-    (Action::Repair, 6),
-    (Action::Swap, 12),
-    (Action::BreakPluginFile, 4),
-];
-
-/// What was done and seen.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Figures {
-    pub(crate) rounds: usize,
-    pub(crate) daemon_kills: usize,
-    pub(crate) runtime_kills: usize,
-    pub(crate) pods_added: usize,
-    pub(crate) edits: usize,
-    pub(crate) removals: usize,
-    pub(crate) breaks: usize,
-    pub(crate) swaps: usize,
-    /// At the last count that was taken when all should have settled.
-    pub(crate) lost: usize,
-    /// Looks in the midst of it all at which a pod was there twice for a moment.
-    pub(crate) doubles_seen: usize,
-    pub(crate) longest_pause: Duration,
-    pub(crate) slowest_settling: Duration,
-    pub(crate) daemon: Usage,
-    pub(crate) runtime: Usage,
-}
-
-impl fmt::Display for Figures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rounds, daemon_kills, runtime_kills, pods_added, edits, removals, breaks, swaps, .. } =
-            self;
-        write!(
-            f,
-            "{rounds} rounds, {daemon_kills} kills of the daemon, {runtime_kills} of the runtime; {pods_added} \
-             pods added, {edits} edited, {removals} removed, {breaks} manifests broken, {swaps} plugins swapped; \
-             lost: {} (two of a pod were seen for a moment {} times); longest pause of the loop {:.1} ms, slowest \
-             settling {:.1} s; the daemon took at most {}",
-            self.lost,
-            self.doubles_seen,
-            self.longest_pause.as_secs_f64() * 1e3,
-            self.slowest_settling.as_secs_f64(),
-            self.daemon,
-        )?;
-        if self.runtime == Usage::default() { Ok(()) } else { write!(f, ", its runtime {}", self.runtime) }
-    }
-}
-
 /// A world that is hit.
 pub(crate) struct Chaos {
     pub(crate) world: World,
+    habits: Habits,
     random: Random,
     wanted: BTreeMap<String, Wanted>,
     /// Pods that were removed, to come back.
@@ -125,9 +55,10 @@ pub(crate) struct Chaos {
 }
 
 impl Chaos {
-    pub(crate) fn new(world: World, seed: u64) -> Self {
+    pub(crate) fn new(world: World, habits: Habits, seed: u64) -> Self {
         Self {
             world,
+            habits,
             random: Random::new(seed),
             wanted: BTreeMap::new(),
             removed: Vec::new(),
@@ -142,9 +73,69 @@ impl Chaos {
         }
     }
 
-    /// One pod of each character.
+    /// One pod of each character, and some that are random.
     pub(crate) fn populate(&mut self) -> Result<(), Failed> {
-        Character::ALL.into_iter().try_for_each(|character| self.add_one(character))
+        Character::ALL.into_iter().try_for_each(|character| self.add_one(character))?;
+        let random = if self.habits.varied > 0 { RANDOM_AT_FIRST } else { 0 };
+        (0..random).try_for_each(|_| {
+            let shape = Shape::random(&mut self.random, self.habits.sturdy);
+            self.add_one(Character::Varied(shape))
+        })
+    }
+
+    /// As many pods as there may be, while the daemon is killed now and then.
+    pub(crate) async fn crowd(&mut self) -> Result<(), Failed> {
+        while self.wanted.len() < self.habits.pods_max {
+            let character = self.character();
+            self.add_one(character)?;
+            self.perhaps_kill_daemon().await?;
+        }
+        Ok(())
+    }
+
+    /// All pods go, while the daemon is killed now and then.
+    pub(crate) async fn scatter(&mut self) -> Result<(), Failed> {
+        for name in self.names(|_| true) {
+            self.remove(&name)?;
+            self.perhaps_kill_daemon().await?;
+        }
+        self.settle().await
+    }
+
+    async fn perhaps_kill_daemon(&mut self) -> Result<(), Failed> {
+        if self.random.chance(KILL_PERCENT) {
+            self.kill_daemon().await?;
+            sleep(self.pause()).await;
+        }
+        self.come_back().await
+    }
+
+    fn pause(&mut self) -> Duration {
+        let most = usize::try_from(PAUSE_MAX.as_millis()).unwrap_or_default();
+        Duration::from_millis(self.random.below(most) as u64)
+    }
+
+    fn character(&mut self) -> Character {
+        if self.random.chance(self.habits.varied) {
+            return Character::Varied(Shape::random(&mut self.random, self.habits.sturdy));
+        }
+        self.random.pick(&Character::ALL).copied().unwrap_or(Character::Sleeper)
+    }
+
+    /// Waits until nothing is left that wasn't there before.
+    pub(crate) async fn nothing_remains(&mut self, before: &BTreeSet<String>) -> Result<(), Failed> {
+        match self.world.left_since(before, self.habits.patience).await {
+            left if left.is_empty() => Ok(()),
+            left => Err(Failed::from(format!("left:\n{}\n{}", left.join("\n"), self.figures))),
+        }
+    }
+
+    /// Kills the daemon and the runtime, whatever else is chosen. They come back in the round that follows.
+    pub(crate) async fn strike(&mut self) -> Result<(), Failed> {
+        self.story.push("both are killed".to_owned());
+        // With the embedded runtime the daemon is killed as well.
+        self.kill_runtime().await?;
+        self.kill_daemon().await
     }
 
     /// Does so many things, and has it all settle.
@@ -154,8 +145,7 @@ impl Chaos {
             self.act(action).await?;
             self.come_back().await?;
             if self.random.chance(70) {
-                let most = usize::try_from(PAUSE_MAX.as_millis()).unwrap_or_default();
-                sleep(Duration::from_millis(self.random.below(most) as u64)).await;
+                sleep(self.pause()).await;
             }
             self.note_doubles().await;
         }
@@ -190,7 +180,7 @@ impl Chaos {
                 }
             } else {
                 quiet_since = None;
-                if now >= begun + SETTLE_PATIENCE {
+                if now >= begun + self.habits.patience {
                     return Err(self.tell(&lost));
                 }
             }
@@ -253,9 +243,10 @@ impl Chaos {
     }
 
     fn choose(&mut self) -> Action {
-        let all: usize = ACTIONS.iter().map(|(_, weight)| weight).sum();
+        let actions = self.habits.actions;
+        let all: usize = actions.iter().map(|(_, weight)| weight).sum();
         let mut at = self.random.below(all);
-        for (action, weight) in ACTIONS {
+        for (action, weight) in actions {
             match at.checked_sub(*weight) {
                 Some(rest) => at = rest,
                 None => return *action,
@@ -269,14 +260,16 @@ impl Chaos {
     }
 
     async fn act(&mut self, action: Action) -> Result<(), Failed> {
-        let names = self.names(|_| true);
+        let names = self.names(|wanted| !matches!(action, Action::Resize) || wanted.can_be_resized());
         let name = self.random.pick(&names).cloned();
         self.story.push(format!("{action:?}, perhaps of {name:?}"));
         match (action, name) {
-            (Action::Add, _) | (Action::Edit | Action::Label | Action::Remove | Action::Break, None) => {
-                let character = self.random.pick(&Character::ALL).copied().unwrap_or(Character::Sleeper);
+            (Action::Add, _)
+            | (Action::Edit | Action::Label | Action::Resize | Action::Remove | Action::Break, None) => {
+                let character = self.character();
                 self.add_one(character)
             }
+            (Action::Resize, Some(name)) => self.resize(&name),
             (Action::Edit, Some(name)) => self.edit(&name),
             (Action::Label, Some(name)) => self.label(&name),
             (Action::Remove, Some(name)) => self.remove(&name),
@@ -303,7 +296,7 @@ impl Chaos {
     }
 
     fn add_one(&mut self, character: Character) -> Result<(), Failed> {
-        if self.wanted.len() >= PODS_MAX {
+        if self.wanted.len() >= self.habits.pods_max {
             return Ok(());
         }
         let name = format!("p{}", self.named);
@@ -311,26 +304,48 @@ impl Chaos {
         let wanted = Wanted::new(name.clone(), character, self.random.chance(40));
         self.wanted.insert(name.clone(), wanted);
         self.figures.pods_added += 1;
+        self.figures.crowd = self.figures.crowd.max(self.wanted.len());
         self.story.push(format!("added {name}, a {character:?}"));
-        if self.random.chance(20) { self.break_manifest(&name) } else { self.write(&name) }
+        let half = self.habits.varied < 100 && self.random.chance(20);
+        if half { self.break_manifest(&name) } else { self.write(&name) }
     }
 
     fn edit(&mut self, name: &str) -> Result<(), Failed> {
         let Some(wanted) = self.wanted.get_mut(name) else { return Ok(()) };
-        // Few values, so that what a pod was before comes back.
-        wanted.variable = self.random.below(3);
-        if wanted.fixed_uid && wanted.character.keeps_containers() && wanted.character.has_sandbox() {
+        if wanted.fixed_uid && wanted.character.can_be_edited() {
             wanted.replace_containers();
+        } else if wanted.fixed_uid && matches!(wanted.character, Character::Varied(_)) {
+            // A container that is to be replaced, and whose replacement is cut short, has ended for good.
+            return Ok(());
         } else {
             wanted.touch();
         }
+        // Few values, so that what a pod was before comes back.
+        wanted.variable = match wanted.character.may_come_back() {
+            true => self.random.below(3),
+            false => wanted.variable + 1,
+        };
         self.figures.edits += 1;
+        self.write(name)
+    }
+
+    /// New limits for what runs on: nothing of the pod is replaced.
+    fn resize(&mut self, name: &str) -> Result<(), Failed> {
+        let Some(wanted) = self.wanted.get_mut(name).filter(|wanted| wanted.can_be_resized()) else {
+            return Ok(());
+        };
+        wanted.cpu = self.random.below(3);
+        self.story.push(format!("{name} gets limit {}", wanted.cpu));
+        self.figures.resizes += 1;
         self.write(name)
     }
 
     fn label(&mut self, name: &str) -> Result<(), Failed> {
         let Some(wanted) = self.wanted.get_mut(name) else { return Ok(()) };
-        wanted.label = self.random.below(3);
+        wanted.label = match wanted.character.may_come_back() {
+            true => self.random.below(3),
+            false => wanted.label + 1,
+        };
         if !wanted.fixed_uid {
             wanted.touch();
         }
@@ -342,7 +357,9 @@ impl Chaos {
         if let Some(mut wanted) = self.wanted.remove(name) {
             wanted.touch();
             wanted.settled = None;
-            self.removed.push(wanted);
+            if wanted.character.may_come_back() {
+                self.removed.push(wanted);
+            }
             self.figures.removals += 1;
             fs::remove_file(self.world.manifest(name))?;
         }
@@ -351,7 +368,9 @@ impl Chaos {
 
     /// The pod that was removed last is wanted again.
     fn bring_back(&mut self) -> Result<(), Failed> {
-        let Some(wanted) = self.removed.pop().filter(|_| self.wanted.len() < PODS_MAX) else { return Ok(()) };
+        let Some(wanted) = self.removed.pop().filter(|_| self.wanted.len() < self.habits.pods_max) else {
+            return Ok(());
+        };
         let name = wanted.name.clone();
         self.story.push(format!("brought {name} back"));
         self.wanted.insert(name.clone(), wanted);
@@ -361,7 +380,7 @@ impl Chaos {
     /// Leaves half of the manifest, as an editor or a copy in progress does. What runs goes on.
     fn break_manifest(&mut self, name: &str) -> Result<(), Failed> {
         let Some(wanted) = self.wanted.get(name) else { return Ok(()) };
-        let text = wanted.manifest(self.world.kind);
+        let text = wanted.manifest(self.world.kind, &self.world.host_folder());
         let half = 1 + self.random.below(text.len() - 1);
         self.figures.breaks += 1;
         fs::write(self.world.manifest(name), &text[..half])?;
@@ -370,7 +389,7 @@ impl Chaos {
 
     fn write(&mut self, name: &str) -> Result<(), Failed> {
         let Some(wanted) = self.wanted.get(name) else { return Ok(()) };
-        let text = wanted.manifest(self.world.kind);
+        let text = wanted.manifest(self.world.kind, &self.world.host_folder());
         if self.random.chance(50) {
             fs::write(self.world.manifest(name), text)?;
             return Ok(());
@@ -380,7 +399,10 @@ impl Chaos {
 
     fn repair_all(&mut self) -> Result<(), Failed> {
         for wanted in self.wanted.values() {
-            fs::write(self.world.manifest(&wanted.name), wanted.manifest(self.world.kind))?;
+            fs::write(
+                self.world.manifest(&wanted.name),
+                wanted.manifest(self.world.kind, &self.world.host_folder()),
+            )?;
         }
         self.plugin_file_broken = false;
         self.world.swap(Swapped::Good)

@@ -8,13 +8,20 @@ use std::fmt;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use witlet_core::runtime::{ContainerRunState, ListedContainer, RuntimePod, SandboxState};
 
-use crate::model::{Ids, Touch, Wanted};
+use crate::model::{Character, Ids, Touch, Wanted};
+use crate::shape::{cpu_limit, cpu_limit_milli};
 
 /// Of a pod's sandboxes the newest stays, and the one that holds the last dead container.
 const SANDBOXES_MAX: usize = 2;
 
 /// Of a container its newest instance stays, and the last that died.
 const INSTANCES_MAX: usize = 2;
+
+/// The name of the container that a pod of one container has, or that counts most.
+const MAIN: &str = "app";
+
+/// How containerd calls the end of a container that could not be started.
+const START_ERROR: &str = "StartError";
 
 /// One look at the node.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +34,12 @@ pub(crate) struct Seen {
     pub(crate) folders: BTreeSet<String>,
     /// UIDs with a folder of logs, and for each container of theirs the number of its log files.
     pub(crate) logs: BTreeMap<String, BTreeMap<String, usize>>,
+    /// UIDs with something mounted below their folder.
+    pub(crate) mounts: BTreeSet<String>,
+    /// Names of pods with links to their containers' logs.
+    pub(crate) links: BTreeSet<String>,
+    /// How much of a processor the kernel lets containers have, in thousandths, by container id; where that can be told.
+    pub(crate) cpu_limits: BTreeMap<String, usize>,
 }
 
 /// Something that isn't as it has to be.
@@ -107,6 +120,9 @@ fn of_wanted(wanted: &Wanted, name: &str, seen: &Seen) -> Vec<String> {
     let shown: Vec<&Pod> =
         seen.pods.iter().filter(|pod| pod.metadata.name.as_deref() == Some(name)).collect();
     let [pod] = shown[..] else { return vec![format!("the agent shows it {} times", shown.len())] };
+    if wanted.character.is_never_tried_again() && was_cut_short(pod) {
+        return Vec::new();
+    }
     let mut lost = Vec::new();
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("none");
     if phase != wanted.character.phase() {
@@ -127,30 +143,73 @@ fn of_wanted(wanted: &Wanted, name: &str, seen: &Seen) -> Vec<String> {
         lost.push(format!("{up} of its sandboxes are up"));
     }
     for container in wanted.character.runs() {
-        let count = own.containers.iter().filter(|one| one.name == *container && runs(one)).count();
+        let count = own.containers.iter().filter(|one| one.name == container && runs(one)).count();
         if count != 1 {
             lost.push(format!("its container {container} runs {count} times"));
         }
         lost.extend(not_ready(wanted, pod, container));
     }
+    lost.extend(wrong_message(wanted, pod));
+    lost.extend(wrong_limit(wanted, pod, own, seen));
     lost.extend(replaced(wanted, seen));
     lost.extend(too_many(own, seen));
     lost
 }
 
+/// Whether the agent was killed while the runtime started a container for it. The runtime then gives up, and that is the
+/// container's end.
+fn was_cut_short(pod: &Pod) -> bool {
+    statuses(pod).any(|status| {
+        let ended = status.state.as_ref().and_then(|state| state.terminated.as_ref());
+        ended.is_some_and(|ended| ended.reason.as_deref() == Some(START_ERROR))
+    })
+}
+
 /// What the agent says of a container that has to run.
 fn not_ready(wanted: &Wanted, pod: &Pod, name: &str) -> Option<String> {
     let status = statuses(pod).find(|status| status.name == name);
-    let Some(status) = status.filter(|status| status.ready) else {
-        return Some(format!("its container {name} isn't ready"));
+    let Some(status) = status.filter(|status| status.ready == wanted.character.is_ready(name)) else {
+        let not = if wanted.character.is_ready(name) { "isn't" } else { "is" };
+        return Some(format!("its container {name} {not} ready"));
     };
     let settled = wanted.settled.as_ref().filter(|_| wanted.touch == Touch::None)?;
     let (before, now) = (settled.restarts.get(name).copied().unwrap_or_default(), status.restart_count);
     (now != before).then(|| format!("its container {name} had {before} restarts and has {now}"))
 }
 
+/// What the agent shows of the end of a pod's main container.
+fn wrong_message(wanted: &Wanted, pod: &Pod) -> Option<String> {
+    let expected = wanted.character.message()?;
+    let status = statuses(pod).find(|status| status.name == MAIN);
+    let terminated = status.and_then(|status| status.state.as_ref()?.terminated.as_ref());
+    let said = terminated.map(|terminated| terminated.message.as_deref().unwrap_or_default());
+    (said != Some(expected)).then(|| format!("its container {MAIN} said {said:?}, not {expected:?}"))
+}
+
+/// The limit that the manifest asks for is in the status and in the kernel.
+fn wrong_limit(wanted: &Wanted, pod: &Pod, own: &RuntimePod, seen: &Seen) -> Option<String> {
+    if !matches!(wanted.character, Character::Varied(_)) {
+        return None;
+    }
+    let container = own.containers.iter().find(|one| one.name == MAIN && runs(one))?;
+    let (expected, shown) = (cpu_limit(wanted.cpu), shown_limit(pod));
+    if shown.as_ref() != Some(&expected) {
+        return Some(format!("its limit is shown as {shown:?}, not {expected}"));
+    }
+    let (expected, real) = (cpu_limit_milli(wanted.cpu), seen.cpu_limits.get(container.id.as_str()).copied());
+    (real != Some(expected)).then(|| format!("its limit is {real:?} thousandths, not {expected}"))
+}
+
+fn shown_limit(pod: &Pod) -> Option<String> {
+    let status = statuses(pod).find(|status| status.name == MAIN)?;
+    Some(status.resources.as_ref()?.limits.as_ref()?.get("cpu")?.0.clone())
+}
+
 fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten())
+    pod.status.iter().flat_map(|status| {
+        let init = status.init_container_statuses.iter().flatten();
+        status.container_statuses.iter().flatten().chain(init)
+    })
 }
 
 /// Whether what nobody touched is another one than it was.
@@ -161,9 +220,13 @@ fn replaced(wanted: &Wanted, seen: &Seen) -> Vec<String> {
     if wanted.touch <= Touch::Containers && settled.sandbox != now.sandbox {
         lost.push(format!("its sandbox was {:?} and is {:?}", settled.sandbox, now.sandbox));
     }
-    let keeps = wanted.touch == Touch::None && wanted.character.keeps_containers();
-    if keeps && settled.containers != now.containers {
-        lost.push(format!("its containers were {:?} and are {:?}", settled.containers, now.containers));
+    let kept = |ids: &Ids| -> BTreeMap<String, String> {
+        let kept = ids.containers.iter().filter(|(name, _)| wanted.character.keeps(name));
+        kept.map(|(name, id)| (name.clone(), id.clone())).collect()
+    };
+    let (before, after) = (kept(settled), kept(&now));
+    if wanted.touch == Touch::None && before != after {
+        lost.push(format!("its containers were {before:?} and are {after:?}"));
     }
     lost
 }
@@ -213,6 +276,12 @@ fn left_over(wanted: &BTreeMap<String, Wanted>, seen: &Seen) -> Vec<Loss> {
     }
     for uid in seen.logs.keys().filter(|uid| !uids.contains(uid.as_str())) {
         lost(uid, "its logs are left");
+    }
+    for uid in seen.mounts.iter().filter(|uid| !uids.contains(uid.as_str())) {
+        lost(uid, "its mounts are left");
+    }
+    for name in seen.links.iter().filter(|name| !names.contains(name.as_str())) {
+        lost(name, "links to its logs are left");
     }
     losses
 }

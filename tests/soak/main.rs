@@ -1,18 +1,25 @@
 //! The real daemon under churn, on the embedded runtime and on containerd: pods come, change, crash, go and come back
 //! while the daemon and containerd are killed, plugins are swapped and manifests are broken. Then everything is left to
-//! settle, and what was lost is counted. It has to be nothing.
+//! settle, and what was lost is counted. It has to be nothing. A hundred random pods with all that a pod may have do the
+//! same on containerd, and what is left of them on the machine is counted as well. And pods that misuse what they are
+//! given end as Kubernetes says, beside pods that don't notice.
 //!
-//! Without `WITLET_SOAK=1` it is short, with the same choices each time. With it, it goes on for
-//! `WITLET_SOAK_SECONDS` (default 600) on each runtime, with choices that `WITLET_SOAK_SEED` repeats. The choices
-//! repeat, the moments at which they meet the daemon don't. Where containerd can't run that half counts as ignored,
-//! with the reason on standard error; `WITLET_REQUIRE_CONTAINERD=1` makes that a failure.
+//! Without `SOAK_SECONDS` it is short, with the same choices each time. With it, each of the three goes on for so long,
+//! with choices that `SOAK_SEED` repeats. The choices repeat, the moments at which they meet the daemon don't. Where
+//! containerd can't run what needs it counts as ignored, with the reason on standard error;
+//! `WITLET_REQUIRE_CONTAINERD=1` makes that a failure.
 #![allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
 
+mod bad_input;
 mod chaos;
+mod figures;
+mod habits;
 mod losses;
 mod model;
+mod node;
 mod process;
 mod random;
+mod shape;
 mod world;
 
 use std::process::ExitCode;
@@ -24,18 +31,19 @@ use witlet_containerd::{REQUIRE_VARIABLE, TestClock, is_required, skip_reason};
 use witlet_ports::Clock;
 
 use crate::chaos::Chaos;
+use crate::habits::Habits;
 use crate::model::Kind;
 use crate::process::Usage;
 use crate::world::World;
-
-/// Length of the long form on each runtime, unless the environment says otherwise.
-const SECONDS_DEFAULT: u64 = 600;
 
 /// The seed of the short form.
 const SEED_SHORT: u64 = 7;
 
 /// Actions in a round.
 const ACTIONS: usize = 10;
+
+/// Actions in a round with many pods.
+const CROWD_ACTIONS: usize = 40;
 
 /// How much more the daemon, or the embedded runtime, may take without pods after a third of the time than before it.
 /// Threads come and go with the work, and an allocator keeps a little of what it once had.
@@ -55,35 +63,72 @@ impl Length {
             Ok(text) => text.parse::<u64>().map(Some).map_err(|_| format!("{name}={text} is no number")),
             Err(_) => Ok(None),
         };
-        let long = std::env::var_os("WITLET_SOAK").is_some_and(|value| value == "1");
-        let seconds = number("WITLET_SOAK_SECONDS")?.unwrap_or(SECONDS_DEFAULT);
+        let time = number("SOAK_SECONDS")?.map(Duration::from_secs);
         let random = u64::try_from(TestClock.now().as_millisecond()).unwrap_or(SEED_SHORT);
-        let seed = number("WITLET_SOAK_SEED")?.unwrap_or(if long { random } else { SEED_SHORT });
-        Ok(Self { time: long.then(|| Duration::from_secs(seconds)), seed })
+        let seed = number("SOAK_SEED")?.unwrap_or(if time.is_some() { random } else { SEED_SHORT });
+        Ok(Self { time, seed })
     }
 }
 
 /// Hits a world for so long.
 async fn soak(kind: Kind, length: Length) -> Result<(), Failed> {
     eprintln!("{}: seed {} ({:?})", kind.name(), length.seed, length.time);
-    let mut chaos = Chaos::new(World::start(kind).await?, length.seed);
+    let habits = match kind {
+        Kind::Embedded => Habits::HARSH,
+        Kind::Containerd => Habits::HARSH_VARIED,
+    };
+    let mut chaos = Chaos::new(World::start(kind).await?, habits, length.seed);
     let outcome = match length.time {
         None => short(&mut chaos).await,
         Some(time) => long(&mut chaos, time).await,
     };
+    end(chaos, kind.name(), length, outcome).await
+}
+
+/// A hundred random pods come and go while the daemon is killed, and nothing of them is left.
+async fn crowd(length: Length) -> Result<(), Failed> {
+    eprintln!("a hundred pods: seed {} ({:?})", length.seed, length.time);
+    let mut chaos = Chaos::new(World::start(Kind::Containerd).await?, Habits::CROWD, length.seed);
+    let outcome = come_and_go(&mut chaos, length.time).await;
+    end(chaos, "a hundred pods", length, outcome).await
+}
+
+async fn come_and_go(chaos: &mut Chaos, time: Option<Duration>) -> Result<(), Failed> {
+    // Without pods, the daemon answers.
+    chaos.settle().await?;
+    let before = chaos.world.remains().await.ok_or("the node answered a moment ago")?;
+    let begun = Instant::now();
+    chaos.crowd().await?;
+    chaos.settle().await?;
+    loop {
+        chaos.round(CROWD_ACTIONS).await?;
+        if time.is_none_or(|time| begun.elapsed() >= time) {
+            break;
+        }
+    }
+    chaos.scatter().await?;
+    chaos.nothing_remains(&before).await
+}
+
+/// Ends the world, and tells what was seen.
+async fn end(chaos: Chaos, what: &str, length: Length, outcome: Result<(), Failed>) -> Result<(), Failed> {
     let Chaos { world, figures, .. } = chaos;
     let ended = world.end().await;
-    outcome.map_err(|lost| {
-        Failed::from(format!("seed {}: {}", length.seed, lost.message().unwrap_or_default()))
-    })?;
+    if let Err(lost) = outcome {
+        let told = format!("seed {}: {}", length.seed, lost.message().unwrap_or_default());
+        // The suites that follow take long.
+        eprintln!("{told}");
+        return Err(Failed::from(told));
+    }
     ended?;
-    eprintln!("{}: {figures}", kind.name());
+    eprintln!("{what}: {figures}");
     Ok(())
 }
 
 async fn short(chaos: &mut Chaos) -> Result<(), Failed> {
     chaos.populate()?;
     chaos.settle().await?;
+    chaos.strike().await?;
     chaos.round(ACTIONS).await?;
     chaos.drain().await
 }
@@ -145,6 +190,14 @@ fn main() -> ExitCode {
         Trial::test("every_loss_is_found", losses::cases::every_loss_is_found),
         trial(Kind::Embedded, length),
         trial(Kind::Containerd, length).with_ignored_flag(skip.is_some()),
+        Trial::test("containerd::a_hundred_random_pods_leave_nothing", move || {
+            tokio::runtime::Runtime::new()?.block_on(crowd(length))
+        })
+        .with_ignored_flag(skip.is_some()),
+        Trial::test("containerd::bad_input_ends_as_it_should_and_holds_nothing_else_up", || {
+            tokio::runtime::Runtime::new()?.block_on(bad_input::play())
+        })
+        .with_ignored_flag(skip.is_some()),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_testkit::{ContainerBuilder, NOT_BEFORE_SECONDS, container, pod};
 
+use crate::shape::{Shape, Version};
+
 /// Which runtime is under the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -38,6 +40,8 @@ pub(crate) enum Character {
     Deferred,
     /// Is refused.
     Refused,
+    /// One of the random pods with everything; on containerd only.
+    Varied(Shape),
 }
 
 impl Character {
@@ -50,15 +54,50 @@ impl Character {
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Crasher | Self::Deferred => "Running",
             Self::Job => "Succeeded",
             Self::Refused => "Failed",
+            Self::Varied(shape) => shape.phase(),
         }
     }
 
     /// The names of its containers that are to run all the time.
-    pub(crate) fn runs(self) -> &'static [&'static str] {
+    pub(crate) fn runs(self) -> Vec<&'static str> {
         match self {
-            Self::Sleeper | Self::Stubborn | Self::Deferred => &["app"],
-            Self::Pair => &["app", "side"],
-            Self::Crasher | Self::Job | Self::Refused => &[],
+            Self::Sleeper | Self::Stubborn | Self::Deferred => vec!["app"],
+            Self::Pair => vec!["app", "side"],
+            Self::Crasher | Self::Job | Self::Refused => vec![],
+            Self::Varied(shape) => shape.runs(),
+        }
+    }
+
+    /// Whether one of them is ready.
+    pub(crate) fn is_ready(self, container: &str) -> bool {
+        match self {
+            Self::Varied(shape) => shape.is_ready(container),
+            Self::Sleeper | Self::Pair | Self::Stubborn | Self::Deferred => true,
+            Self::Crasher | Self::Job | Self::Refused => false,
+        }
+    }
+
+    /// Whether a container of it that could not be started stays so.
+    pub(crate) fn is_never_tried_again(self) -> bool {
+        matches!(self, Self::Varied(shape) if shape.is_never_tried_again())
+    }
+
+    /// Whether it begins anew with a UID that it had before. What was stopped before an agent was killed has ended by itself
+    /// in the eyes of the next one, and only what is always restarted begins anew then.
+    pub(crate) fn may_come_back(self) -> bool {
+        match self {
+            Self::Varied(shape) => shape.is_always_restarted(),
+            Self::Sleeper | Self::Pair | Self::Stubborn | Self::Crasher => true,
+            Self::Job | Self::Deferred | Self::Refused => true,
+        }
+    }
+
+    /// What its main container said when it ended, if that can be told.
+    pub(crate) fn message(self) -> Option<&'static str> {
+        match self {
+            Self::Varied(shape) => shape.message(),
+            Self::Sleeper | Self::Pair | Self::Stubborn | Self::Crasher | Self::Job => None,
+            Self::Deferred | Self::Refused => None,
         }
     }
 
@@ -67,14 +106,25 @@ impl Character {
         match self {
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Crasher | Self::Deferred => true,
             Self::Job | Self::Refused => false,
+            Self::Varied(shape) => !shape.ends(),
         }
     }
 
-    /// Whether its containers, once there, stay the same ones as long as nobody touches it.
-    pub(crate) fn keeps_containers(self) -> bool {
+    /// Whether a container, once there, stays the same one as long as nobody touches the pod.
+    pub(crate) fn keeps(self, container: &str) -> bool {
         match self {
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Deferred | Self::Job => true,
             Self::Crasher | Self::Refused => false,
+            Self::Varied(shape) => shape.keeps(container),
+        }
+    }
+
+    /// Whether an edit of a pod with a UID of its own leaves it its sandbox, and leads to the same again.
+    pub(crate) fn can_be_edited(self) -> bool {
+        match self {
+            Self::Sleeper | Self::Pair | Self::Stubborn | Self::Deferred => true,
+            Self::Crasher | Self::Job | Self::Refused => false,
+            Self::Varied(shape) => shape.can_be_edited(),
         }
     }
 }
@@ -113,13 +163,15 @@ pub(crate) struct Wanted {
     pub(crate) variable: usize,
     /// Value of a label.
     pub(crate) label: usize,
+    /// Of a varied pod: its limit of processor time, in steps.
+    pub(crate) cpu: usize,
     pub(crate) touch: Touch,
     pub(crate) settled: Option<Ids>,
 }
 
 impl Wanted {
     pub(crate) fn new(name: String, character: Character, fixed_uid: bool) -> Self {
-        Self { name, character, fixed_uid, variable: 0, label: 0, touch: Touch::All, settled: None }
+        Self { name, character, fixed_uid, variable: 0, label: 0, cpu: 0, touch: Touch::All, settled: None }
     }
 
     /// It may be another pod now.
@@ -132,9 +184,24 @@ impl Wanted {
         self.touch = self.touch.max(Touch::Containers);
     }
 
-    /// The text of its manifest.
-    pub(crate) fn manifest(&self, kind: Kind) -> String {
-        serde_json::to_string(&self.pod(kind)).unwrap_or_default()
+    /// Whether its limits are to change while it runs.
+    pub(crate) fn can_be_resized(&self) -> bool {
+        matches!(self.character, Character::Varied(shape) if self.fixed_uid && shape.can_be_resized())
+    }
+
+    /// The text of its manifest. `host_folder` is there for pods that use the host's.
+    pub(crate) fn manifest(&self, kind: Kind, host_folder: &str) -> String {
+        let Character::Varied(shape) = self.character else {
+            return serde_json::to_string(&self.pod(kind)).unwrap_or_default();
+        };
+        let uid = self.fixed_uid.then(|| self.own_uid());
+        let Self { variable, label, cpu, .. } = *self;
+        let version = Version { variable, label, cpu, host_folder };
+        shape.manifest(&self.name, uid.as_deref(), version).to_string()
+    }
+
+    fn own_uid(&self) -> String {
+        format!("{}-fixed-uid", self.name)
     }
 
     fn pod(&self, kind: Kind) -> Pod {
@@ -145,7 +212,8 @@ impl Wanted {
             | Character::Crasher
             | Character::Job
             | Character::Deferred
-            | Character::Refused => &["app"],
+            | Character::Refused
+            | Character::Varied(_) => &["app"],
         };
         let mut manifest = pod(&self.name).grace_seconds(1).label(("label", &format!("v{}", self.label)));
         for name in containers {
@@ -153,7 +221,7 @@ impl Wanted {
             manifest = manifest.container(plays.env("VARIABLE", &self.variable.to_string()));
         }
         if self.fixed_uid {
-            manifest = manifest.uid(&format!("{}-fixed-uid", self.name));
+            manifest = manifest.uid(&self.own_uid());
         }
         match self.character {
             Character::Job => manifest.restart_policy("Never").build(),
@@ -164,9 +232,11 @@ impl Wanted {
                 manifest.spec.get_or_insert_default().node_selector = Some(nowhere);
                 manifest
             }
-            Character::Sleeper | Character::Pair | Character::Stubborn | Character::Crasher => {
-                manifest.build()
-            }
+            Character::Sleeper
+            | Character::Pair
+            | Character::Stubborn
+            | Character::Crasher
+            | Character::Varied(_) => manifest.build(),
         }
     }
 }
@@ -174,18 +244,22 @@ impl Wanted {
 fn plays(kind: Kind, character: Character, name: &str) -> ContainerBuilder {
     match kind {
         Kind::Embedded => match character {
-            Character::Sleeper | Character::Pair | Character::Deferred | Character::Refused => {
-                container(name, "file:http-server.wasm").args(&["0".to_owned()])
-            }
+            Character::Sleeper
+            | Character::Pair
+            | Character::Deferred
+            | Character::Refused
+            | Character::Varied(_) => container(name, "file:http-server.wasm").args(&["0".to_owned()]),
             Character::Stubborn => container(name, "file:stubborn.wasm"),
             Character::Crasher => container(name, "file:crasher.wasm"),
             Character::Job => container(name, "file:worker.wasm").args(&["0".into(), "1".into(), "1".into()]),
         },
         Kind::Containerd => {
             let script = match character {
-                Character::Sleeper | Character::Pair | Character::Deferred | Character::Refused => {
-                    "trap 'exit 0' TERM; while :; do sleep 0.3; done"
-                }
+                Character::Sleeper
+                | Character::Pair
+                | Character::Deferred
+                | Character::Refused
+                | Character::Varied(_) => "trap 'exit 0' TERM; while :; do sleep 0.3; done",
                 Character::Stubborn => "trap '' TERM; sleep 3600",
                 Character::Crasher => "echo all is well so far; sleep 0.5; exit 1",
                 Character::Job => "echo done",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use libtest_mimic::Failed;
@@ -12,12 +12,13 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 use witlet_containerd::{Containerd, Daemon, DaemonOptions, TestClock, report};
-use witlet_core::runtime::RuntimePod;
+use witlet_core::runtime::{ContainerRunState, RuntimePod};
 use witlet_ports::Runtime;
 use witlet_server::LocalClient;
 
 use crate::losses::Seen;
 use crate::model::Kind;
+use crate::node;
 use crate::process::Usage;
 
 /// Name of the node, which ends the names of its pods.
@@ -66,6 +67,8 @@ pub(crate) struct World {
     pub(crate) daemon: Daemon,
     runtime: Runtime,
     pub(crate) containerd: Option<Containerd>,
+    /// Ids of all sandboxes and containers that were seen.
+    met: Mutex<BTreeSet<String>>,
     folder: tempfile::TempDir,
 }
 
@@ -84,6 +87,8 @@ impl World {
             fs::write(images.join(format!("{name}.wasm")), component)?;
         }
         fs::write(folder.path().join("not-before.wasm"), witlet_test_guests::NOT_BEFORE)?;
+        fs::create_dir(folder.path().join("shared"))?;
+        fs::write(folder.path().join("shared/hello"), "hello")?;
         let containerd = match kind {
             Kind::Embedded => None,
             Kind::Containerd => Some(Containerd::start().await.map_err(|error| failed(&error))?),
@@ -98,13 +103,15 @@ impl World {
         let mut options = DaemonOptions::below(folder.path(), env!("CARGO_BIN_EXE_witlet"), endpoint);
         NODE_NAME.clone_into(&mut options.node_name);
         options.plugins = Some(folder.path().join("plugins.yaml"));
+        // Where it can reach the pods that it probes.
+        options.network_namespace = containerd.as_ref().map(Containerd::network_namespace);
         options.arguments =
             vec!["--stop-pods-on-exit".into(), "--image-root".into(), images.display().to_string()];
         swap(folder.path(), Swapped::Good)?;
         let daemon = Daemon::start(options).map_err(|error| failed(&error))?;
         let runtime =
             witlet_cri::connect(&address, Arc::new(TestClock)).map_err(|e| Failed::from(e.to_string()))?;
-        Ok(Self { kind, daemon, runtime, containerd, folder })
+        Ok(Self { kind, daemon, runtime, containerd, met: Mutex::default(), folder })
     }
 
     /// Where a manifest is.
@@ -140,12 +147,66 @@ impl World {
     pub(crate) async fn look(&self) -> Option<Seen> {
         let mut pods = self.ask("/pods").await?;
         let (folders, logs) = (self.pod_folders().ok()?, self.pod_logs().ok()?);
+        let runtime = self.listed().await?;
+        self.meet(&runtime);
+        let containers = runtime.iter().flat_map(|pod| &pod.containers);
+        let running = containers.filter(|container| container.state == ContainerRunState::Running);
+        let limits = running.filter_map(|one| Some((one.id.to_string(), node::cpu_limit(one.id.as_str())?)));
+        let below = node::mounts_below(&self.folder.path().join("agent/pods")).ok()?;
         Some(Seen {
             pods: serde_json::from_value(pods["items"].take()).ok()?,
-            runtime: self.listed().await?,
             folders,
             logs,
+            mounts: below.iter().filter_map(|path| Some(path.iter().next()?.to_str()?.to_owned())).collect(),
+            links: self.links().ok()?,
+            cpu_limits: limits.collect(),
+            runtime,
         })
+    }
+
+    /// Remembers what has a cgroup now.
+    fn meet(&self, pods: &[RuntimePod]) {
+        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        for pod in pods {
+            met.extend(pod.sandboxes.iter().map(|sandbox| sandbox.id.to_string()));
+            met.extend(pod.containers.iter().map(|container| container.id.to_string()));
+        }
+    }
+
+    /// A folder of the host for pods to use.
+    pub(crate) fn host_folder(&self) -> String {
+        self.folder.path().join("shared").display().to_string()
+    }
+
+    /// Names of pods that links to logs are there of: `<name>_<namespace>_<container>-<id>.log`.
+    fn links(&self) -> std::io::Result<BTreeSet<String>> {
+        let links = names(&self.folder.path().join("containers"))?;
+        Ok(links.iter().map(|link| link.split('_').next().unwrap_or(link).to_owned()).collect())
+    }
+
+    /// All that pods leave on a node if nobody cleans up after them.
+    pub(crate) async fn remains(&self) -> Option<BTreeSet<String>> {
+        let folder = self.folder.path();
+        let mut all = BTreeSet::new();
+        let mut add =
+            |what: &str, found: BTreeSet<String>| all.extend(found.iter().map(|one| format!("{what} {one}")));
+        add(
+            "mount",
+            node::mounts_below(folder).ok()?.iter().map(|path| path.display().to_string()).collect(),
+        );
+        add("folder", self.pod_folders().ok()?);
+        add("logs", names(&folder.join("pod-logs")).ok()?);
+        add("link", names(&folder.join("containers")).ok()?);
+        for pod in self.listed().await? {
+            add("sandbox", pod.sandboxes.iter().map(|sandbox| sandbox.id.to_string()).collect());
+            add("container", pod.containers.iter().map(|container| container.id.to_string()).collect());
+        }
+        let met = self.met.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        add("cgroup", node::cgroups_of(&met).ok()?);
+        if let Some(containerd) = &self.containerd {
+            all.extend(containerd.remains().ok()?);
+        }
+        Some(all)
     }
 
     fn pod_folders(&self) -> std::io::Result<BTreeSet<String>> {
@@ -166,6 +227,21 @@ impl World {
             logs.insert(uid, containers);
         }
         Ok(logs)
+    }
+
+    /// What remains that wasn't there before, once nothing does or this has passed.
+    pub(crate) async fn left_since(&self, before: &BTreeSet<String>, patience: Duration) -> Vec<String> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let left = match self.remains().await {
+                Some(now) => now.difference(before).cloned().collect(),
+                None => vec!["the node doesn't answer".to_owned()],
+            };
+            if left.is_empty() || Instant::now() >= deadline {
+                return left;
+            }
+            sleep(POLL_INTERVAL).await;
+        }
     }
 
     /// What the daemon takes.

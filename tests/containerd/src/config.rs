@@ -9,6 +9,9 @@ use crate::image::PAUSE_IMAGE;
 /// Where Debian keeps network plugins.
 pub(crate) const CNI_PLUGIN_FOLDER: &str = "/usr/lib/cni";
 
+/// The link that all pods' links lead to. It is made with the first pod, and stays.
+pub(crate) const BRIDGE: &str = "witlet0";
+
 /// Pods' addresses; the network is the test's own, so every test has the same.
 const SUBNET: &str = "10.231.0.0/16";
 
@@ -67,7 +70,7 @@ pub(crate) fn network(folder: &Path) -> String {
         "plugins": [
             {
                 "type": "bridge",
-                "bridge": "witlet0",
+                "bridge": BRIDGE,
                 "isGateway": true,
                 "ipMasq": false,
                 "ipam": {

@@ -1,5 +1,6 @@
 //! containerd as a process of the test's own.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -18,7 +19,7 @@ use witlet_contracts::{Commands, Environment, Offers, Processes, Workload};
 use witlet_ports::{Clock, Runtime};
 
 use crate::image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE, write_archive};
-use crate::network::NetworkNamespace;
+use crate::network::{self, NetworkNamespace};
 use crate::registry::Registry;
 use crate::shell::{HarnessError, SYSTEM_PATH, io, run};
 use crate::{config, sweep};
@@ -76,8 +77,8 @@ impl Containerd {
         let snapshotter = snapshotter(&at("work"));
         let text = config::containerd(containerd.folder.path(), snapshotter);
         fs::write(at("config.toml"), text).map_err(io("write config.toml"))?;
-        let network = config::network(containerd.folder.path());
-        fs::write(at("cni/10-witlet.conflist"), network).map_err(io("write the network's configuration"))?;
+        let text = config::network(containerd.folder.path());
+        fs::write(at("cni/10-witlet.conflist"), text).map_err(io("write the network's configuration"))?;
         let archive = write_archive(&at("work"))?;
         let socket = containerd.socket();
 
@@ -118,6 +119,24 @@ impl Containerd {
         command.arg(format!("--net={}", self.network_namespace().display())).arg(program);
         command.env("PATH", SYSTEM_PATH).stdin(Stdio::null());
         command
+    }
+
+    /// What pods leave on the machine if nobody cleans up after them: mounts (network namespaces among them), addresses
+    /// that are taken, network links, shims and cgroups. Some of it is there without any pod: compare with before.
+    pub fn remains(&self) -> Result<BTreeSet<String>, HarnessError> {
+        let folder = self.folder.path();
+        let mut links = self.in_network(network::links)?.map_err(io("list network links"))?;
+        links.retain(|link| link != config::BRIDGE);
+        let addresses = network::addresses(&folder.join("addresses")).map_err(io("list addresses"))?;
+        let named = |what: &'static str, names: Vec<String>| {
+            names.into_iter().map(move |name| format!("{what} {name}"))
+        };
+        let mounts = sweep::mount_points(folder).into_iter().map(|path| path.display().to_string());
+        Ok(named("mount", mounts.collect())
+            .chain(named("address", addresses))
+            .chain(named("network link", links))
+            .chain(named("shim", sweep::shims_of(&self.socket())))
+            .collect())
     }
 
     /// Runs this on a thread of its own where the pods can be reached.

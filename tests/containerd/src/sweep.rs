@@ -37,11 +37,21 @@ pub(crate) fn shim_sockets(folder: &Path) {
 
 /// Takes away all mounts below this folder, the newest first.
 pub(crate) fn mounts(folder: &Path) {
-    let table = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    let points = table.lines().rev().filter_map(|line| line.split(' ').nth(1)).map(PathBuf::from);
-    for point in points.filter(|point| point.starts_with(folder)) {
+    for point in mount_points(folder).into_iter().rev() {
         let _gone = unmount(&point, UnmountFlags::DETACH);
     }
+}
+
+/// What is mounted below this folder, the oldest first.
+pub(crate) fn mount_points(folder: &Path) -> Vec<PathBuf> {
+    let table = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let points = table.lines().filter_map(|line| line.split(' ').nth(1)).map(PathBuf::from);
+    points.filter(|point| point.starts_with(folder)).collect()
+}
+
+/// The shims of the containerd at this socket, by their process ids.
+pub(crate) fn shims_of(socket: &Path) -> Vec<String> {
+    parents().keys().filter(|pid| is_shim_of(**pid, socket)).map(ToString::to_string).collect()
 }
 
 /// Whether any process still names the folder in its command line: shims do.

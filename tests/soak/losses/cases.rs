@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use libtest_mimic::Failed;
 use serde_json::json;
 use witlet_core::runtime::{ContainerRunState, ListedContainer, ListedSandbox, RuntimePod, SandboxState};
 
 use super::{Seen, count, ids};
 use crate::model::{Character, Touch, Wanted};
+use crate::shape::{Course, Shape};
 
 /// What goes wrong, and what has to be said of it.
 type Case = (&'static str, fn(&mut Seen), &'static str);
@@ -68,6 +70,8 @@ const CASES: &[Case] = &[
     ),
     ("a folder", |seen| seen.folders.extend(["old".to_owned()]), "old: its folder is left"),
     ("logs", |seen| drop(seen.logs.insert("old".to_owned(), BTreeMap::new())), "old: its logs are left"),
+    ("mounts", |seen| seen.mounts.extend(["old".to_owned()]), "old: its mounts are left"),
+    ("links", |seen| seen.links.extend(["old-node1".to_owned()]), "old-node1: links to its logs are left"),
     (
         "logs of dead containers",
         |seen| drop(seen.logs.insert("uid".to_owned(), BTreeMap::from([("app".to_owned(), 9)]))),
@@ -87,6 +91,39 @@ const CASES: &[Case] = &[
         "old-node1: the runtime has it with UID old",
     ),
 ];
+
+/// What goes wrong with a pod that runs with a limit.
+const LIMITED: &[Case] = &[
+    ("nothing", |_| {}, ""),
+    ("no limit", |seen| seen.cpu_limits.clear(), "its limit is None thousandths, not 300"),
+    ("an old limit", |seen| seen.cpu_limits.extend([("container".to_owned(), 200)]), "is Some(200)"),
+    (
+        "a limit that isn't shown",
+        |seen| status_of(&mut seen.pods[0]).resources = None,
+        "its limit is shown as None",
+    ),
+];
+
+/// What goes wrong with a pod that has failed for good, and said why.
+const ENDED: &[Case] = &[
+    ("nothing", |_| {}, ""),
+    ("other words", |seen| end_of(seen).message = None, "its container app said Some(\"\"), not"),
+    ("a start that was cut short", |seen| cut_short(seen, "StartError"), ""),
+    (
+        "no start, and no reason for that",
+        |seen| cut_short(seen, "Error"),
+        "its container app said Some(\"\"), not",
+    ),
+];
+
+fn end_of(seen: &mut Seen) -> &mut ContainerStateTerminated {
+    let state = status_of(&mut seen.pods[0]).state.get_or_insert_default();
+    state.terminated.get_or_insert_default()
+}
+
+fn cut_short(seen: &mut Seen, reason: &str) {
+    *end_of(seen) = ContainerStateTerminated { reason: Some(reason.to_owned()), ..Default::default() };
+}
 
 /// Of the pod's only container.
 fn status_of(pod: &mut Pod) -> &mut ContainerStatus {
@@ -128,17 +165,45 @@ fn well() -> Seen {
         }],
         folders: ["uid".to_owned()].into(),
         logs: BTreeMap::from([("uid".to_owned(), BTreeMap::from([("app".to_owned(), 1)]))]),
+        mounts: ["uid".to_owned()].into(),
+        links: ["p-node1".to_owned()].into(),
+        cpu_limits: BTreeMap::from([("container".to_owned(), 300)]),
     }
+}
+
+/// The same pod with its limit.
+fn limited() -> Seen {
+    let mut seen = well();
+    let limits = BTreeMap::from([("cpu".to_owned(), Quantity("300m".to_owned()))]);
+    let resources = ResourceRequirements { limits: Some(limits), ..Default::default() };
+    status_of(&mut seen.pods[0]).resources = Some(resources);
+    seen
+}
+
+/// The same pod once it has failed.
+fn ended() -> Seen {
+    let mut seen = well();
+    seen.pods[0].status.get_or_insert_default().phase = Some("Failed".to_owned());
+    seen.runtime[0].sandboxes[0].state = SandboxState::NotReady;
+    seen.runtime[0].containers[0].state = ContainerRunState::Exited;
+    end_of(&mut seen).message = Some("last words".to_owned());
+    seen
 }
 
 /// Plays all cases.
 pub(crate) fn every_loss_is_found() -> Result<(), Failed> {
-    let mut one = Wanted::new("p".to_owned(), Character::Sleeper, false);
+    play(Character::Sleeper, well, CASES)?;
+    play(Character::Varied(Shape::plain(Course::Runs, "Always")), limited, LIMITED)?;
+    play(Character::Varied(Shape::plain(Course::Fails, "Never")), ended, ENDED)
+}
+
+fn play(character: Character, before: fn() -> Seen, cases: &[Case]) -> Result<(), Failed> {
+    let mut one = Wanted::new("p".to_owned(), character, false);
     one.touch = Touch::None;
-    one.settled = Some(ids("p", &well()));
+    one.settled = Some(ids("p", &before()));
     let wanted = BTreeMap::from([("p".to_owned(), one)]);
-    for (name, spoil, said) in CASES {
-        let mut seen = well();
+    for (name, spoil, said) in cases {
+        let mut seen = before();
         spoil(&mut seen);
         let losses: Vec<String> = count(&wanted, &seen).iter().map(ToString::to_string).collect();
         let found = losses.iter().any(|loss| loss.contains(said));
