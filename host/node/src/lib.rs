@@ -1,11 +1,11 @@
 //! The machine under the agent: time, files, volumes, logs, facts about the node, and manifests on its disk.
-#![forbid(unsafe_code)]
 
 mod clock;
 mod container_files;
 mod container_logs;
 mod credentials;
 mod file_source;
+pub mod heap;
 mod host_files;
 mod logs;
 mod mounts;

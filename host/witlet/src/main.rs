@@ -32,6 +32,10 @@ fn main() -> ExitCode {
     if let Command::CompileComponent { arguments } = command {
         return witlet_wasm::compile::child_main(arguments);
     }
+    // Of all commands only the agent stays for long.
+    if matches!(command, Command::Run(_)) {
+        witlet_node::heap::share_one_arena();
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(cause) => return fail(&cause, 1),

@@ -175,7 +175,9 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
             agent.run(stop.clone()).await;
             ended.cancel();
         };
-        let (served, (), ()) = tokio::join!(api.serve(socket, ended.clone()), agent, node.run(ended.clone()));
+        let trim = witlet_node::heap::trim_regularly(ended.clone());
+        let (served, (), (), ()) =
+            tokio::join!(api.serve(socket, ended.clone()), agent, node.run(ended.clone()), trim);
         served.map_err(RunError::Api)
     };
     signals::stopping(work, stop.clone()).await?;
