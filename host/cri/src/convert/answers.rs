@@ -162,6 +162,9 @@ pub(crate) fn observed_pod(mut pod: ObservedPod) -> ObservedPod {
     pod.sandboxes.sort_by(|a, b| (b.created_at, b.attempt, &b.id).cmp(&(a.created_at, a.attempt, &a.id)));
     pod.containers
         .sort_by(|a, b| (b.created_at, b.restart_count, &b.id).cmp(&(a.created_at, a.restart_count, &a.id)));
+    // Kept for every pod, until the next look.
+    pod.sandboxes.shrink_to_fit();
+    pod.containers.shrink_to_fit();
     pod.ips = match pod.sandboxes.first() {
         Some(newest) if newest.state == SandboxState::Ready => newest.ips.clone(),
         Some(_) | None => Vec::new(),
