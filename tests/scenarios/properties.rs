@@ -308,7 +308,7 @@ impl Play<'_> {
                 self.ended.retain(|_, name| *name != format!("{}-node1", self::name(*pod)));
                 // A container that was stopped to be made anew and then can't be made has ended, as upstream has it.
                 self.disturbed |= !self.wanted.insert(*pod);
-                self.reborn.insert(format!("{}-node1", self::name(*pod)));
+                self.reborn.insert(format!("{}-node1", name(*pod)));
                 self.node.source.put(&name(*pod), vec![self.story.shapes[*pod].pod(*pod, *edit)]);
             }
             Act::Remove(pod) => {

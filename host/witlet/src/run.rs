@@ -167,6 +167,16 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
     let api = LocalApi::new(Arc::new(handle), Arc::new(ShownPlugins(plugins)));
 
     tracing::info!(node = %node_name, manifests = %args.pod_manifest_path.display(), "witlet runs");
+    work(agent, api, socket, &node).await?;
+    if let Some(embedded) = embedded.filter(|_| args.stop_pods_on_exit) {
+        embedded.stop().await?;
+    }
+    tracing::info!("witlet has ended");
+    Ok(())
+}
+
+/// Runs all parts until the process is asked to stop and the agent has ended.
+async fn work(agent: Agent, api: LocalApi, socket: RootOnlySocket, node: &NodeInfo) -> Result<(), RunError> {
     let stop = CancellationToken::new();
     // The API answers until the agent has ended: a pod that takes its grace is worth looking at.
     let ended = CancellationToken::new();
@@ -180,12 +190,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
             tokio::join!(api.serve(socket, ended.clone()), agent, node.run(ended.clone()), trim);
         served.map_err(RunError::Api)
     };
-    signals::stopping(work, stop.clone()).await?;
-    if let Some(embedded) = embedded.filter(|_| args.stop_pods_on_exit) {
-        embedded.stop().await?;
-    }
-    tracing::info!("witlet has ended");
-    Ok(())
+    signals::stopping(work, stop.clone()).await
 }
 
 /// The runtime's ports, and the embedded runtime if that is what was asked for.

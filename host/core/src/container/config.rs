@@ -96,7 +96,7 @@ fn container_annotations(input: ContainerInput<'_>) -> BTreeMap<String, String> 
         (labels::CONTAINER_RESTART_COUNT, Some(restart_count.to_string())),
         (labels::TERMINATION_MESSAGE_PATH, container.termination_message_path.clone()),
         (labels::TERMINATION_MESSAGE_POLICY, container.termination_message_policy.clone()),
-        (labels::CONTAINER_PORTS, ports.map(|ports| json(ports))),
+        (labels::CONTAINER_PORTS, ports.map(json)),
         (labels::PRE_STOP_HANDLER, pre_stop.map(json)),
         (labels::POD_TERMINATION_GRACE_PERIOD, grace.map(|seconds| seconds.to_string())),
     ];
