@@ -36,8 +36,14 @@ struct Changed {
     ended: bool,
 }
 
-/// What has to be written, by name.
-pub(crate) type Pages = Vec<(&'static str, Vec<u8>)>;
+/// What has to be written. It becomes bytes beside the loop, which waits for hundreds of pods' worth of it otherwise.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    allocations: Option<Allocations>,
+    user_namespaces: Option<UserNamespaces>,
+    ended: Option<BTreeMap<PodUid, PodStatus>>,
+    admitted: AdmissionMemory,
+}
 
 impl Ledger {
     /// What was saved before the restart. What can't be read is as if nothing had been saved, and told. `forget` has every
@@ -171,23 +177,13 @@ impl Ledger {
     /// is known as admitted has its other facts on disk.
     pub(crate) fn take_pages(&mut self) -> Pages {
         let Changed { admitted: _, allocations, user_namespaces, ended } = std::mem::take(&mut self.changed);
-        let mut pages = Pages::new();
-        if allocations {
-            pages.push((ALLOCATED_RESOURCES, self.allocations.encode()));
+        Pages {
+            allocations: allocations.then(|| self.allocations.clone()),
+            user_namespaces: user_namespaces.then(|| self.user_namespaces.clone()),
+            ended: ended.then(|| self.ended.clone()),
+            // Also if it didn't change: what is on disk may be older than what is remembered.
+            admitted: self.admitted.clone(),
         }
-        if user_namespaces {
-            let encoded = serde_json::to_vec(&self.user_namespaces);
-            pages
-                .push((USER_NAMESPACES, encoded.expect("a map of texts and numbers always has a JSON form")));
-        }
-        if ended {
-            let encoded = serde_json::to_vec(&self.ended);
-            pages
-                .push((ENDED_PODS, encoded.expect("a status has only text keys, so it always becomes JSON")));
-        }
-        // Also if it didn't change: what is on disk may be older than what is remembered.
-        pages.push((ADMITTED_PODS, self.admitted.encode()));
-        pages
     }
 
     /// The last pages could not be written.
@@ -198,10 +194,21 @@ impl Ledger {
 
 /// Writes pages, in their order.
 pub(crate) async fn write(state: &dyn StateStore, pages: Pages) -> Result<(), FilesError> {
-    for (name, page) in pages {
-        state.save(name, &page).await?;
+    let Pages { allocations, user_namespaces, ended, admitted } = pages;
+    if let Some(allocations) = allocations {
+        state.save(ALLOCATED_RESOURCES, &allocations.encode()).await?;
     }
-    Ok(())
+    if let Some(user_namespaces) = user_namespaces {
+        let encoded = serde_json::to_vec(&user_namespaces);
+        let page = encoded.expect("a map of texts and numbers always has a JSON form");
+        state.save(USER_NAMESPACES, &page).await?;
+    }
+    if let Some(ended) = ended {
+        let encoded = serde_json::to_vec(&ended);
+        let page = encoded.expect("a status has only text keys, so it always becomes JSON");
+        state.save(ENDED_PODS, &page).await?;
+    }
+    state.save(ADMITTED_PODS, &admitted.encode()).await
 }
 
 async fn page<T: Default>(
