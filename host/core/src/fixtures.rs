@@ -1,7 +1,8 @@
 //! What the tests of decisions are told: pods, and what a runtime has of them.
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::container::hash::container_hash;
@@ -131,4 +132,20 @@ pub(crate) fn in_sandbox(containers: Vec<ObservedContainer>) -> ObservedPod {
 /// A sandbox that broke, with these containers.
 pub(crate) fn in_dead_sandbox(containers: Vec<ObservedContainer>) -> ObservedPod {
     observed(vec![sandbox(0, SandboxState::NotReady)], containers)
+}
+
+/// Requests and limits in short: `cpu 100m/200m memory 64Mi/128Mi`; `-` is none.
+pub(crate) fn resources(text: &str) -> Option<ResourceRequirements> {
+    let mut made = ResourceRequirements::default();
+    let mut words = text.split_whitespace();
+    while let (Some(name), Some(amounts)) = (words.next(), words.next()) {
+        let (request, limit) = amounts.split_once('/').unwrap();
+        if request != "-" {
+            made.requests.get_or_insert_default().insert(name.to_owned(), Quantity(request.to_owned()));
+        }
+        if limit != "-" {
+            made.limits.get_or_insert_default().insert(name.to_owned(), Quantity(limit.to_owned()));
+        }
+    }
+    Some(made)
 }

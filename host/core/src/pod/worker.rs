@@ -227,11 +227,6 @@ impl Worker {
         self.pod.as_ref()
     }
 
-    /// Whether work was ever allowed to start.
-    pub fn has_started(&self) -> bool {
-        self.started
-    }
-
     /// Whether work is with the executor.
     pub fn is_running(&self) -> bool {
         self.running.is_some()

@@ -6,31 +6,15 @@ use k8s_openapi::api::core::v1::ContainerResizePolicy;
 
 use super::*;
 use crate::admission::Decision;
-use crate::fixtures::{at, pod, spec};
+use crate::fixtures::{at, pod, resources, spec};
 use crate::pod::PodUid;
 
 const MI: i64 = 1024 * 1024;
 
-/// Requests and limits in short: `cpu 100m/200m memory 64Mi/128Mi`; `-` is none.
-fn requirements(text: &str) -> Option<ResourceRequirements> {
-    let mut made = ResourceRequirements::default();
-    let mut words = text.split_whitespace();
-    while let (Some(name), Some(amounts)) = (words.next(), words.next()) {
-        let (request, limit) = amounts.split_once('/').unwrap();
-        if request != "-" {
-            made.requests.get_or_insert_default().insert(name.to_owned(), Quantity(request.to_owned()));
-        }
-        if limit != "-" {
-            made.limits.get_or_insert_default().insert(name.to_owned(), Quantity(limit.to_owned()));
-        }
-    }
-    Some(made)
-}
-
 /// A pod with one app container `a` that has these resources.
 fn with(text: &str) -> Pod {
     let mut made = pod("Always", &["a"]);
-    spec(&mut made).containers[0].resources = requirements(text);
+    spec(&mut made).containers[0].resources = resources(text);
     made
 }
 
@@ -62,7 +46,7 @@ fn a_container_that_states_a_limit_alone_asks_for_as_much() {
 fn a_container_without_a_limit_may_use_what_its_pod_may() {
     let of = |own: &str, of_pod: &str| {
         let mut pod = with(own);
-        spec(&mut pod).resources = requirements(of_pod);
+        spec(&mut pod).resources = resources(of_pod);
         let found = ContainerResources::of(&pod, &pod.spec.as_ref().unwrap().containers[0]);
         [found.cpu_request_milli, found.cpu_limit_milli, found.memory_request_bytes, found.memory_limit_bytes]
     };
@@ -101,7 +85,7 @@ fn an_allocation_stands_in_for_what_the_pod_asks_for_and_for_nothing_else() {
     let allocated = allocation.apply(&wish);
     let container = &allocated.spec.as_ref().unwrap().containers[0];
     assert_eq!(container.image.as_deref(), Some("newer"));
-    assert_eq!(container.resources, requirements(&format!("{BURSTABLE} ephemeral-storage 1Gi/1Gi")));
+    assert_eq!(container.resources, resources(&format!("{BURSTABLE} ephemeral-storage 1Gi/1Gi")));
     assert_eq!(Allocation::of(&wish).apply(&wish), wish);
     let none = Allocation::of(&with(""));
     assert_eq!(
@@ -261,7 +245,7 @@ fn init_containers_keep_their_resources_and_sidecars_need_not() {
         let mut made = with(BURSTABLE);
         let container = Container {
             name: "setup".to_owned(),
-            resources: requirements(text),
+            resources: resources(text),
             restart_policy: policy.map(str::to_owned),
             ..Container::default()
         };
@@ -280,7 +264,7 @@ fn init_containers_keep_their_resources_and_sidecars_need_not() {
 fn the_pods_own_resources_can_be_changed_and_not_be_taken_back() {
     let own = |text: &str| {
         let mut made = with(BURSTABLE);
-        spec(&mut made).resources = requirements(text);
+        spec(&mut made).resources = resources(text);
         made
     };
     let allocation = Allocation::of(&own("cpu 300m/400m"));
@@ -348,8 +332,8 @@ fn waiting_wishes_are_asked_about_by_need_priority_class_and_age() {
 fn a_container_that_joins_has_what_it_asks_for_and_then_resizes_like_the_others() {
     let two = |a: &str, b: &str| {
         let mut made = pod("Always", &["a", "b"]);
-        spec(&mut made).containers[0].resources = requirements(a);
-        spec(&mut made).containers[1].resources = requirements(b);
+        spec(&mut made).containers[0].resources = resources(a);
+        spec(&mut made).containers[1].resources = resources(b);
         made
     };
     let mut table = Allocations::default();

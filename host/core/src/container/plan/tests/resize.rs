@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, ContainerResizePolicy, Pod, ResourceRequirements};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::api::core::v1::{Container, ContainerResizePolicy, Pod};
 
 use super::{NOW, language, render_step};
 use crate::container::backoff::{BackoffTable, CRASH};
@@ -11,7 +10,7 @@ use crate::container::plan::resize::{
     Actuated, PodCgroup, ResizeContainer, ResizeError, ResizeFacts, actuated, in_progress,
 };
 use crate::container::plan::{Plan, PlanInput, Step, plan};
-use crate::fixtures::{at, spec};
+use crate::fixtures::{at, resources, spec};
 use crate::pod::allocation::ContainerResources;
 use crate::probe::ProbeResults;
 use crate::runtime::{LinuxResources, ObservedPod};
@@ -19,22 +18,6 @@ use crate::runtime::{LinuxResources, ObservedPod};
 mod order;
 
 const MI: i64 = 1024 * 1024;
-
-/// Requests and limits in short: `cpu 100m/200m memory 64Mi/128Mi`; `-` is none.
-fn resources(text: &str) -> Option<ResourceRequirements> {
-    let mut made = ResourceRequirements::default();
-    let mut words = text.split_whitespace();
-    while let (Some(name), Some(amounts)) = (words.next(), words.next()) {
-        let (request, limit) = amounts.split_once('/').unwrap();
-        if request != "-" {
-            made.requests.get_or_insert_default().insert(name.to_owned(), Quantity(request.to_owned()));
-        }
-        if limit != "-" {
-            made.limits.get_or_insert_default().insert(name.to_owned(), Quantity(limit.to_owned()));
-        }
-    }
-    Some(made)
-}
 
 fn of(text: &str) -> ContainerResources {
     let container = Container { resources: resources(text), ..Container::default() };
