@@ -53,11 +53,11 @@ pub(super) fn bad(name: &str, host: &Path, missing: &Path) -> Result<Value, Fail
             "terminationMessagePolicy",
             json!("FallbackToLogsOnError"),
         )),
-        "link-out" => linked("ln -s / /work/out", "out/etc"),
+        "link-out" => linked("ln -s / /scratch/out", "out/etc"),
         // It leads to a folder of the host; in the container there is none.
-        "link-left" => linked(&format!("ln -s {} /work/out", host.display()), ""),
+        "link-left" => linked(&format!("ln -s {} /scratch/out", host.display()), ""),
         "no-folder" => {
-            volume(app(STAY), json!({"hostPath": {"path": missing, "type": "Directory"}}), "/work", "")
+            volume(app(STAY), json!({"hostPath": {"path": missing, "type": "Directory"}}), "/scratch", "")
         }
         other => return Err(Failed::from(format!("there is no pod {other}"))),
     })
@@ -106,10 +106,10 @@ fn volume(mut app: Value, volume: Value, path: &str, sub_path: &str) -> Value {
 
 /// An init container leaves a link in a volume that belongs to a group.
 fn linked(script: &str, sub_path: &str) -> Value {
-    let mut spec = volume(app(STAY), json!({"emptyDir": {}}), "/work", sub_path);
+    let mut spec = volume(app(STAY), json!({"emptyDir": {}}), "/scratch", sub_path);
     let init = json!({
         "name": "init", "image": BUSYBOX_IMAGE, "command": ["/bin/sh", "-c", format!("busybox {script}")],
-        "volumeMounts": [{"name": "work", "mountPath": "/work"}],
+        "volumeMounts": [{"name": "work", "mountPath": "/scratch"}],
     });
     spec["initContainers"] = json!([init]);
     spec["securityContext"] = json!({"fsGroup": 2000});

@@ -70,7 +70,7 @@ impl Shape {
     }
 
     fn mounts(self) -> Vec<Value> {
-        let mut mounts = vec![json!({"name": "work", "mountPath": "/work"})];
+        let mut mounts = vec![json!({"name": "work", "mountPath": "/scratch"})];
         if self.sub_path {
             mounts.push(json!({"name": "work", "mountPath": "/below", "subPath": "far/below"}));
         }
@@ -85,13 +85,13 @@ impl Shape {
 
     /// In their order: the sidecar, which the others need, and those that count.
     fn init_containers(self) -> Vec<Value> {
-        let mounts = json!([{"name": "work", "mountPath": "/work"}]);
+        let mounts = json!([{"name": "work", "mountPath": "/scratch"}]);
         let mut all = Vec::new();
         if self.sidecar {
-            let script = format!("sleep 1; : > /work/sidecar; {STAY}");
+            let script = format!("sleep 1; : > /scratch/sidecar; {STAY}");
             let mut sidecar = container("sidecar", &script);
             sidecar["restartPolicy"] = json!("Always");
-            let exec = json!({"command": ["/bin/test", "-f", "/work/sidecar"]});
+            let exec = json!({"command": ["/bin/test", "-f", "/scratch/sidecar"]});
             sidecar["startupProbe"] = json!({
                 "exec": exec, "periodSeconds": 1, "failureThreshold": 100, "timeoutSeconds": PROBE_TIMEOUT,
             });
@@ -99,10 +99,10 @@ impl Shape {
         }
         for number in 0..self.inits {
             let before = match number {
-                0 => if self.sidecar { "test -f /work/sidecar" } else { "true" }.to_owned(),
-                _ => format!("test -f /work/init{}", number - 1),
+                0 => if self.sidecar { "test -f /scratch/sidecar" } else { "true" }.to_owned(),
+                _ => format!("test -f /scratch/init{}", number - 1),
             };
-            all.push(container(&format!("init{number}"), &format!("{before} && : > /work/init{number}")));
+            all.push(container(&format!("init{number}"), &format!("{before} && : > /scratch/init{number}")));
         }
         if matches!(self.course, Course::InitFails | Course::InitFailsAgain) {
             all.push(container("last", "sleep 0.3; exit 1"));
@@ -169,17 +169,17 @@ impl Shape {
     fn script(self) -> String {
         let mut looks = vec![("the variable", "test -n \"$VARIABLE\"".to_owned())];
         if self.inits > 0 {
-            looks.push(("init containers", format!("test -f /work/init{}", self.inits - 1)));
+            looks.push(("init containers", format!("test -f /scratch/init{}", self.inits - 1)));
         }
         if self.sidecar {
-            looks.push(("the sidecar", "test -f /work/sidecar".to_owned()));
+            looks.push(("the sidecar", "test -f /scratch/sidecar".to_owned()));
         }
         if self.user {
-            looks.push(("the group", format!("test $(busybox stat -c %g /work) = {GROUP}")));
+            looks.push(("the group", format!("test $(busybox stat -c %g /scratch) = {GROUP}")));
             looks.push(("the user", "test $(id -u) = 1000".to_owned()));
         }
         if self.memory {
-            looks.push(("memory", "busybox grep -q ' /work tmpfs ' /proc/mounts".to_owned()));
+            looks.push(("memory", "busybox grep -q ' /scratch tmpfs ' /proc/mounts".to_owned()));
         }
         if self.host_path {
             looks.push(("a file of the host", "test -f /host/hello".to_owned()));
@@ -189,7 +189,7 @@ impl Shape {
             looks.push(("its labels", "busybox grep -q 'label=\"v' /info/labels".to_owned()));
         }
         if self.sub_path {
-            looks.push(("the path below", ": > /below/file && test -f /work/far/below/file".to_owned()));
+            looks.push(("the path below", ": > /below/file && test -f /scratch/far/below/file".to_owned()));
         }
         let looks: String = looks.iter().map(|(what, look)| format!("{look} || miss '{what}'; ")).collect();
         let says = match self.message {
@@ -197,8 +197,8 @@ impl Shape {
             Message::Logs => "printf 'last words'",
         };
         let deed = match self.course {
-            Course::Runs if self.host_network => format!("echo ok > /work/index.html; {STAY}"),
-            Course::Runs => format!("echo ok > /work/index.html; httpd -p {PORT} -h /work; {STAY}"),
+            Course::Runs if self.host_network => format!("echo ok > /scratch/index.html; {STAY}"),
+            Course::Runs => format!("echo ok > /scratch/index.html; httpd -p {PORT} -h /scratch; {STAY}"),
             Course::NeverReady | Course::Unhealthy => STAY.to_owned(),
             // Or it would have succeeded in the eyes of an agent that wasn't there when its time was over.
             Course::Overdue => "trap 'exit 1' TERM; sleep 3600 & wait".to_owned(),
@@ -230,7 +230,7 @@ fn probe(check: Check, period_seconds: i32) -> Value {
         "periodSeconds": period_seconds, "failureThreshold": 10, "timeoutSeconds": PROBE_TIMEOUT,
     });
     match check {
-        Check::Exec => probe["exec"] = json!({"command": ["/bin/test", "-f", "/work/index.html"]}),
+        Check::Exec => probe["exec"] = json!({"command": ["/bin/test", "-f", "/scratch/index.html"]}),
         Check::Http => probe["httpGet"] = json!({"path": "/index.html", "port": PORT}),
         Check::Tcp => probe["tcpSocket"] = json!({"port": PORT}),
     }
@@ -240,7 +240,7 @@ fn probe(check: Check, period_seconds: i32) -> Value {
 fn handler(hook: Hook) -> Value {
     let exec = |script: &str| json!({"exec": {"command": ["/bin/sh", "-c", script]}});
     match hook {
-        Hook::Exec => exec("echo here > /work/hook"),
+        Hook::Exec => exec("echo here > /scratch/hook"),
         Hook::Http => json!({"httpGet": {"path": "/index.html", "port": PORT}}),
         Hook::Sleep => json!({"sleep": {"seconds": 1}}),
         Hook::Hangs => exec("sleep 3600"),
