@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 
 use crate::node::NodeFacts;
-use crate::pod::SourceName;
+use crate::pod::{PodUid, SourceName};
 
 /// Why admission is asked. Kubernetes knows these two operations (`lifecycle/interfaces.go`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,6 +96,14 @@ pub enum Decision {
         /// Reason of the pod's status.
         reason: String,
         /// Message without the prefix `Pod was rejected: `, which the status adds.
+        message: String,
+    },
+    /// The node lacks resources for a critical pod, and these pods make room for it: they are ended, and the pod is asked
+    /// for again when they are gone. Until then it waits.
+    Preempt {
+        /// Pods of `other_pods`; not empty.
+        victims: Vec<PodUid>,
+        /// What lacks, in one sentence.
         message: String,
     },
     /// The pod waits as `Blocked`.

@@ -16,4 +16,6 @@ pub struct NodeFacts {
     pub addresses: Vec<IpAddr>,
     /// Growing set of facts for plugins (`cgroup.version`, `runtime.name`, …).
     pub facts: BTreeMap<String, String>,
+    /// Devices that pods can ask for, for plugins: a JSON array as `witlet:admission` describes it. Empty text is none.
+    pub devices: String,
 }

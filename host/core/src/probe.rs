@@ -6,8 +6,11 @@ pub(crate) mod target;
 pub mod worker;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Container, Probe};
+use k8s_openapi::api::core::v1::{Container, Pod, Probe};
 
 use crate::runtime::ContainerId;
 
@@ -153,6 +156,32 @@ pub enum Scheme {
     Http,
     /// Over TLS.
     Https,
+}
+
+/// One probe, as its type is asked to carry it out.
+#[derive(Clone, Debug)]
+pub struct ProbeRequest {
+    /// Name of the type: `exec`, `httpGet`, `tcpSocket`, `grpc`, or what a pod's annotation names.
+    pub probe_type: Arc<str>,
+    /// A JSON object as text, with variables expanded and names of ports replaced by numbers. Of the four types that a
+    /// spec can name, what stands there.
+    pub parameters: Arc<str>,
+    /// The pod.
+    pub pod: Arc<Pod>,
+    /// Name of the container in its spec.
+    pub container: String,
+    /// The instance that is probed.
+    pub container_id: ContainerId,
+    /// How often it was restarted.
+    pub restarts: u32,
+    /// The pod's addresses, the primary one first.
+    pub pod_ips: Vec<IpAddr>,
+    /// The node's addresses, the primary one first.
+    pub host_ips: Vec<IpAddr>,
+    /// Which of the container's probes.
+    pub kind: ProbeKind,
+    /// How long it may take.
+    pub timeout: Duration,
 }
 
 /// What one probe found, before thresholds.

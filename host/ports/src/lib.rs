@@ -26,6 +26,6 @@ pub use host::HostFiles;
 pub use node::NodeWatch;
 pub use probes::{HookError, HookRequests, ProbeError, ProbeTypes};
 pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
-pub use sources::{PodSource, SOURCE_SNAPSHOTS_MAX, SourceSnapshot};
+pub use sources::{PodSource, PodSourceSet, SOURCE_SNAPSHOTS_MAX, SourceSnapshot};
 pub use view::{AgentStats, AgentView, RecordedEvent};
 pub use volumes::{VolumeError, Volumes};

@@ -5,28 +5,43 @@ use std::time::Duration;
 use async_trait::async_trait;
 use thiserror::Error;
 use witlet_core::hook::HttpHook;
-use witlet_core::probe::{ProbeCheck, ProbeOutcome};
-use witlet_core::runtime::ContainerId;
+use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 
-/// A probe that could not be carried out. Its result is discarded, and it is tried again.
+/// A probe that gave no outcome.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{message}")]
-pub struct ProbeError {
-    /// One sentence.
-    pub message: String,
+pub enum ProbeError {
+    /// Nobody here has this type. The probe fails: a check that can't be made isn't passed.
+    #[error("unknown probe type {probe_type:?}")]
+    UnknownType {
+        /// As the pod names it.
+        probe_type: String,
+    },
+    /// The type refuses the parameters. The probe fails.
+    #[error("{words}")]
+    Parameters {
+        /// In the type's own words.
+        words: String,
+    },
+    /// It could not be carried out. Its result is discarded, and it is tried again.
+    #[error("{message}")]
+    NotCarriedOut {
+        /// One sentence.
+        message: String,
+    },
+    /// It could not be carried out, and another try soon won't do better: the type is in quarantine or isn't loaded.
+    #[error("{message}")]
+    NotNow {
+        /// One sentence.
+        message: String,
+    },
 }
 
-/// The types of probes (`exec`, `httpGet`, `tcpSocket`, `grpc`).
+/// The types of probes: `exec`, `httpGet`, `tcpSocket`, `grpc`, and those of configured plugins.
 #[async_trait]
 pub trait ProbeTypes: Send + Sync {
-    /// Probes the container once. What takes longer than `timeout` is a failure, as upstream has it. What the probed
+    /// Probes once. A probe that waits for something when the request's time is over fails, as upstream's. What the probed
     /// process says is cut to what an event can hold.
-    async fn probe(
-        &self,
-        container: &ContainerId,
-        check: &ProbeCheck,
-        timeout: Duration,
-    ) -> Result<ProbeOutcome, ProbeError>;
+    async fn probe(&self, request: &ProbeRequest) -> Result<ProbeOutcome, ProbeError>;
 }
 
 /// A hook's request that failed.

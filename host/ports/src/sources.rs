@@ -1,10 +1,11 @@
 //! The port that pods come in through.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::SourceName;
 
@@ -33,4 +34,15 @@ pub trait PodSource: Send {
 
     /// Sends a set when it has one and whenever it changes. Returns when `stop` is cancelled or nobody listens.
     async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken);
+}
+
+/// Sources that come and go while the agent runs: those of plugins.
+#[async_trait]
+pub trait PodSourceSet: Send + Sync {
+    /// The sources that there are now. One that is added counts as unseen until its first set; pods of one that is gone
+    /// end as if it had sent an empty set.
+    fn names(&self) -> watch::Receiver<Arc<BTreeSet<SourceName>>>;
+
+    /// Sends sets of all of them, each under its own name, until `stop` is cancelled or nobody listens.
+    async fn run(self: Arc<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken);
 }

@@ -146,7 +146,10 @@ impl Chain {
         };
         match decision {
             Decision::Defer { .. } if self.shortage.is_some() => Next::Continue(self),
-            Decision::Admit | Decision::Reject { .. } | Decision::Defer { .. } => Next::Decided(decision),
+            Decision::Admit
+            | Decision::Reject { .. }
+            | Decision::Preempt { .. }
+            | Decision::Defer { .. } => Next::Decided(decision),
         }
     }
 

@@ -224,7 +224,10 @@ pub fn after_admission(pod: &Pod, decision: Decision) -> Grant {
         Decision::Reject { reason, message } if reason == INFEASIBLE => {
             Grant::Infeasible(Infeasible::Refused { message })
         }
-        Decision::Reject { message, .. } => Grant::Deferred { message, retry_after: None },
+        // Nothing is preempted for a pod that runs already.
+        Decision::Reject { message, .. } | Decision::Preempt { message, .. } => {
+            Grant::Deferred { message, retry_after: None }
+        }
         Decision::Defer { message, retry_after, .. } => {
             Grant::Deferred { message, retry_after: Some(retry_after) }
         }
