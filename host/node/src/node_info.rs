@@ -11,12 +11,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, NodeAddress, NodeSpec, NodeStatus, NodeSystemInfo};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use thiserror::Error;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use witlet_core::node::NodeFacts;
@@ -30,6 +31,8 @@ mod tests;
 
 /// How often the machine is looked at (upstream's node status frequency).
 pub const NODE_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
+/// How long one look at the machine may take; then the facts stay as they were.
+const NODE_READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pods that a node takes unless told otherwise: upstream's default.
 pub const PODS_MAX_DEFAULT: u32 = 110;
 
@@ -86,6 +89,8 @@ pub struct NodeInfo {
     options: NodeOptions,
     created: Timestamp,
     facts: watch::Sender<Arc<NodeFacts>>,
+    /// One look at a time, so that an older one never replaces a newer one.
+    looking: Mutex<()>,
 }
 
 impl NodeInfo {
@@ -93,7 +98,7 @@ impl NodeInfo {
     pub fn new(options: NodeOptions, clock: &dyn Clock) -> Result<Self, NodeError> {
         let created = clock.now();
         let facts = describe(&Machine::read(&options.root)?, &options, created)?;
-        Ok(Self { options, created, facts: watch::Sender::new(Arc::new(facts)) })
+        Ok(Self { options, created, facts: watch::Sender::new(Arc::new(facts)), looking: Mutex::new(()) })
     }
 
     /// The facts as they are now.
@@ -111,20 +116,31 @@ impl NodeInfo {
                 () = stop.cancelled() => return,
                 _ = ticks.tick() => {}
             }
-            let root = self.options.root.clone();
-            let read = match tokio::task::spawn_blocking(move || Machine::read(&root)).await {
-                Ok(read) => read,
-                // Only a runtime that is shutting down doesn't finish the work.
-                Err(_) => return,
-            };
-            match read.and_then(|machine| describe(&machine, &self.options, self.created)) {
-                Ok(facts) => self.publish(facts),
-                Err(error) => {
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        "the node's facts stay as they were"
-                    );
-                }
+            self.look().await;
+        }
+    }
+
+    /// Reads the machine and publishes what changed. A look that fails or takes too long is logged.
+    async fn look(&self) {
+        let _looking = self.looking.lock().await;
+        let root = self.options.root.clone();
+        let reading = tokio::task::spawn_blocking(move || Machine::read(&root));
+        let read = match tokio::time::timeout(NODE_READ_TIMEOUT, reading).await {
+            Ok(Ok(read)) => read,
+            // Only a runtime that is shutting down doesn't finish the work.
+            Ok(Err(_)) => return,
+            Err(_) => {
+                tracing::warn!(timeout = ?NODE_READ_TIMEOUT, "reading the machine takes too long; its facts stay as they were");
+                return;
+            }
+        };
+        match read.and_then(|machine| describe(&machine, &self.options, self.created)) {
+            Ok(facts) => self.publish(facts),
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the node's facts stay as they were"
+                );
             }
         }
     }
@@ -143,9 +159,15 @@ impl NodeInfo {
     }
 }
 
+#[async_trait]
 impl NodeWatch for NodeInfo {
     fn watch(&self) -> watch::Receiver<Arc<NodeFacts>> {
         self.facts.subscribe()
+    }
+
+    async fn read_again(&self) -> Arc<NodeFacts> {
+        self.look().await;
+        self.current()
     }
 }
 
@@ -199,7 +221,7 @@ fn describe(machine: &Machine, options: &NodeOptions, created: Timestamp) -> Res
     ];
     let facts = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     let addresses: Vec<IpAddr> = machine.addresses.clone();
-    Ok(NodeFacts { name, node, addresses, facts })
+    Ok(NodeFacts { name, node, addresses, facts, devices: String::new() })
 }
 
 fn system_info(machine: &Machine) -> NodeSystemInfo {

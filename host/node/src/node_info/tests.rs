@@ -77,3 +77,14 @@ fn only_changes_are_published() {
     info.publish(changed);
     assert!(watch.has_changed().expect("the sender lives"));
 }
+
+#[tokio::test]
+async fn a_node_that_is_read_again_is_as_the_machine_is_now() {
+    let info = NodeInfo::new(NodeOptions::default(), &SystemClock).expect("this machine");
+    let mut old = NodeFacts::clone(&info.current());
+    old.facts.insert("cgroup.version".into(), "3".into());
+    info.publish(old);
+    let again = info.read_again().await;
+    assert_ne!(again.facts["cgroup.version"], "3");
+    assert_eq!(again.facts, info.watch().borrow().facts, "what was read is what all others see");
+}
