@@ -2,6 +2,7 @@
 
 pub mod chain;
 pub mod memory;
+pub mod preemption;
 
 use std::sync::Arc;
 use std::time::Duration;

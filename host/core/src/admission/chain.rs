@@ -1,11 +1,14 @@
 //! What becomes of a pod when one handler after the other was asked.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Shortage, Verdict};
+use super::preemption::{may_preempt, victims};
+use super::{AdmissionRequest, AdmittedPod, Decision, Shortage, Verdict};
 
 /// No pod is asked for again sooner.
 pub const RETRY_AFTER_MIN: Duration = Duration::from_secs(1);
@@ -98,7 +101,7 @@ pub enum Answer {
 }
 
 /// What to do after an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Next {
     /// Ask the next handler, or `finish` if there is none.
     Continue(Chain),
@@ -106,18 +109,36 @@ pub enum Next {
     Decided(Decision),
 }
 
-/// The answers so far. The first handler that refuses decides, in the handlers' order; but a shortage of resources
-/// only decides when no later handler rejects the pod, since room could be made for a pod that fails by nothing else.
-/// A later deferral doesn't lift a shortage.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The answers so far. The first handler that refuses decides, in the handlers' order. For a critical pod a shortage of
+/// resources refuses nothing yet: others are ended for it if they have what lacks and no other handler refuses it, and
+/// only then.
+#[derive(Clone, Debug)]
 pub struct Chain {
-    shortage: Option<Shortage>,
+    /// Only of a pod that others may be ended for.
+    room: Option<Room>,
+}
+
+/// Where a critical pod's room may come from.
+#[derive(Clone, Debug)]
+struct Room {
+    pod: Arc<Pod>,
+    others: Arc<[AdmittedPod]>,
+    /// Of all handlers, in their order.
+    shortages: Vec<Shortage>,
+    /// The first handler's after a shortage.
+    deferral: Option<Decision>,
 }
 
 impl Chain {
     /// Nobody was asked yet.
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(request: &AdmissionRequest) -> Self {
+        let room = may_preempt(request).then(|| Room {
+            pod: request.pod.clone(),
+            others: request.other_pods.clone(),
+            shortages: Vec::new(),
+            deferral: None,
+        });
+        Self { room }
     }
 
     /// Takes the answer of the handler with this name.
@@ -129,12 +150,13 @@ impl Chain {
                 let retry_after = retry_after.clamp(RETRY_AFTER_MIN, RETRY_AFTER_MAX);
                 Decision::Defer { reason, message, retry_after }
             }
-            Answer::Verdict(Verdict::Shortage(shortages)) => match shortages.into_iter().next() {
-                Some(first) => {
-                    self.shortage.get_or_insert(first);
+            Answer::Verdict(Verdict::Shortage(shortages)) => match (shortages.first(), &mut self.room) {
+                (Some(_), Some(room)) => {
+                    room.shortages.extend(shortages);
                     return Next::Continue(self);
                 }
-                None => Decision::Reject {
+                (Some(first), None) => out_of(first),
+                (None, _) => Decision::Reject {
                     reason: UNEXPECTED_ADMISSION_ERROR.to_owned(),
                     message: format!("Admission handler {handler} reports a shortage of nothing"),
                 },
@@ -144,26 +166,56 @@ impl Chain {
                 Some(decision) => decision,
             },
         };
-        match decision {
-            Decision::Defer { .. } if self.shortage.is_some() => Next::Continue(self),
-            Decision::Admit
-            | Decision::Reject { .. }
-            | Decision::Preempt { .. }
-            | Decision::Defer { .. } => Next::Decided(decision),
+        match (&decision, &mut self.room) {
+            // Whoever waits anyway gets nobody ended; but he only waits if room could be made.
+            (Decision::Defer { .. }, Some(room)) if !room.shortages.is_empty() => {
+                room.deferral.get_or_insert(decision);
+                Next::Continue(self)
+            }
+            _ => Next::Decided(decision),
         }
     }
 
     /// Every handler was asked.
     pub fn finish(self) -> Decision {
-        let Some(Shortage { resource, requested, used, capacity }) = self.shortage else {
-            return Decision::Admit;
-        };
-        // Upstream's words (`lifecycle/predicate.go`), which dashboards and people know.
-        let message = format!(
-            "Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}"
-        );
-        Decision::Reject { reason: format!("OutOf{resource}"), message }
+        self.room.map_or(Decision::Admit, Room::make)
     }
+}
+
+impl Room {
+    fn make(self) -> Decision {
+        let Some(first) = self.shortages.first() else { return Decision::Admit };
+        match victims(&self.pod, &self.others, &self.shortages) {
+            Ok(victims) if victims.is_empty() => out_of(first),
+            Ok(victims) => self.deferral.unwrap_or_else(|| Decision::Preempt {
+                message: format!("Ends {} to make room: {}", pods(victims.len()), lacks(first)),
+                victims,
+            }),
+            // Upstream's words (`lifecycle/predicate.go`).
+            Err(not_enough) => Decision::Reject {
+                reason: UNEXPECTED_ADMISSION_ERROR.to_owned(),
+                message: format!(
+                    "Unexpected error while attempting to recover from admission failure: preemption: error \
+                     finding a set of pods to preempt: {not_enough}"
+                ),
+            },
+        }
+    }
+}
+
+fn out_of(shortage: &Shortage) -> Decision {
+    Decision::Reject { reason: format!("OutOf{}", shortage.resource), message: lacks(shortage) }
+}
+
+/// Upstream's words (`lifecycle/predicate.go`), which dashboards and people know.
+fn lacks(Shortage { resource, requested, used, capacity }: &Shortage) -> String {
+    format!(
+        "Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}"
+    )
+}
+
+fn pods(count: usize) -> String {
+    format!("{count} pod{}", if count == 1 { "" } else { "s" })
 }
 
 fn failed(handler: &str, kind: FailureKind, message: &str, policy: FailurePolicy) -> Option<Decision> {

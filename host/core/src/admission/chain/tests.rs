@@ -1,7 +1,11 @@
 //! Tests of the fold: tables of answers and what becomes of the pod.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
+use crate::admission::Operation;
+use crate::fixtures::{at, first, pod, resources, spec};
+use crate::pod::{PodUid, SourceName};
 
 fn reject(reason: &str) -> Answer {
     Answer::Verdict(Verdict::Reject { reason: reason.to_owned(), message: format!("{reason} it is") })
@@ -26,9 +30,36 @@ fn failure(kind: FailureKind, policy: FailurePolicy) -> Answer {
 
 const ADMIT: Answer = Answer::Verdict(Verdict::Admit);
 
+/// A pod that may have others ended for it, and one that may not.
+#[derive(Clone, Copy, Debug)]
+enum Who {
+    Critical,
+    Common,
+}
+
+/// Beside it runs one pod, `victim`, with half a CPU.
+fn request(who: Who, operation: Operation) -> AdmissionRequest {
+    let mut asking = pod("Always", &["a"]);
+    spec(&mut asking).priority = Some(match who {
+        Who::Critical => 2_000_000_000,
+        Who::Common => 0,
+    });
+    let mut victim = pod("Always", &["a"]);
+    first(&mut victim).resources = resources("cpu 500m/-");
+    victim.metadata.uid = Some("victim".to_owned());
+    AdmissionRequest {
+        operation,
+        now: at(0),
+        pod: Arc::new(asking),
+        source: SourceName::from("api"),
+        node: Arc::default(),
+        other_pods: [AdmittedPod { pod: Arc::new(victim), source: SourceName::from("api") }].into(),
+    }
+}
+
 /// How many handlers were asked, and what came of it.
-fn ask(answers: &[Answer]) -> (usize, Decision) {
-    let mut chain = Chain::new();
+fn ask_for(request: &AdmissionRequest, answers: &[Answer]) -> (usize, Decision) {
+    let mut chain = Chain::new(request);
     for (index, answer) in answers.iter().enumerate() {
         match chain.answer(&format!("handler-{index}"), answer.clone()) {
             Next::Continue(next) => chain = next,
@@ -38,29 +69,33 @@ fn ask(answers: &[Answer]) -> (usize, Decision) {
     (answers.len(), chain.finish())
 }
 
+fn ask(answers: &[Answer]) -> (usize, Decision) {
+    ask_for(&request(Who::Common, Operation::Add), answers)
+}
+
 fn word(decision: &Decision) -> String {
     match decision {
         Decision::Admit => "admit".to_owned(),
         Decision::Reject { reason, .. } => format!("reject {reason}"),
+        Decision::Preempt { victims, .. } => {
+            format!("preempt {}", victims.iter().map(PodUid::as_str).collect::<Vec<_>>().join(" "))
+        }
         Decision::Defer { reason, .. } => format!("defer {reason}"),
     }
 }
 
 #[test]
-fn the_first_refusal_decides_and_a_shortage_waits_for_the_rest() {
+fn the_first_refusal_decides() {
     let fails = |policy| failure(FailureKind::TimedOut, policy);
-    let cases: [(&str, &[Answer], usize, &str); 17] = [
+    let cases: [(&str, &[Answer], usize, &str); 14] = [
         ("nobody is asked", &[], 0, "admit"),
         ("all admit", &[ADMIT, ADMIT], 2, "admit"),
         ("a reject is final", &[reject("A"), ADMIT], 1, "reject A"),
         ("a defer is final", &[defer("A", 1), reject("B")], 1, "defer A"),
         ("the first refusal wins", &[ADMIT, reject("A"), reject("B")], 2, "reject A"),
-        ("a shortage alone rejects", &[short_of("cpu")], 1, "reject OutOfcpu"),
-        ("after a shortage the rest is asked", &[short_of("cpu"), ADMIT, ADMIT], 3, "reject OutOfcpu"),
-        ("a reject beats an earlier shortage", &[short_of("cpu"), reject("A")], 2, "reject A"),
-        ("a defer doesn't lift a shortage", &[short_of("cpu"), defer("A", 1), ADMIT], 3, "reject OutOfcpu"),
-        ("a reject after both wins", &[short_of("cpu"), defer("A", 1), reject("B")], 3, "reject B"),
-        ("the first shortage counts", &[short_of("pods"), short_of("cpu")], 2, "reject OutOfpods"),
+        ("a shortage rejects", &[short_of("cpu")], 1, "reject OutOfcpu"),
+        ("a shortage is final", &[short_of("pods"), short_of("cpu"), reject("A")], 1, "reject OutOfpods"),
+        ("a shortage after others", &[ADMIT, short_of("cpu"), defer("A", 1)], 2, "reject OutOfcpu"),
         (
             "a failure that rejects",
             &[fails(FailurePolicy::Reject), ADMIT],
@@ -71,8 +106,8 @@ fn the_first_refusal_decides_and_a_shortage_waits_for_the_rest() {
         ("a failure that admits, then a reject", &[fails(FailurePolicy::Admit), reject("A")], 2, "reject A"),
         ("a failure that defers", &[fails(FailurePolicy::Defer), ADMIT], 1, "defer HandlerTimedOut"),
         (
-            "a failing handler after a shortage",
-            &[short_of("cpu"), fails(FailurePolicy::Defer)],
+            "a failure before a shortage",
+            &[fails(FailurePolicy::Admit), short_of("cpu")],
             2,
             "reject OutOfcpu",
         ),
@@ -87,6 +122,85 @@ fn the_first_refusal_decides_and_a_shortage_waits_for_the_rest() {
         let (count, decision) = ask(answers);
         assert_eq!((count, word(&decision).as_str()), (asked, expected), "{claim}");
     }
+}
+
+#[test]
+fn others_end_for_a_critical_pod_only_if_nothing_else_is_against_it() {
+    let fails = |policy| failure(FailureKind::TimedOut, policy);
+    let cases: [(&str, &[Answer], usize, &str); 13] = [
+        ("a shortage alone", &[short_of("cpu")], 1, "preempt victim"),
+        ("after a shortage the rest is asked", &[short_of("cpu"), ADMIT, ADMIT], 3, "preempt victim"),
+        ("a reject before it", &[reject("A"), short_of("cpu")], 1, "reject A"),
+        ("a reject after it", &[short_of("cpu"), reject("A"), ADMIT], 2, "reject A"),
+        ("a defer before it", &[defer("A", 1), short_of("cpu")], 1, "defer A"),
+        ("a defer after it", &[short_of("cpu"), defer("A", 1), defer("B", 1), ADMIT], 4, "defer A"),
+        ("a reject after both", &[short_of("cpu"), defer("A", 1), reject("B")], 3, "reject B"),
+        (
+            "a failure that rejects",
+            &[short_of("cpu"), fails(FailurePolicy::Reject)],
+            2,
+            "reject UnexpectedAdmissionError",
+        ),
+        (
+            "a failure that defers",
+            &[short_of("cpu"), fails(FailurePolicy::Defer)],
+            2,
+            "defer HandlerTimedOut",
+        ),
+        ("a failure that admits", &[short_of("cpu"), fails(FailurePolicy::Admit)], 2, "preempt victim"),
+        (
+            "all of several shortages count",
+            &[short_of("cpu"), short_of("memory")],
+            2,
+            "reject UnexpectedAdmissionError",
+        ),
+        (
+            "a pod that can't get room doesn't wait",
+            &[short_of("memory"), defer("A", 1)],
+            2,
+            "reject UnexpectedAdmissionError",
+        ),
+        ("nothing lacks", &[], 0, "admit"),
+    ];
+    for (claim, answers, asked, expected) in cases {
+        let (count, decision) = ask_for(&request(Who::Critical, Operation::Add), answers);
+        assert_eq!((count, word(&decision).as_str()), (asked, expected), "{claim}");
+    }
+}
+
+#[test]
+fn nobody_is_ended_for_a_resize() {
+    let (_, decision) = ask_for(&request(Who::Critical, Operation::Resize), &[short_of("cpu"), ADMIT]);
+    assert_eq!(word(&decision), "reject OutOfcpu");
+}
+
+#[test]
+fn a_shortage_that_is_none_ends_nobody() {
+    let enough = Shortage { resource: "cpu".to_owned(), requested: 1, used: 1, capacity: 9 };
+    let answers = [Answer::Verdict(Verdict::Shortage(vec![enough]))];
+    let (_, decision) = ask_for(&request(Who::Critical, Operation::Add), &answers);
+    assert_eq!(word(&decision), "reject OutOfcpu");
+}
+
+#[test]
+fn a_critical_pods_decision_says_what_lacks() {
+    let critical = request(Who::Critical, Operation::Add);
+    let Decision::Preempt { message, .. } = ask_for(&critical, &[short_of("cpu")]).1 else {
+        panic!("room can be made")
+    };
+    assert_eq!(
+        message,
+        "Ends 1 pod to make room: Node didn't have enough resource: cpu, requested: 500, used: 800, capacity: 1000"
+    );
+    let Decision::Reject { message, .. } = ask_for(&critical, &[short_of("memory"), short_of("cpu")]).1
+    else {
+        panic!("nobody has memory")
+    };
+    assert_eq!(
+        message,
+        "Unexpected error while attempting to recover from admission failure: preemption: error finding a set of \
+         pods to preempt: no set of running pods found to reclaim resources: [(res: memory, q: 300), ]"
+    );
 }
 
 #[test]

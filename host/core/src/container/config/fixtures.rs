@@ -18,6 +18,7 @@ pub(super) fn node(cgroup_version: &str) -> NodeFacts {
         node: serde_json::from_value(node).unwrap(),
         addresses: vec!["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()],
         facts: [("cgroup.version".to_owned(), cgroup_version.to_owned())].into(),
+        ..NodeFacts::default()
     }
 }
 

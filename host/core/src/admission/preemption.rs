@@ -1,0 +1,170 @@
+//! Which pods end so that a critical one fits (upstream: `preemption/preemption.go`).
+
+use std::fmt;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use super::{AdmissionRequest, AdmittedPod, Operation, Shortage};
+use crate::pod::PodUid;
+use crate::pod::resources::{self, Amounts, CPU, MEMORY, QosClass};
+use crate::pod::static_pod::is_critical;
+
+#[cfg(test)]
+mod tests;
+
+/// `status.reason` of a pod that was ended to make room, and the reason of the event that tells it; the critical pod waits
+/// with it too (`events/event.go`).
+pub const REASON: &str = "Preempting";
+/// `status.message` of the ended pod, and the event's message.
+pub const MESSAGE: &str = "Preempted in order to admit critical pod";
+/// Message of the ended pod's condition `DisruptionTarget`; the condition's reason is `TerminationByKubelet`.
+pub const CONDITION_MESSAGE: &str = "Pod was preempted by Kubelet to accommodate a critical pod.";
+
+/// The resource that counts pods.
+const PODS: &str = "pods";
+
+/// All pods that may be ended together don't have as much as lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotEnough {
+    /// Resource and how much of it would still lack. Units as in [`Shortage`].
+    pub lacking: Vec<(String, i64)>,
+}
+
+impl fmt::Display for NotEnough {
+    // Upstream's words, down to the last comma: they are what people search for.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no set of running pods found to reclaim resources: [")?;
+        for (resource, amount) in &self.lacking {
+            write!(f, "(res: {resource}, q: {amount}), ")?;
+        }
+        f.write_str("]")
+    }
+}
+
+impl std::error::Error for NotEnough {}
+
+/// Whether others may be ended for this pod: it is critical and isn't running yet.
+pub fn may_preempt(request: &AdmissionRequest) -> bool {
+    match request.operation {
+        Operation::Add => is_critical(&request.pod),
+        // A running pod keeps what it has and goes on waiting.
+        Operation::Resize => false,
+    }
+}
+
+/// Whether `other` may be ended for `preemptor`: it is less critical, or of lower priority where both state one (upstream:
+/// `Preemptable`).
+pub fn is_preemptable(preemptor: &Pod, other: &Pod) -> bool {
+    let priority = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.priority);
+    if is_critical(preemptor) && !is_critical(other) {
+        return true;
+    }
+    matches!((priority(preemptor), priority(other)), (Some(own), Some(theirs)) if own > theirs)
+}
+
+/// The pods to be ended so that `preemptor` finds what lacks: guaranteed ones only for what all burstable and best-effort
+/// ones together don't have, burstable ones only for what is missing then, and of each class those that come nearest to
+/// what lacks. Best-effort ones come first in the answer. Empty if nothing lacks.
+///
+/// # Errors
+/// When even all that may be ended don't suffice; then nobody should be.
+pub fn victims(
+    preemptor: &Pod,
+    others: &[AdmittedPod],
+    shortages: &[Shortage],
+) -> Result<Vec<PodUid>, NotEnough> {
+    let candidates: Vec<Candidate> = others
+        .iter()
+        .filter(|other| is_preemptable(preemptor, &other.pod))
+        .map(|other| Candidate::new(&other.pod))
+        .collect();
+    let of_class = |class| candidates.iter().filter(move |candidate| candidate.class == class);
+    let (best_effort, burstable, guaranteed): (Vec<_>, Vec<_>, Vec<_>) = (
+        of_class(QosClass::BestEffort).collect(),
+        of_class(QosClass::Burstable).collect(),
+        of_class(QosClass::Guaranteed).collect(),
+    );
+    let lacks = Lacks::new(shortages);
+    let of_guaranteed = nearest(guaranteed, lacks.without(&best_effort).without(&burstable))?;
+    let of_burstable = nearest(burstable, lacks.without(&best_effort).without(&of_guaranteed))?;
+    let of_best_effort = nearest(best_effort, lacks.without(&of_burstable).without(&of_guaranteed))?;
+    let chosen = of_best_effort.iter().chain(&of_burstable).chain(&of_guaranteed);
+    Ok(chosen.map(|candidate| candidate.uid.clone()).collect())
+}
+
+/// A pod that may be ended.
+struct Candidate {
+    uid: PodUid,
+    class: QosClass,
+    requests: Amounts,
+}
+
+impl Candidate {
+    fn new(pod: &Pod) -> Self {
+        Self { uid: PodUid::of(pod), class: resources::qos(pod), requests: resources::requests(pod) }
+    }
+
+    fn has(&self, resource: &str) -> i64 {
+        if resource == PODS { 1 } else { self.requests.get(resource).copied().unwrap_or(0) }
+    }
+
+    /// Memory counts before CPU.
+    fn size(&self) -> (i64, i64) {
+        (self.has(MEMORY), self.has(CPU))
+    }
+}
+
+/// What lacks still: each resource once, more than zero of it.
+#[derive(Clone, Debug, PartialEq)]
+struct Lacks(Vec<(String, i64)>);
+
+impl Lacks {
+    /// Of a resource that several handlers find short, the most counts.
+    fn new(shortages: &[Shortage]) -> Self {
+        let mut lacks: Vec<(String, i64)> = Vec::new();
+        for Shortage { resource, requested, used, capacity } in shortages {
+            let lack = requested.saturating_sub(capacity.saturating_sub(*used));
+            match lacks.iter_mut().find(|(known, _)| known == resource) {
+                Some((_, most)) => *most = lack.max(*most),
+                None => lacks.push((resource.clone(), lack)),
+            }
+        }
+        lacks.retain(|(_, amount)| *amount > 0);
+        Self(lacks)
+    }
+
+    /// What lacks if these were gone.
+    fn without(&self, gone: &[&Candidate]) -> Self {
+        let left = self.0.iter().map(|(resource, amount)| {
+            let amount = gone.iter().fold(*amount, |left, pod| left.saturating_sub(pod.has(resource)));
+            (resource.clone(), amount)
+        });
+        Self(left.filter(|(_, amount)| *amount > 0).collect())
+    }
+
+    /// How far a pod is from giving all that lacks: every resource counts the same, whatever its unit.
+    fn distance(&self, pod: &Candidate) -> f64 {
+        let parts = self.0.iter().map(|(resource, amount)| {
+            let missing = amount.saturating_sub(pod.has(resource)).max(0);
+            (missing as f64 / *amount as f64).powi(2)
+        });
+        parts.sum()
+    }
+}
+
+/// Takes the nearest pod again and again until nothing lacks; of equally near ones the one that asks for less, the later
+/// one if they ask for the same.
+fn nearest<'a>(mut pods: Vec<&'a Candidate>, mut lacks: Lacks) -> Result<Vec<&'a Candidate>, NotEnough> {
+    let mut chosen = Vec::new();
+    while !lacks.0.is_empty() {
+        let best = pods.iter().enumerate().reduce(|best, next| {
+            let (far, near) = (lacks.distance(best.1), lacks.distance(next.1));
+            if near < far || (near == far && next.1.size() <= best.1.size()) { next } else { best }
+        });
+        let Some((index, _)) = best else { return Err(NotEnough { lacking: lacks.0 }) };
+        let pod = pods.swap_remove(index);
+        lacks = lacks.without(&[pod]);
+        chosen.push(pod);
+    }
+    Ok(chosen)
+}
