@@ -1,10 +1,16 @@
-//! The plugin's configuration.
+//! The plugin's own configuration, and the parameters of probes: JSON that decodes to the plugin's types.
 
 use std::any::TypeId;
+#[cfg(target_family = "wasm")]
+use std::cell::OnceCell;
+#[cfg(target_family = "wasm")]
+use std::thread::LocalKey;
 
 use serde::de::DeserializeOwned;
 
 use crate::Error;
+#[cfg(target_family = "wasm")]
+use crate::error::describe;
 
 /// Decodes what the host gives as configuration. A plugin without `config:` gets `null`; a type that can't be made
 /// from that is made from `{}`, so that its fields' defaults count and a missing field is named.
@@ -12,23 +18,72 @@ use crate::Error;
 /// # Errors
 /// When the text doesn't decode to the type; a `()` takes nothing but `null` and `{}`.
 pub fn parse<C: DeserializeOwned + 'static>(text: &str) -> Result<C, Error> {
+    decode(text).map_err(|refusal| match refusal {
+        Refusal::NothingTaken => Error::ConfigNotTaken,
+        Refusal::Json(cause) => Error::Config { cause },
+    })
+}
+
+/// Decodes the parameters of a probe, which are `null` if there are none, by the same rules as [`parse`].
+///
+/// # Errors
+/// When the text doesn't decode to the type; a `()` takes nothing but `null` and `{}`.
+pub fn parse_parameters<P: DeserializeOwned + 'static>(text: &str) -> Result<P, Error> {
+    decode(text).map_err(|refusal| match refusal {
+        Refusal::NothingTaken => Error::ParametersNotTaken,
+        Refusal::Json(cause) => Error::Parameters { cause },
+    })
+}
+
+/// Why a text doesn't decode.
+enum Refusal {
+    /// There is something, and the type is `()`.
+    NothingTaken,
+    /// What doesn't fit.
+    Json(serde_json::Error),
+}
+
+fn decode<C: DeserializeOwned + 'static>(text: &str) -> Result<C, Refusal> {
     let text = text.trim();
-    // Decided when the handler is compiled: a handler without configuration carries no decoder.
+    // Decided when the plugin is compiled: one without configuration carries no decoder.
     if TypeId::of::<C>() == TypeId::of::<()>() {
         return match text {
             "null" | "{}" => {
-                serde::Deserialize::deserialize(Nothing).map_err(|Refused| Error::ConfigNotTaken)
+                serde::Deserialize::deserialize(Nothing).map_err(|Refused| Refusal::NothingTaken)
             }
-            _ => Err(Error::ConfigNotTaken),
+            _ => Err(Refusal::NothingTaken),
         };
     }
     if text == "null" {
         if let Ok(config) = serde_json::from_str(text) {
             return Ok(config);
         }
-        return serde_json::from_str("{}").map_err(|cause| Error::Config { cause });
+        return serde_json::from_str("{}").map_err(Refusal::Json);
     }
-    serde_json::from_str(text).map_err(|cause| Error::Config { cause })
+    serde_json::from_str(text).map_err(Refusal::Json)
+}
+
+/// Works with the host's configuration, decoded once per instance: an instance never sees another one, for a changed
+/// configuration is a new load of the plugin. Errors are told in one line.
+#[cfg(target_family = "wasm")]
+pub fn with_config<C, T>(
+    config: &'static LocalKey<OnceCell<C>>,
+    work: impl FnOnce(&C) -> Result<T, Error>,
+) -> Result<T, String>
+where
+    C: DeserializeOwned + 'static,
+{
+    config.with(|cell| {
+        let config = match cell.get() {
+            Some(config) => config,
+            None => {
+                let config =
+                    parse(&crate::host::witlet::host::config::get()).map_err(|error| describe(&error))?;
+                cell.get_or_init(|| config)
+            }
+        };
+        work(config).map_err(|error| describe(&error))
+    })
 }
 
 /// A deserializer of nothing but `()`.

@@ -1,4 +1,10 @@
-//! Write witlet admission handlers in Rust.
+//! Write witlet plugins in Rust.
+//!
+//! A plugin is a component with one or more of three roles: an admission handler ([`AdmissionHandler`], below), a probe type
+//! ([`probe`]) or a pod source ([`source`]). What a component doesn't use it doesn't import: [`secret`], [`http`], [`net`]
+//! and [`probe::Target::exec`] cost no grant unless they are called.
+//!
+//! # Admission handlers
 //!
 //! A handler decides whether a pod may run on the node. It is a type with [`AdmissionHandler`], exported by
 //! [`export_admission!`], in a crate of `crate-type = ["cdylib"]` that is compiled for `wasm32-wasip2`:
@@ -45,38 +51,31 @@
 // On wasm the export macros define functions of the canonical ABI, which is unsafe by nature.
 #![cfg_attr(not(target_family = "wasm"), deny(unsafe_code))]
 
-pub mod bindings;
+pub mod admission;
 mod config;
 mod error;
 mod export;
 #[cfg(not(target_family = "wasm"))]
 pub mod facts;
-mod handler;
-pub mod log;
-mod node;
-mod pod;
-mod request;
-mod verdict;
-
-pub use bindings::witlet::admission::types::{
-    Condition, Container, ContainerKind, Datetime, Deferral, HostPort, Operation, PodRef, QosClass, Quantity,
-    Rejection, Shortage, Taint, Verdict,
-};
 #[doc(hidden)]
-pub use config::parse as __parse_config;
+pub mod host;
+pub mod http;
+pub mod log;
+pub mod net;
+pub mod probe;
+pub mod secret;
+pub mod source;
+pub mod time;
+
+pub use admission::{
+    AdmissionHandler, Condition, Container, ContainerKind, Datetime, Deferral, HostPort, Node, Operation,
+    Pod, PodRef, QosClass, Quantity, Rejection, Request, Shortage, Taint, Verdict, amount_of,
+};
+#[cfg(target_family = "wasm")]
+#[doc(hidden)]
+pub use config::with_config as __with_config;
+#[doc(hidden)]
+pub use config::{parse as __parse_config, parse_parameters as __parse_parameters};
 pub use error::Error;
 #[doc(hidden)]
 pub use error::describe as __describe;
-pub use handler::AdmissionHandler;
-pub use node::Node;
-pub use pod::Pod;
-pub use request::Request;
-pub use verdict::amount_of;
-
-/// Where getters lead: to the host in a component, to plain data everywhere else.
-mod backend {
-    #[cfg(target_family = "wasm")]
-    pub(crate) use crate::bindings::witlet::admission::types::{Node, Pod, Request};
-    #[cfg(not(target_family = "wasm"))]
-    pub(crate) use crate::facts::{NodeFacts as Node, PodFacts as Pod, RequestFacts as Request};
-}

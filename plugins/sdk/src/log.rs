@@ -10,14 +10,14 @@
 //! assert_eq!(lines[1].fields, [("image".to_owned(), "nginx".to_owned())]);
 //! ```
 
-pub use crate::bindings::witlet::host::log::Level;
+pub use crate::host::witlet::host::log::Level;
 
 /// Writes one line with fields for structured logs.
 pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
     let fields: Vec<(String, String)> =
         fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     #[cfg(target_family = "wasm")]
-    crate::bindings::witlet::host::log::write(level, message, &fields);
+    crate::host::witlet::host::log::write(level, message, &fields);
     #[cfg(not(target_family = "wasm"))]
     crate::facts::record_line(level, message, fields);
 }

@@ -1,51 +1,8 @@
-//! Tests that wrappers lead to the facts they name.
+//! Tests of what every role's facts share.
 
-use serde_json::json;
-
-use super::{LOG_LINES_MAX, NodeFacts, PodFacts, RequestFacts, take_log};
-use crate::{Error, Operation, info};
-
-#[test]
-fn getters_lead_to_the_facts_of_their_name() {
-    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-    let facts = RequestFacts {
-        operation: Operation::Resize,
-        pod: PodFacts {
-            labels: vec![pair("a", "label")],
-            annotations: vec![pair("a", "annotation")],
-            manifest: json!({"spec": {"priority": 7, "hostname": null}}),
-            ..PodFacts::default()
-        },
-        node: NodeFacts {
-            name: "n1".to_owned(),
-            labels: vec![pair("b", "label")],
-            facts: vec![pair("b", "fact")],
-            manifest: json!({"metadata": {"name": "n1"}}),
-            ..NodeFacts::default()
-        },
-        other_pods: vec![PodFacts { source: "api".to_owned(), ..PodFacts::default() }],
-        ..RequestFacts::default()
-    };
-    let request = facts.request();
-    let (pod, node) = (request.pod(), request.node());
-    assert_eq!(request.operation(), Operation::Resize);
-    assert_eq!(
-        (pod.label("a"), pod.annotation("a"), pod.label("b")),
-        (Some("label".into()), Some("annotation".into()), None)
-    );
-    assert_eq!(
-        (node.label("b"), node.fact("b"), node.fact("a")),
-        (Some("label".into()), Some("fact".into()), None)
-    );
-    assert_eq!(node.at::<String>("/metadata/name").expect("a string"), Some(node.name()));
-    assert_eq!(pod.at::<i32>("/spec/priority").expect("a number"), Some(7));
-    assert_eq!(pod.at::<String>("/spec/hostname").expect("null is nothing"), None);
-    assert_eq!(pod.at::<String>("/spec/nowhere").expect("nothing"), None);
-    assert!(
-        matches!(pod.at::<String>("/spec/priority"), Err(Error::Decode { field, .. }) if field == "/spec/priority")
-    );
-    assert_eq!(request.other_pods().iter().map(|pod| pod.source()).collect::<Vec<_>>(), ["api"]);
-}
+use super::{LOG_LINES_MAX, set_secret, take_log};
+use crate::info;
+use crate::secret::{self, SecretError};
 
 #[test]
 fn the_log_is_bounded_and_taken_once() {
@@ -54,4 +11,14 @@ fn the_log_is_bounded_and_taken_once() {
     }
     assert_eq!(take_log().len(), LOG_LINES_MAX);
     assert_eq!(take_log(), []);
+}
+
+#[test]
+fn a_secret_is_there_once_a_test_has_set_it() {
+    assert!(matches!(secret::get("token"), Err(SecretError::NotGranted)));
+    set_secret("token", Ok(b"first".to_vec()));
+    set_secret("token", Ok(b"s3cret".to_vec()));
+    assert_eq!(secret::get("token").expect("it was set"), b"s3cret");
+    set_secret("gone", Err(SecretError::NotFound));
+    assert!(matches!(secret::get("gone"), Err(SecretError::NotFound)));
 }

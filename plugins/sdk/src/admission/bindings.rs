@@ -8,9 +8,13 @@
 wit_bindgen::generate!({
     path: ["../../wit/host", "../../wit/admission"],
     world: "witlet:admission/admission-handler",
+    with: {
+        "witlet:host/log@0.1.0": crate::host::witlet::host::log,
+        "witlet:host/config@0.1.0": crate::host::witlet::host::config,
+    },
     generate_all,
     additional_derives: [PartialEq, Eq],
     pub_export_macro: true,
     export_macro_name: "export_admission_handler",
-    default_bindings_module: "witlet_plugin_sdk::bindings",
+    default_bindings_module: "witlet_plugin_sdk::admission::bindings",
 });

@@ -2,7 +2,8 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::{Container, Error, HostPort, PodRef, QosClass, Quantity, backend};
+use super::backend;
+use crate::{Container, Error, HostPort, PodRef, QosClass, Quantity};
 
 /// A pod. Only what is asked for crosses into the component, anew at every call.
 #[derive(Debug)]

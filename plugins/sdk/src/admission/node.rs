@@ -2,8 +2,9 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::pod::{decode, value_of};
-use crate::{Condition, Error, HostPort, Quantity, Taint, backend};
+use super::backend;
+use super::pod::{decode, value_of};
+use crate::{Condition, Error, HostPort, Quantity, Taint};
 
 /// The node. Only what is asked for crosses into the component, anew at every call.
 #[derive(Debug)]
@@ -68,6 +69,12 @@ impl Node {
     /// One fact about the machine or the runtime.
     pub fn fact(&self, key: &str) -> Option<String> {
         value_of(self.facts(), key)
+    }
+
+    /// Devices that pods can ask for, as the JSON text of an array of `{"resource": …, "id": …, "healthy": …,
+    /// "numaNodes": […], "pod": …}`; `pod` is the UID of the pod that has it and is missing while nobody does.
+    pub fn devices(&self) -> String {
+        self.0.devices()
     }
 
     /// The whole node as JSON text.

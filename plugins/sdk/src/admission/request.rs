@@ -1,6 +1,7 @@
 //! The question.
 
-use crate::{Datetime, Node, Operation, Pod, backend};
+use super::backend;
+use crate::{Datetime, Node, Operation, Pod};
 
 /// One question to a handler. It is valid during the call only.
 #[derive(Debug)]

@@ -1,0 +1,57 @@
+//! Tests of requests and scripted answers.
+
+use std::time::Duration;
+
+use super::{Error, Request, Scheme, send};
+use crate::facts::{ScriptedAnswer, serve_http};
+use crate::time::Deadline;
+
+#[test]
+fn urls_are_taken_apart_or_refused() {
+    let cases = [
+        ("http://a", Some((Scheme::Http, "a", "/"))),
+        ("HTTPS://a:1/b?c=d#e", Some((Scheme::Https, "a:1", "/b?c=d"))),
+        ("http://[::1]:80?x", Some((Scheme::Http, "[::1]:80", "/?x"))),
+        ("ftp://a", None),
+        ("a/b", None),
+        ("http:///b", None),
+        ("http://user@a/", None),
+        ("http://a/b c", None),
+        ("http://a/\r\nX: y", None),
+    ];
+    for (url, expected) in cases {
+        let request = Request::get(url).ok();
+        let found = request
+            .as_ref()
+            .map(|request| (request.scheme, request.authority.as_str(), request.path.as_str()));
+        assert_eq!(found, expected, "{url}");
+    }
+}
+
+#[test]
+fn an_answers_body_is_read_as_far_as_it_is_wanted() {
+    let deadline = Deadline::after(Duration::from_secs(1));
+    let request = Request::get("http://a/").expect("a URL").header("x-a", "1");
+    assert_eq!(
+        send(&request, deadline).expect_err("nobody answers"),
+        Error::Denied { authority: "a".to_owned() }
+    );
+    serve_http(|request| {
+        let headers = request.headers.clone();
+        Ok(ScriptedAnswer {
+            status: 201,
+            headers,
+            body: b"0123456789".to_vec(),
+            breaks: Some(Error::BodyLate),
+        })
+    });
+    let answer = || send(&request, deadline).expect("an answer");
+    assert_eq!((answer().status(), answer().header("X-A").as_deref()), (201, Some("1")));
+    assert_eq!(answer().header("x-b"), None);
+    assert_eq!(answer().beginning(4, deadline).expect("four bytes"), b"0123");
+    assert_eq!(answer().beginning(10, deadline).expect("all that comes"), b"0123456789");
+    assert_eq!(answer().beginning(11, deadline), Err(Error::BodyLate));
+    serve_http(|_| Ok(ScriptedAnswer { body: b"0123456789".to_vec(), ..ScriptedAnswer::default() }));
+    assert_eq!(answer().whole_body(10, deadline).expect("all of it"), b"0123456789");
+    assert_eq!(answer().whole_body(9, deadline), Err(Error::BodyTooLarge { bytes_max: 9 }));
+}

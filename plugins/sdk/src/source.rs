@@ -1,0 +1,50 @@
+//! The role of pod sources: where pods come from.
+//!
+//! A source is a type with [`PodSource`], exported by [`export_pod_source!`](crate::export_pod_source):
+//!
+//! ```
+//! use serde::Deserialize;
+//! use witlet_plugin_sdk::export_pod_source;
+//! use witlet_plugin_sdk::source::{PodSource, Poll, SourceError};
+//!
+//! /// The pods that the configuration names, once the folder says that they are wanted.
+//! struct Wanted;
+//!
+//! #[derive(Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Config {
+//!     manifests: Vec<String>,
+//!     flag: String,
+//! }
+//!
+//! impl PodSource for Wanted {
+//!     type Config = Config;
+//!
+//!     fn poll(cursor: Option<&str>, config: &Config) -> Result<Poll, SourceError> {
+//!         let wanted = std::fs::read_to_string(&config.flag)
+//!             .map_err(|cause| SourceError::new("Unavailable", format!("read {}: {cause}", config.flag)))?;
+//!         if cursor == Some(&wanted) {
+//!             return Ok(Poll::unchanged().with_cursor(wanted));
+//!         }
+//!         let manifests = if wanted == "yes" { config.manifests.clone() } else { Vec::new() };
+//!         Ok(Poll::all(manifests).with_cursor(wanted))
+//!     }
+//! }
+//!
+//! export_pod_source!(Wanted);
+//!
+//! // On the machine where it is developed, it is a function:
+//! let config = Config { manifests: vec!["kind: Pod".to_owned()], flag: "/nowhere".to_owned() };
+//! let error = Wanted::poll(None, &config).expect_err("there is no such file");
+//! assert_eq!(error.reason, "Unavailable");
+//! ```
+
+pub mod bindings;
+mod export;
+mod types;
+
+pub use bindings::witlet::pod_source::types::{PodStatus, PollResult as Poll, Snapshot, SourceError};
+pub use types::{PodSource, StatusFeedback};
+
+#[cfg(test)]
+mod tests;
