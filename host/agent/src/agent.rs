@@ -16,8 +16,8 @@ use witlet_core::network::dns;
 use witlet_core::pleg::PlegEvent;
 use witlet_ports::{
     Admission, AgentStats, AgentView, Clock, ContainerFiles, ContainerLogs, EventSink, HookRequests,
-    HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, ProbeTypes, RecordedEvent, Runtime,
-    SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore, Volumes,
+    HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, PodSourceSet, ProbeTypes,
+    RecordedEvent, Runtime, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore, Volumes,
 };
 
 use crate::board::Board;
@@ -28,8 +28,9 @@ use crate::event_log::EventLog;
 use crate::event_loop::{EventLoop, Ledger, Outside};
 use crate::executor::Executor;
 use crate::executor::images::Images;
+use crate::feedback;
 use crate::health::{Health, HealthCheck};
-use crate::inputs::{Inputs, ticker};
+use crate::inputs::{Inputs, PluginSources, ticker};
 use crate::pleg::{Looker, Pleg, RelistRequests, Relisted, RuntimeEvents};
 use crate::prober::{ProbeUpdate, Prober, ProberHandle, ProberPorts};
 
@@ -53,6 +54,8 @@ pub struct Ports {
     pub node: Arc<dyn NodeWatch>,
     /// Where pods come from. Nothing is cleaned up before each of them has sent a set.
     pub sources: Vec<Box<dyn PodSource>>,
+    /// Those of plugins, which come and go.
+    pub plugin_sources: Option<Arc<dyn PodSourceSet>>,
     /// What configurations of pods draw from beside the pod and the node.
     pub host: HostSettings,
     /// Files of the machine that pods' own are made from.
@@ -130,7 +133,8 @@ impl Agent {
         tend_files(&ports, &config, &cache, &mut tasks, &serving);
 
         let source_names: BTreeSet<_> = ports.sources.iter().map(|source| source.name()).collect();
-        let snapshots = run_sources(ports.sources, &mut tasks, &stop);
+        let (snapshots, plugin_sources) =
+            run_sources(ports.sources, ports.plugin_sources, &board, &mut tasks, &stop);
 
         let node = ports.node.watch();
         let executor = Executor {
@@ -176,6 +180,7 @@ impl Agent {
         };
         let inputs = Inputs {
             snapshots,
+            plugin_sources,
             pleg,
             probes,
             health,
@@ -280,14 +285,25 @@ fn tend_files(
 /// Starts the sources. They stop with the agent.
 fn run_sources(
     sources: Vec<Box<dyn PodSource>>,
+    plugin_sources: Option<Arc<dyn PodSourceSet>>,
+    board: &Arc<Board>,
     tasks: &mut JoinSet<()>,
     stop: &CancellationToken,
-) -> mpsc::Receiver<SourceSnapshot> {
+) -> (mpsc::Receiver<SourceSnapshot>, PluginSources) {
     let (sender, snapshots) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
     for source in sources {
         tasks.spawn(source.run(sender.clone(), stop.child_token()));
     }
-    snapshots
+    let names = match plugin_sources {
+        Some(set) => {
+            let names = set.names();
+            tasks.spawn(feedback::run(set.clone(), board.clone(), stop.child_token()));
+            tasks.spawn(set.run(sender, stop.child_token()));
+            PluginSources::of(names)
+        }
+        None => PluginSources::none(),
+    };
+    (snapshots, names)
 }
 
 /// Waits for tasks to end by themselves, then drops those that don't.

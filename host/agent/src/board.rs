@@ -1,10 +1,10 @@
 //! What the agent shows of its pods and of the node: always the newest, never waiting for anything.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
-use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::pod::{PodFullName, PodUid, SourceName, static_pod};
 use witlet_ports::{AgentStats, AgentView, RecordedEvent};
 
 use crate::event_log::EventLog;
@@ -31,6 +31,16 @@ struct Card {
     status: Option<Arc<PodStatus>>,
     /// One more with each change of the status.
     version: u64,
+}
+
+/// A pod that is shown, and how it fares.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    pub(crate) full_name: PodFullName,
+    pub(crate) uid: PodUid,
+    pub(crate) status: Option<Arc<PodStatus>>,
+    /// One more with each change of the status.
+    pub(crate) version: u64,
 }
 
 impl Board {
@@ -99,6 +109,19 @@ impl Board {
     /// UIDs of all pods that are shown.
     pub(crate) fn uids(&self) -> Vec<PodUid> {
         self.lock().pods.keys().cloned().collect()
+    }
+
+    /// The pods of these sources.
+    pub(crate) fn of_sources(&self, sources: &BTreeSet<SourceName>) -> Vec<(SourceName, Shown)> {
+        let inner = self.lock();
+        let of_source = |(uid, card): (&PodUid, &Card)| {
+            let source = SourceName::from(static_pod::source_of(&card.pod)?);
+            sources.contains(&source).then(|| {
+                let (full_name, status) = (PodFullName::of(&card.pod), card.status.clone());
+                (source, Shown { full_name, uid: uid.clone(), status, version: card.version })
+            })
+        };
+        inner.pods.iter().filter_map(of_source).collect()
     }
 
     pub(crate) fn put_node(&self, node: Arc<Node>, unhealthy: Vec<String>) {

@@ -120,6 +120,8 @@ pub(crate) struct EventLoop {
     outside: Outside,
     /// Sources that have to be seen before anything is cleaned up.
     sources: BTreeSet<SourceName>,
+    /// Sources of plugins: until they are seen, pods that may be theirs are left alone.
+    plugin_sources: BTreeSet<SourceName>,
     /// Sources of which a part could never be read.
     partial: BTreeSet<SourceName>,
     /// Pods that a source brought since this agent started, while anything of them is there.
@@ -167,6 +169,7 @@ impl EventLoop {
             config,
             outside,
             sources,
+            plugin_sources: BTreeSet::new(),
             partial: BTreeSet::new(),
             met: BTreeSet::new(),
             merged: MergedConfig::default(),
@@ -196,6 +199,7 @@ impl EventLoop {
     pub(crate) async fn run(mut self, mut inputs: Inputs) {
         self.tell_of_node(EventType::Normal, "Starting", "Starting the node agent.".to_owned());
         self.show_node();
+        self.plugin_sources = inputs.plugin_sources.now();
         loop {
             let gates = Gates {
                 runtime_ready: self.health.is_ready(),
@@ -221,6 +225,7 @@ impl EventLoop {
     fn handle(&mut self, event: Event) -> Flow {
         match event {
             Event::Config(snapshot) => self.take_config(snapshot),
+            Event::Sources(names) => self.take_sources(&names),
             Event::Pleg(event) => {
                 if event.is_worth_a_sync() {
                     self.update_worker(&event.uid, UpdateKind::Sync, None);
@@ -261,9 +266,14 @@ impl EventLoop {
         Flow::GoOn
     }
 
-    /// Every source has sent a set: what none of them has may be removed.
+    /// Every source of the agent's own has sent a set: what none of them has may be removed.
     fn all_sources_seen(&self) -> bool {
         self.sources.iter().all(|source| self.merged.is_seen(source))
+    }
+
+    /// Every source of a plugin has, too.
+    fn plugin_sources_seen(&self) -> bool {
+        self.plugin_sources.iter().all(|source| self.merged.is_seen(source))
     }
 
     /// Starts a task beside the loop. Should it panic, the loop hears the event given for that.
@@ -319,7 +329,7 @@ impl EventLoop {
         self.stats.pleg_events_dropped = self.outside.pleg_dropped.load(Ordering::Relaxed);
         self.stats.admission_queue = self.queue.len();
         self.stats.deferred = self.queue.deferred();
-        self.stats.sources_ready = self.all_sources_seen();
+        self.stats.sources_ready = self.all_sources_seen() && self.plugin_sources_seen();
         self.outside.board.put_stats(self.stats.clone());
     }
 }

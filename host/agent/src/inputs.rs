@@ -1,5 +1,6 @@
 //! Everything that the event loop hears, as one closed set of events.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::admission::Decision;
 use witlet_core::node::NodeFacts;
 use witlet_core::pleg::PlegEvent;
-use witlet_core::pod::PodUid;
 use witlet_core::pod::worker::Task;
+use witlet_core::pod::{PodUid, SourceName};
 use witlet_ports::{FilesError, SourceSnapshot};
 
 use crate::admission_queue::AskId;
@@ -33,6 +34,8 @@ pub(crate) struct WorkEnd {
 pub(crate) enum Event {
     /// A source has a set of pods.
     Config(SourceSnapshot),
+    /// Sources of plugins came or went: these are there now.
+    Sources(Arc<BTreeSet<SourceName>>),
     /// The runtime changed.
     Pleg(PlegEvent),
     /// The result of a probe changed.
@@ -77,6 +80,7 @@ pub(crate) struct Gates {
 /// The ends of all queues that lead to the loop.
 pub(crate) struct Inputs {
     pub(crate) snapshots: mpsc::Receiver<SourceSnapshot>,
+    pub(crate) plugin_sources: PluginSources,
     pub(crate) pleg: mpsc::Receiver<PlegEvent>,
     pub(crate) probes: mpsc::Receiver<ProbeUpdate>,
     pub(crate) health: watch::Receiver<Health>,
@@ -85,6 +89,36 @@ pub(crate) struct Inputs {
     pub(crate) sync_ticks: Interval,
     pub(crate) housekeeping: Interval,
     pub(crate) stop: CancellationToken,
+}
+
+/// Which sources of plugins there are.
+pub(crate) struct PluginSources(Option<watch::Receiver<Arc<BTreeSet<SourceName>>>>);
+
+impl PluginSources {
+    /// None, for good.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
+    /// Those, and whatever becomes of them.
+    pub(crate) fn of(names: watch::Receiver<Arc<BTreeSet<SourceName>>>) -> Self {
+        Self(Some(names))
+    }
+
+    /// Those that are there now.
+    pub(crate) fn now(&mut self) -> BTreeSet<SourceName> {
+        self.0.as_mut().map(|names| BTreeSet::clone(&names.borrow_and_update())).unwrap_or_default()
+    }
+
+    /// Waits until others are there.
+    async fn changed(&mut self) -> Arc<BTreeSet<SourceName>> {
+        if let Some(names) = &mut self.0
+            && names.changed().await.is_ok()
+        {
+            return names.borrow_and_update().clone();
+        }
+        std::future::pending().await
+    }
 }
 
 /// Nothing ticks faster, whatever the settings say.
@@ -123,6 +157,8 @@ impl Inputs {
             Some(Ok(event)) = tasks.join_next() => event,
             Some(update) = self.probes.recv(), if open => Event::Probe(update),
             Some(event) = self.pleg.recv(), if working => Event::Pleg(event),
+            // Before the sets: one of a source that is new or gone is known as such.
+            names = self.plugin_sources.changed(), if open => Event::Sources(names),
             Some(snapshot) = self.snapshots.recv(), if open => Event::Config(snapshot),
         }
     }

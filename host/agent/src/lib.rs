@@ -13,6 +13,7 @@ mod container_logs;
 mod event_log;
 mod event_loop;
 mod executor;
+mod feedback;
 mod health;
 mod housekeeping;
 mod inputs;

@@ -1,7 +1,11 @@
-//! Where pods come from: manifests read into pods, and the sets of each source merged into changes.
+//! Where pods come from: manifests read into pods, what a source may bring, and the sets of each source merged into changes.
 
+pub mod allow;
 pub mod manifest;
 pub mod merge;
+pub mod pod_security;
+pub mod polling;
+pub mod source;
 mod supported;
 
 pub use merge::{Duplicate, MergedConfig, PodOperation, PodUpdate, SourceChange};

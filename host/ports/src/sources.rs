@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use witlet_core::pod::SourceName;
+use witlet_core::pod::{PodFullName, PodUid, SourceName};
 
 /// How many sets may wait for the event loop (upstream's config channel holds 50).
 pub const SOURCE_SNAPSHOTS_MAX: usize = 50;
@@ -45,4 +46,30 @@ pub trait PodSourceSet: Send + Sync {
 
     /// Sends sets of all of them, each under its own name, until `stop` is cancelled or nobody listens.
     async fn run(self: Arc<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken);
+
+    /// Those of them that want to know how their pods fare, now.
+    fn listeners(&self) -> BTreeSet<SourceName>;
+
+    /// Tells a source about pods whose status changed, each with its newest. Takes as long as the source does, within its
+    /// deadline.
+    async fn tell(&self, source: &SourceName, changed: Vec<PodFare>) -> Result<(), NotTold>;
+}
+
+/// How one pod of a source fares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodFare {
+    /// With the node's name.
+    pub full_name: PodFullName,
+    /// As the agent knows it.
+    pub uid: PodUid,
+    /// None once the pod is gone.
+    pub status: Option<Arc<PodStatus>>,
+}
+
+/// A source couldn't be told; it is told again with the next change.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{message}")]
+pub struct NotTold {
+    /// One sentence.
+    pub message: String,
 }

@@ -19,6 +19,6 @@ pub use files::{FixedHostFiles, MemoryPodFiles, MemoryStateStore};
 pub use node::{FakeNode, NODE_NAME, fixed_node};
 pub use probes::{Endpoint, FakeEndpoints, FixedCredentials};
 pub use runtime::{Behaviour, Beside, ExecScript, FakeImage, FakeRuntime, Start};
-pub use sources::{FakeSource, SourceHandle};
+pub use sources::{FakeSource, FakeSourceSet, SourceHandle};
 pub use time::{FixedJitter, ManualClock};
 pub use volumes::MemoryMachine;

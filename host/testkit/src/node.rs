@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Node, NodeStatus};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -16,7 +17,7 @@ use witlet_ports::NodeWatch;
 
 use crate::volumes::MachinePorts;
 use crate::{
-    FakeAdmission, FakeEndpoints, FakeRuntime, FixedCredentials, FixedHostFiles, FixedJitter, ManualClock,
+    FakeAdmission, FakeEndpoints, FakeRuntime, FakeSourceSet, FixedCredentials, FixedHostFiles, FixedJitter, ManualClock,
     MemoryMachine, MemoryPodFiles, MemoryStateStore, SourceHandle,
 };
 
@@ -26,9 +27,14 @@ pub const NODE_NAME: &str = "node1";
 /// Facts that a test changes.
 struct FakeNodeWatch(watch::Sender<Arc<NodeFacts>>);
 
+#[async_trait]
 impl NodeWatch for FakeNodeWatch {
     fn watch(&self) -> watch::Receiver<Arc<NodeFacts>> {
         self.0.subscribe()
+    }
+
+    async fn read_again(&self) -> Arc<NodeFacts> {
+        self.0.borrow().clone()
     }
 }
 
@@ -48,6 +54,7 @@ pub fn fixed_node() -> NodeFacts {
         node: Node { metadata, spec: None, status: Some(status) },
         addresses: vec![IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))],
         facts: BTreeMap::new(),
+        devices: String::new(),
     }
 }
 
@@ -77,6 +84,8 @@ pub struct FakeNode {
     pub source: SourceHandle,
     /// Sources that a test adds before it starts the agent.
     pub more_sources: Vec<SourceHandle>,
+    /// Sources of plugins.
+    pub plugin_sources: Arc<FakeSourceSet>,
     /// Settings of the next agent.
     pub config: AgentConfig,
     facts: watch::Sender<Arc<NodeFacts>>,
@@ -109,6 +118,7 @@ impl FakeNode {
             files: Arc::default(),
             source,
             more_sources: Vec::new(),
+            plugin_sources: Arc::new(FakeSourceSet::new(NODE_NAME)),
             config: AgentConfig::default(),
             facts: watch::Sender::new(Arc::new(fixed_node())),
             running: None,
@@ -138,6 +148,7 @@ impl FakeNode {
             jitter: Arc::new(FixedJitter::default()),
             node: Arc::new(FakeNodeWatch(self.facts.clone())),
             sources: sources.collect(),
+            plugin_sources: Some(self.plugin_sources.clone()),
             host: self.host.clone(),
             host_files: self.host_files.clone(),
             volumes: machine.volumes,

@@ -1,16 +1,17 @@
 //! A source of pods that a test holds the other end of.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::static_pod::{Origin, adopt};
 use witlet_core::pod::{SourceName, defaults};
-use witlet_ports::{PodSource, SourceSnapshot};
+use witlet_ports::{NotTold, PodFare, PodSource, PodSourceSet, SourceSnapshot};
 
 /// The manifests that a source shows, by place. None while it can't tell.
 type Manifests = Option<BTreeMap<String, Vec<Arc<Pod>>>>;
@@ -116,5 +117,106 @@ impl PodSource for FakeSource {
                 sent = snapshots.send(snapshot) => if sent.is_err() { return },
             }
         }
+    }
+}
+
+/// What a fake set of sources was told: source, then `name: phase` of each pod; `name: gone` for one that is.
+type Told = Vec<(SourceName, Vec<String>)>;
+
+/// Sources of plugins, which a test adds and removes while the agent runs.
+#[derive(Debug)]
+pub struct FakeSourceSet {
+    node_name: String,
+    names: watch::Sender<Arc<BTreeSet<SourceName>>>,
+    handles: Mutex<BTreeMap<SourceName, SourceHandle>>,
+    listeners: Mutex<BTreeSet<SourceName>>,
+    told: Mutex<Told>,
+}
+
+impl FakeSourceSet {
+    /// A set without sources.
+    pub fn new(node_name: &str) -> Self {
+        Self {
+            node_name: node_name.to_owned(),
+            names: watch::Sender::default(),
+            handles: Mutex::default(),
+            listeners: Mutex::default(),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Adds a source, which hasn't spoken yet.
+    pub fn add(&self, name: &str) -> SourceHandle {
+        let handle = SourceHandle::new(name, &self.node_name);
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner).insert(name.into(), handle.clone());
+        self.names.send_modify(|names| {
+            Arc::make_mut(names).insert(name.into());
+        });
+        handle
+    }
+
+    /// Removes a source.
+    pub fn remove(&self, name: &str) {
+        let name = SourceName::from(name);
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        self.names.send_modify(|names| {
+            Arc::make_mut(names).remove(&name);
+        });
+    }
+
+    /// The source wants to know how its pods fare.
+    pub fn listen(&self, name: &str) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).insert(name.into());
+    }
+
+    /// What the sources were told so far; then forgets it.
+    pub fn take_told(&self) -> Told {
+        std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[async_trait]
+impl PodSourceSet for FakeSourceSet {
+    fn names(&self) -> watch::Receiver<Arc<BTreeSet<SourceName>>> {
+        self.names.subscribe()
+    }
+
+    async fn run(self: Arc<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+        let mut names = self.names.subscribe();
+        let mut running: BTreeMap<SourceName, CancellationToken> = BTreeMap::new();
+        let mut tasks = JoinSet::new();
+        loop {
+            let now = names.borrow_and_update().clone();
+            for (_, gone) in running.extract_if(.., |name, _| !now.contains(name)) {
+                gone.cancel();
+            }
+            let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            for (name, handle) in handles.into_iter().filter(|(name, _)| now.contains(name)) {
+                if !running.contains_key(&name) {
+                    let token = stop.child_token();
+                    running.insert(name, token.clone());
+                    tasks.spawn(handle.source().run(snapshots.clone(), token));
+                }
+            }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                changed = names.changed() => if changed.is_err() { return },
+                Some(_) = tasks.join_next() => {}
+            }
+        }
+    }
+
+    fn listeners(&self) -> BTreeSet<SourceName> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn tell(&self, source: &SourceName, changed: Vec<PodFare>) -> Result<(), NotTold> {
+        let words = |fare: &PodFare| {
+            let phase = fare.status.as_ref().and_then(|status| status.phase.clone());
+            format!("{}: {}", fare.full_name.name, phase.unwrap_or_else(|| "gone".to_owned()))
+        };
+        let told = (source.clone(), changed.iter().map(words).collect());
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+        Ok(())
     }
 }

@@ -13,6 +13,10 @@ use crate::config::CLEAN_UP_MAX;
 use crate::housekeeping::{self, CleanUp, Machine, Standing};
 use crate::inputs::Event;
 
+/// Pods that are remembered as met while a source can't be read. Beyond that, folders of pods that ended meanwhile stay
+/// until it can be.
+const MET_MAX: usize = 10_000;
+
 impl EventLoop {
     /// Only once every source was seen: before, a pod that seems unwanted may just not have been told of.
     pub(super) fn clean_up(&mut self) {
@@ -38,8 +42,13 @@ impl EventLoop {
             in_runtime.iter().filter(|uid| self.may_be_unread(uid)).copied().cloned().collect();
         let (records, workers) = (&self.records, &self.workers);
         let known = |uid: &PodUid| records.contains_key(uid) || workers.contains_key(uid);
-        self.met.retain(|uid| known(uid) || in_runtime.contains(uid));
-        let needed = |uid: &PodUid| known(uid) || spared.contains(uid);
+        let unread = self.something_is_unread();
+        if !unread || self.met.len() > MET_MAX {
+            self.met.retain(|uid| known(uid) || in_runtime.contains(uid));
+        }
+        let (records, workers, met) = (&self.records, &self.workers, &self.met);
+        let known = |uid: &PodUid| records.contains_key(uid) || workers.contains_key(uid);
+        let needed = |uid: &PodUid| known(uid) || spared.contains(uid) || (unread && !met.contains(uid));
         let admitted = self.ledger.retain(needed);
         let ids = self.ledger.retain_ids(|uid| needed(uid) || in_runtime.contains(uid));
         if admitted || ids {
@@ -69,7 +78,9 @@ impl EventLoop {
         let running = containers.filter(|container| container.state == ContainerRunState::Running);
         let running: Vec<ContainerId> = running.map(|container| container.id.clone()).collect();
         let board = self.outside.board.clone();
-        let is_known = move |uid: &PodUid| kept.contains(uid) || board.shows(uid);
+        let met = if unread { self.met.clone() } else { BTreeSet::new() };
+        let is_known =
+            move |uid: &PodUid| kept.contains(uid) || board.shows(uid) || (unread && !met.contains(uid));
         let cleaning = async move {
             let round = housekeeping::carry_out(plan, logs, is_known, &running, runtime, machine);
             if tokio::time::timeout(CLEAN_UP_MAX, round).await.is_err() {
@@ -124,7 +135,12 @@ impl EventLoop {
     /// Whether the pod, which ran before this agent and which no source has brought since, may be in a part of a
     /// source that can't be read.
     fn may_be_unread(&self, uid: &PodUid) -> bool {
-        !self.partial.is_empty() && !self.met.contains(uid)
+        self.something_is_unread() && !self.met.contains(uid)
+    }
+
+    /// Whether a source has a part that can't be read, or a plugin's wasn't seen yet.
+    fn something_is_unread(&self) -> bool {
+        !self.partial.is_empty() || !self.plugin_sources_seen()
     }
 
     fn standing(&self, uid: &PodUid) -> Standing {

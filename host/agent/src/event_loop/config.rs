@@ -1,9 +1,10 @@
 //! What sources bring: pods are added, changed and removed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::config::{Duplicate, PodOperation};
+use witlet_core::config::{Duplicate, PodOperation, SourceChange};
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::static_pod::is_mirror;
 use witlet_core::pod::worker::UpdateKind;
@@ -15,13 +16,38 @@ use super::{EventLoop, Record, Stage};
 
 impl EventLoop {
     pub(super) fn take_config(&mut self, snapshot: SourceSnapshot) {
-        let now = self.outside.clock.now();
-        if snapshot.complete {
-            self.partial.remove(&snapshot.source);
-        } else {
-            self.partial.insert(snapshot.source.clone());
+        let SourceSnapshot { source, pods, complete } = snapshot;
+        let of_plugin = self.plugin_sources.contains(&source);
+        if !of_plugin && !self.sources.contains(&source) {
+            // On its way when its plugin was removed: its pods have ended already.
+            tracing::debug!(source = source.as_str(), "a set of a source that is gone");
+            return;
         }
-        let changes = self.merged.merge(&snapshot.source, snapshot.pods, now);
+        if complete {
+            self.partial.remove(&source);
+        } else {
+            self.partial.insert(source.clone());
+        }
+        let now = self.outside.clock.now();
+        let changes = match of_plugin {
+            true => self.merged.merge_of_plugin(&source, pods, now),
+            false => self.merged.merge(&source, pods, now),
+        };
+        self.apply(changes);
+    }
+
+    /// Sources of plugins that are new have yet to be seen; pods of those that are gone end.
+    pub(super) fn take_sources(&mut self, names: &BTreeSet<SourceName>) {
+        let gone: Vec<SourceName> = self.plugin_sources.difference(names).cloned().collect();
+        self.plugin_sources.clone_from(names);
+        for source in gone {
+            self.partial.remove(&source);
+            let changes = self.merged.remove_source(&source, self.outside.clock.now());
+            self.apply(changes);
+        }
+    }
+
+    fn apply(&mut self, changes: Vec<(SourceName, SourceChange)>) {
         for (source, mut change) in changes {
             for duplicate in std::mem::take(&mut change.duplicates) {
                 self.report_duplicate(&duplicate);
@@ -173,6 +199,9 @@ impl EventLoop {
             Duplicate::Uid { pod } => (pod, "another pod of the same source has its UID".to_owned()),
             Duplicate::OwnedBySource { pod, owner } => {
                 (pod, format!("source {owner} has a pod with its UID"))
+            }
+            Duplicate::NameOfSource { pod, owner } => {
+                (pod, format!("source {owner} has a pod with its name"))
             }
         };
         let full_name = PodFullName::of(pod);

@@ -10,10 +10,11 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 use thiserror::Error;
 
+use super::allow::Claims;
 use super::supported;
 use crate::pod::static_pod::{self, Origin};
 use crate::pod::validation::{FieldError, Problems};
-use crate::pod::{defaults, validation};
+use crate::pod::{PodFullName, defaults, validation};
 
 #[cfg(test)]
 mod tests;
@@ -150,16 +151,60 @@ pub enum Fault {
 
 /// Reads a manifest: static pods of this node, named, defaulted and validated; or everything that is wrong.
 pub fn static_pods(bytes: &[u8], origin: Origin<'_>) -> Result<Vec<Pod>, ManifestError> {
+    read(bytes, origin, |_| ())
+        .map(|pods| pods.into_iter().map(|(pod, ())| pod).collect())
+        .map_err(|problems| ManifestError { place: origin.place.to_owned(), problems })
+}
+
+/// The same for a source outside the host, with what each pod claimed to be. A UID that stands in the manifest is replaced
+/// by what `own_uid` makes of it.
+pub(super) fn plugin_pods(
+    text: &str,
+    origin: Origin<'_>,
+    own_uid: impl Fn(&str) -> String,
+) -> Result<Vec<(Pod, Claims)>, ManifestError> {
+    let claim = |pod: &mut Pod| {
+        let uid = pod.metadata.uid.take().filter(|uid| !uid.is_empty());
+        pod.metadata.uid = uid.map(|uid| own_uid(&uid));
+        Claims::of(pod)
+    };
+    read(text.as_bytes(), origin, claim)
+        .map_err(|problems| ManifestError { place: origin.place.to_owned(), problems })
+}
+
+/// The full name that the one pod of a manifest would have on this node, though the manifest may not be taken.
+pub(super) fn name_of(text: &str, origin: Origin<'_>) -> Option<PodFullName> {
+    let mut parts = parts(text.as_bytes(), &mut Vec::new());
+    if parts.len() != 1 {
+        return None;
+    }
+    let (_, part) = parts.pop()?;
+    let namespace = match part.value.pointer("/metadata/namespace") {
+        None | Some(Value::Null) => "default",
+        Some(namespace) => namespace.as_str()?,
+    };
+    let namespace = if namespace.is_empty() { "default" } else { namespace };
+    let name = format!("{}-{}", part.name()?, origin.node_name.to_lowercase());
+    validation::is_dns_label(namespace).then(|| PodFullName::new(namespace, &name))
+}
+
+/// Reads a manifest's pods, each with what `look` finds before the pod is adopted.
+fn read<T>(
+    bytes: &[u8],
+    origin: Origin<'_>,
+    look: impl Fn(&mut Pod) -> T,
+) -> Result<Vec<(Pod, T)>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut pods = Vec::new();
     for (document, part) in parts(bytes, &mut problems) {
         let mut found = Problems::default();
         let root = part.root.clone();
         let name = part.name();
-        let Some(pod) = decode(part, &mut found) else {
+        let Some(mut pod) = decode(part, &mut found) else {
             report(&mut problems, document, name, found.finish(&root));
             continue;
         };
+        let seen = look(&mut pod);
         let mut pod = static_pod::adopt(pod, origin);
         defaults::apply(&mut pod);
         for error in validation::validate(&pod) {
@@ -167,19 +212,18 @@ pub fn static_pods(bytes: &[u8], origin: Origin<'_>) -> Result<Vec<Pod>, Manifes
         }
         let found = found.finish(&root);
         if found.is_empty() {
-            pods.push(pod);
+            pods.push((pod, seen));
         }
         report(&mut problems, document, name, found);
     }
     if problems.is_empty() {
-        Ok(pods)
-    } else {
-        if let Some(count) = problems.len().checked_sub(PROBLEMS_MAX).filter(|count| *count > 0) {
-            problems.truncate(PROBLEMS_MAX);
-            problems.push(Problem { document: None, fault: Fault::More { count } });
-        }
-        Err(ManifestError { place: origin.place.to_owned(), problems })
+        return Ok(pods);
     }
+    if let Some(count) = problems.len().checked_sub(PROBLEMS_MAX).filter(|count| *count > 0) {
+        problems.truncate(PROBLEMS_MAX);
+        problems.push(Problem { document: None, fault: Fault::More { count } });
+    }
+    Err(problems)
 }
 
 fn report(problems: &mut Vec<Problem>, document: Document, pod: Option<String>, found: Vec<FieldError>) {

@@ -1,6 +1,6 @@
 //! Full sets of pods, source by source, turned into changes (upstream's `config/config.go`).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -60,6 +60,23 @@ pub enum Duplicate {
         /// Who owns the UID.
         owner: SourceName,
     },
+    /// The pod comes from a plugin, and another source has a pod of its name.
+    NameOfSource {
+        /// The pod that was left out.
+        pod: Arc<Pod>,
+        /// Who has the name.
+        owner: SourceName,
+    },
+}
+
+impl Duplicate {
+    /// Whether the pod comes in once another source lets go of it.
+    fn waits(&self) -> bool {
+        match self {
+            Self::OwnedBySource { .. } | Self::NameOfSource { .. } => true,
+            Self::Name { .. } | Self::Uid { .. } => false,
+        }
+    }
 }
 
 /// What one set changed.
@@ -120,14 +137,31 @@ struct Known {
 #[derive(Clone, Debug, Default)]
 struct SourceState {
     pods: HashMap<PodUid, Known>,
-    /// The last set in full, kept only while pods of it wait for another source to let go of their UIDs.
+    /// The last set in full, kept only while pods of it wait for another source to let go of their UIDs or names.
     waiting: Option<Vec<Arc<Pod>>>,
+}
+
+impl SourceState {
+    fn has_any(&self, names: &HashSet<PodFullName>) -> bool {
+        !names.is_empty() && self.pods.values().any(|known| names.contains(&PodFullName::of(&known.current)))
+    }
+
+    /// The last set, with what was left out of it and may come in.
+    fn last_set(&mut self) -> Vec<Arc<Pod>> {
+        self.waiting.take().unwrap_or_else(|| {
+            let mut pods: Vec<_> = self.pods.values().map(|known| known.brought.clone()).collect();
+            pods.sort_by_cached_key(|pod| PodFullName::of(pod));
+            pods
+        })
+    }
 }
 
 /// The last set of each source.
 #[derive(Clone, Debug, Default)]
 pub struct MergedConfig {
     sources: BTreeMap<SourceName, SourceState>,
+    /// Those that are plugins'.
+    plugins: BTreeSet<SourceName>,
     owners: HashMap<PodUid, SourceName>,
 }
 
@@ -140,20 +174,53 @@ impl MergedConfig {
         pods: Vec<Arc<Pod>>,
         now: Timestamp,
     ) -> Vec<(SourceName, SourceChange)> {
+        self.plugins.remove(source);
+        self.merge_all(source, pods, now)
+    }
+
+    /// The same for a plugin's source, which gives way: a pod of it whose name another source has is left out, until that
+    /// source lets go of the name.
+    pub fn merge_of_plugin(
+        &mut self,
+        source: &SourceName,
+        pods: Vec<Arc<Pod>>,
+        now: Timestamp,
+    ) -> Vec<(SourceName, SourceChange)> {
+        self.plugins.insert(source.clone());
+        self.merge_all(source, pods, now)
+    }
+
+    /// Forgets a source that is gone, as if it had sent an empty set and never been seen.
+    pub fn remove_source(&mut self, source: &SourceName, now: Timestamp) -> Vec<(SourceName, SourceChange)> {
+        let changes = self.merge_all(source, Vec::new(), now);
+        self.sources.remove(source);
+        self.plugins.remove(source);
+        changes
+    }
+
+    fn merge_all(
+        &mut self,
+        source: &SourceName,
+        pods: Vec<Arc<Pod>>,
+        now: Timestamp,
+    ) -> Vec<(SourceName, SourceChange)> {
         let change = self.merge_one(source, pods, now);
         let let_go = !change.removed.is_empty();
+        let taken: HashSet<PodFullName> = match self.plugins.contains(source) {
+            true => HashSet::new(),
+            false => change.added.iter().map(|pod| PodFullName::of(pod)).collect(),
+        };
         let mut changes = vec![(source.clone(), change)];
-        if let_go {
-            let waiting: Vec<_> = self
-                .sources
-                .iter_mut()
-                .filter(|(name, _)| *name != source)
-                .filter_map(|(name, state)| Some((name.clone(), state.waiting.take()?)))
-                .collect();
-            for (name, pods) in waiting {
-                let change = self.merge_one(&name, pods, now);
-                changes.push((name, change));
+        let mut affected = Vec::new();
+        for (name, state) in self.sources.iter_mut().filter(|(name, _)| *name != source) {
+            let gives_way = self.plugins.contains(name) && state.has_any(&taken);
+            if (let_go && state.waiting.is_some()) || gives_way {
+                affected.push((name.clone(), state.last_set()));
             }
+        }
+        for (name, pods) in affected {
+            let change = self.merge_one(&name, pods, now);
+            changes.push((name, change));
         }
         changes
     }
@@ -176,8 +243,7 @@ impl MergedConfig {
     fn merge_one(&mut self, source: &SourceName, pods: Vec<Arc<Pod>>, now: Timestamp) -> SourceChange {
         let mut change = SourceChange { first: !self.is_seen(source), ..SourceChange::default() };
         let kept = self.without_duplicates(source, &pods, &mut change.duplicates);
-        let waits =
-            change.duplicates.iter().any(|left_out| matches!(left_out, Duplicate::OwnedBySource { .. }));
+        let waits = change.duplicates.iter().any(Duplicate::waits);
         let state = self.sources.entry(source.clone()).or_default();
         let mut old = std::mem::take(&mut state.pods);
         let mut new = HashMap::with_capacity(kept.len());
@@ -202,6 +268,19 @@ impl MergedConfig {
         change
     }
 
+    /// Names that a plugin's source must leave to others; none for all other sources.
+    fn names_elsewhere(&self, source: &SourceName) -> HashMap<PodFullName, &SourceName> {
+        if !self.plugins.contains(source) {
+            return HashMap::new();
+        }
+        let others = self.sources.iter().filter(|(name, _)| *name != source);
+        let named = |(name, state): (_, &SourceState)| {
+            let pods = state.pods.values();
+            pods.map(|known| (PodFullName::of(&known.current), name)).collect::<Vec<_>>()
+        };
+        others.flat_map(named).collect()
+    }
+
     /// The set without pods whose name or UID is taken; of two in one set the first stays.
     fn without_duplicates(
         &self,
@@ -209,6 +288,7 @@ impl MergedConfig {
         pods: &[Arc<Pod>],
         duplicates: &mut Vec<Duplicate>,
     ) -> Vec<Arc<Pod>> {
+        let elsewhere = self.names_elsewhere(source);
         let mut names = HashSet::with_capacity(pods.len());
         let mut uids = HashSet::with_capacity(pods.len());
         let mut kept = Vec::with_capacity(pods.len());
@@ -216,6 +296,8 @@ impl MergedConfig {
             let uid = PodUid::of(pod);
             if let Some(owner) = self.owners.get(&uid).filter(|owner| *owner != source) {
                 duplicates.push(Duplicate::OwnedBySource { pod: pod.clone(), owner: owner.clone() });
+            } else if let Some(owner) = elsewhere.get(&PodFullName::of(pod)) {
+                duplicates.push(Duplicate::NameOfSource { pod: pod.clone(), owner: (*owner).clone() });
             } else if names.contains(&PodFullName::of(pod)) {
                 duplicates.push(Duplicate::Name { pod: pod.clone() });
             } else if !uids.insert(uid) {

@@ -1,0 +1,126 @@
+//! Tells plugins' sources how their pods fare: once a second at most, each pod's newest status.
+//!
+//! The board is the queue: it holds the newest status of each pod and nothing else, so that a source which is slow or fails
+//! misses what was in between and never what is.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use witlet_core::pod::{PodFullName, PodUid, SourceName};
+use witlet_ports::{NotTold, PodFare, PodSourceSet};
+
+use crate::board::{Board, Shown};
+use crate::inputs::ticker;
+
+#[cfg(test)]
+mod tests;
+
+/// How often a source is told at most: the contract's bound.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// Versions of statuses by pod, with the names of pods for when they are gone.
+type Versions = HashMap<PodUid, (PodFullName, u64)>;
+
+/// What one source knows.
+#[derive(Debug, Default)]
+struct Knowledge {
+    /// As it was last told.
+    told: Versions,
+    /// As it was when it was last tried to tell it: after a failure only a further change is a reason to try again.
+    tried: Versions,
+    busy: bool,
+}
+
+impl Knowledge {
+    /// What to tell, if anything changed since the last try.
+    fn news(&mut self, shown: &[Shown]) -> Option<(Vec<PodFare>, Versions)> {
+        let now: Versions =
+            shown.iter().map(|pod| (pod.uid.clone(), (pod.full_name.clone(), pod.version))).collect();
+        if self.busy || now == self.tried {
+            return None;
+        }
+        self.tried.clone_from(&now);
+        let gone = self.told.iter().filter(|(uid, _)| !now.contains_key(*uid));
+        let gone = gone.map(|(uid, (full_name, _))| PodFare {
+            full_name: full_name.clone(),
+            uid: uid.clone(),
+            status: None,
+        });
+        let is_news = |pod: &&Shown| {
+            self.told.get(&pod.uid).is_none_or(|(_, version)| *version != pod.version) && pod.status.is_some()
+        };
+        let changed = shown.iter().filter(is_news).map(|pod| PodFare {
+            full_name: pod.full_name.clone(),
+            uid: pod.uid.clone(),
+            status: pod.status.clone(),
+        });
+        let fares: Vec<PodFare> = gone.chain(changed).collect();
+        if fares.is_empty() {
+            return None;
+        }
+        self.busy = true;
+        Some((fares, now))
+    }
+
+    fn ended(&mut self, versions: Versions, result: &Result<(), NotTold>) {
+        self.busy = false;
+        if result.is_ok() {
+            self.told = versions;
+        }
+    }
+}
+
+/// Runs until `stop` is cancelled.
+pub(crate) async fn run(set: Arc<dyn PodSourceSet>, board: Arc<Board>, stop: CancellationToken) {
+    let mut known: BTreeMap<SourceName, Knowledge> = BTreeMap::new();
+    let mut ticks = ticker(TELL_EVERY);
+    let mut calls: JoinSet<(SourceName, Versions, Result<(), NotTold>)> = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = ticks.tick() => {}
+            Some(ended) = calls.join_next() => {
+                if let Ok((source, versions, result)) = ended {
+                    if let Err(error) = &result {
+                        tracing::warn!(source = source.as_str(), %error, "a pod source wasn't told of its pods");
+                    }
+                    if let Some(knowledge) = known.get_mut(&source) {
+                        knowledge.ended(versions, &result);
+                    }
+                }
+                continue;
+            }
+        }
+        let listeners = set.listeners();
+        known.retain(|source, knowledge| listeners.contains(source) || knowledge.busy);
+        if listeners.is_empty() {
+            continue;
+        }
+        for (source, shown) in by_source(board.of_sources(&listeners), &listeners) {
+            let knowledge = known.entry(source.clone()).or_default();
+            if let Some((fares, versions)) = knowledge.news(&shown) {
+                let set = set.clone();
+                calls.spawn(async move {
+                    let result = set.tell(&source, fares).await;
+                    (source, versions, result)
+                });
+            }
+        }
+    }
+}
+
+/// One entry for each listener, be it without pods.
+fn by_source(
+    shown: Vec<(SourceName, Shown)>,
+    listeners: &BTreeSet<SourceName>,
+) -> BTreeMap<SourceName, Vec<Shown>> {
+    let mut sorted: BTreeMap<SourceName, Vec<Shown>> =
+        listeners.iter().map(|source| (source.clone(), Vec::new())).collect();
+    for (source, pod) in shown {
+        sorted.entry(source).or_default().push(pod);
+    }
+    sorted
+}

@@ -1,0 +1,411 @@
+//! What a pod source outside the host may bring (`podSource.allow`), pod by pod.
+//!
+//! A source of pods is as powerful as root, so an operator says what it may bring. A pod beyond that is left out, and so
+//! is one that claims to be somebody else's; the rest of the set counts.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::manifest::{self, ManifestError};
+use super::pod_security;
+use crate::pod::static_pod::{CONFIG_HASH, CONFIG_MIRROR, CONFIG_SOURCE, Origin, hex};
+use crate::pod::{PodFullName, PodUid, SourceName};
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of one manifest in a source's set. A pod has at most 1.5 MiB as JSON; YAML is rarely larger.
+pub const MANIFEST_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Bytes of all manifests of a set.
+pub const SET_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Pods that a source may have when nobody says otherwise: upstream's `maxPods`.
+pub const PODS_DEFAULT: usize = 110;
+/// The most pods that an allowance can name.
+pub const PODS_MAX: usize = manifest::PODS_MAX;
+
+/// A level of the Pod Security Standards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SecurityLevel {
+    /// Nothing is refused.
+    Privileged,
+    /// What is known to lead out of a container is refused.
+    #[default]
+    Baseline,
+    /// Only what follows today's practice of hardening is let through.
+    Restricted,
+}
+
+impl SecurityLevel {
+    /// The level's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Privileged => "privileged",
+            Self::Baseline => "baseline",
+            Self::Restricted => "restricted",
+        }
+    }
+}
+
+impl fmt::Display for SecurityLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// No level has this name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{found:?} must be privileged, baseline or restricted")]
+pub struct UnknownLevel {
+    /// What was written.
+    pub found: String,
+}
+
+impl FromStr for SecurityLevel {
+    type Err = UnknownLevel;
+
+    fn from_str(text: &str) -> Result<Self, UnknownLevel> {
+        [Self::Privileged, Self::Baseline, Self::Restricted]
+            .into_iter()
+            .find(|level| level.as_str() == text)
+            .ok_or_else(|| UnknownLevel { found: text.to_owned() })
+    }
+}
+
+/// What a source may bring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// Patterns of namespaces, in which `*` stands for any run of characters. None of them lets no pod through.
+    pub namespaces: Vec<String>,
+    /// How the names of its pods begin.
+    pub name_prefix: Option<String>,
+    /// What its pods may do.
+    pub pod_security: SecurityLevel,
+    /// How many pods it may have. A set with more isn't taken at all: which of them would be left out would be chance.
+    pub pods_max: usize,
+}
+
+impl Default for Allowance {
+    /// Lets nothing through, for no namespace is named.
+    fn default() -> Self {
+        Self {
+            namespaces: Vec::new(),
+            name_prefix: None,
+            pod_security: SecurityLevel::default(),
+            pods_max: PODS_DEFAULT,
+        }
+    }
+}
+
+/// A rule that a pod breaks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Error)]
+pub enum Rule {
+    /// Its namespace isn't among the allowed ones.
+    #[error("namespace {namespace} isn't allowed")]
+    Namespace {
+        /// The pod's.
+        namespace: String,
+    },
+    /// Its name begins otherwise.
+    #[error("the name doesn't begin with {prefix}")]
+    NamePrefix {
+        /// What it should begin with.
+        prefix: String,
+    },
+    /// It is bound to another node.
+    #[error("it is bound to node {node_name:?}")]
+    OtherNode {
+        /// The node.
+        node_name: String,
+    },
+    /// It says that another source brought it.
+    #[error("the annotation {CONFIG_SOURCE} names the source {source_name:?}")]
+    OtherSource {
+        /// The source.
+        source_name: String,
+    },
+    /// It carries an annotation that only the agent or an API server writes.
+    #[error("the annotation {annotation} isn't a source's to write")]
+    Forged {
+        /// Which one.
+        annotation: &'static str,
+    },
+    /// An earlier pod of the set has its name.
+    #[error("an earlier pod of the set has its name")]
+    DuplicateName,
+    /// An earlier pod of the set has its UID.
+    #[error("an earlier pod of the set has its UID")]
+    DuplicateUid,
+    /// It may do more than the level allows.
+    #[error("it isn't {level}: {}", violations.join("; "))]
+    PodSecurity {
+        /// The level.
+        level: SecurityLevel,
+        /// Each in one clause.
+        violations: Vec<String>,
+    },
+}
+
+/// What a pod said of itself before it became this node's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Claims {
+    name: String,
+    node_name: Option<String>,
+    source: Option<String>,
+    forged: Vec<&'static str>,
+}
+
+impl Claims {
+    pub(super) fn of(written: &Pod) -> Self {
+        let annotations = written.metadata.annotations.as_ref();
+        let annotation = |name: &str| annotations.and_then(|all| all.get(name));
+        let node_name = written.spec.as_ref().and_then(|spec| spec.node_name.clone());
+        Self {
+            name: written.metadata.name.clone().unwrap_or_default(),
+            node_name: node_name.filter(|name| !name.is_empty()),
+            source: annotation(CONFIG_SOURCE).cloned(),
+            forged: [CONFIG_MIRROR, CONFIG_HASH]
+                .into_iter()
+                .filter(|name| annotation(name).is_some())
+                .collect(),
+        }
+    }
+}
+
+impl Allowance {
+    /// Every rule that the pod breaks by itself. `claims` are what it said before it was adopted.
+    pub(super) fn check(&self, pod: &Pod, claims: &Claims, origin: Origin<'_>) -> Vec<Rule> {
+        let mut broken = Vec::new();
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        if !self.namespaces.iter().any(|pattern| glob(pattern, namespace)) {
+            broken.push(Rule::Namespace { namespace: namespace.to_owned() });
+        }
+        if let Some(prefix) = self.name_prefix.as_deref().filter(|prefix| !claims.name.starts_with(prefix)) {
+            broken.push(Rule::NamePrefix { prefix: prefix.to_owned() });
+        }
+        if let Some(node_name) = claims.node_name.as_deref().filter(|name| *name != origin.node_name) {
+            broken.push(Rule::OtherNode { node_name: shortened(node_name) });
+        }
+        if let Some(name) = claims.source.as_deref().filter(|name| *name != origin.source.as_str()) {
+            broken.push(Rule::OtherSource { source_name: shortened(name) });
+        }
+        broken.extend(claims.forged.iter().map(|annotation| Rule::Forged { annotation }));
+        let violations = pod_security::violations(pod, self.pod_security);
+        if !violations.is_empty() {
+            broken.push(Rule::PodSecurity { level: self.pod_security, violations });
+        }
+        broken
+    }
+}
+
+/// A pod that was left out of a set, or a manifest that isn't one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// A pod that the source may not bring.
+    Forbidden {
+        /// Its name with the node's.
+        pod: PodFullName,
+        /// All that it breaks; at least one.
+        rules: Vec<Rule>,
+    },
+    /// A manifest that can't be understood.
+    Invalid {
+        /// `manifest 3`, counted from 1, and the pod's name if it has one.
+        place: String,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// A set that can't be taken as a whole; the last one stands.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SetError {
+    /// More pods than the source may have.
+    #[error("the set has {found} pods, at most {max} are allowed")]
+    TooMany {
+        /// How many.
+        found: usize,
+        /// How many may be.
+        max: usize,
+    },
+    /// More than [`SET_BYTES_MAX`].
+    #[error("the set has {bytes} bytes, at most {SET_BYTES_MAX} are read")]
+    TooLarge {
+        /// How many.
+        bytes: usize,
+    },
+    /// A set of pods without a pod: to have none, a source says that it is empty.
+    #[error("the set is said to have pods, and has none")]
+    NoPods,
+}
+
+/// A set as far as it may be brought.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Taken {
+    /// The pods, in the source's order: adopted, defaulted, validated, allowed.
+    pub pods: Vec<Arc<Pod>>,
+    /// What isn't among them.
+    pub left_out: Vec<LeftOut>,
+    /// Whether every manifest could be understood. A forbidden pod is understood and not wanted here, so that one that ran
+    /// before ends; of one that isn't understood nobody can tell.
+    pub complete: bool,
+}
+
+/// Turns a set of manifests into what may run of it. A pod whose newest manifest isn't understood stays as it is in `last`,
+/// if it still may be there; and if a manifest doesn't even tell its pod's name, nothing that `last` has goes.
+pub fn take(
+    manifests: &[String],
+    source: &SourceName,
+    node_name: &str,
+    allowance: &Allowance,
+    last: &[Arc<Pod>],
+) -> Result<Taken, SetError> {
+    check_size(manifests, allowance)?;
+    let place = format!("plugin:{source}");
+    let origin = Origin { source, place: &place, node_name };
+    let mut set = Set { taken: Taken { complete: true, ..Taken::default() }, ..Set::default() };
+    let mut unread = Vec::new();
+    let mut nameless = false;
+    for (index, text) in manifests.iter().enumerate() {
+        match read(text, origin) {
+            Ok((pod, claims)) => set.add(pod, allowance, &claims, origin),
+            Err(Unread { name, message }) => {
+                let of = name.as_ref().map(|name| format!(" (pod {name})")).unwrap_or_default();
+                let place = format!("manifest {}{of}", index + 1);
+                set.taken.left_out.push(LeftOut::Invalid { place, message });
+                set.taken.complete = false;
+                match name {
+                    Some(name) => unread.push(name),
+                    None => nameless = true,
+                }
+            }
+        }
+    }
+    for pod in last.iter().filter(|pod| nameless || unread.contains(&PodFullName::of(pod))) {
+        set.keep(pod, allowance, origin);
+    }
+    Ok(set.taken)
+}
+
+/// What of an old set is still allowed, for when the allowance has become smaller.
+pub fn still_allowed(
+    pods: &[Arc<Pod>],
+    source: &SourceName,
+    node_name: &str,
+    allowance: &Allowance,
+) -> Vec<Arc<Pod>> {
+    let origin = Origin { source, place: "", node_name };
+    let mut set = Set::default();
+    pods.iter().for_each(|pod| set.keep(pod, allowance, origin));
+    set.taken.pods
+}
+
+fn check_size(manifests: &[String], allowance: &Allowance) -> Result<(), SetError> {
+    let (found, max) = (manifests.len(), allowance.pods_max.min(PODS_MAX));
+    let bytes = manifests.iter().map(String::len).fold(0, usize::saturating_add);
+    match found {
+        0 => Err(SetError::NoPods),
+        _ if found > max => Err(SetError::TooMany { found, max }),
+        _ if bytes > SET_BYTES_MAX => Err(SetError::TooLarge { bytes }),
+        _ => Ok(()),
+    }
+}
+
+#[derive(Default)]
+struct Set {
+    taken: Taken,
+    names: HashSet<PodFullName>,
+    uids: HashSet<PodUid>,
+}
+
+impl Set {
+    fn add(&mut self, pod: Pod, allowance: &Allowance, claims: &Claims, origin: Origin<'_>) {
+        let full_name = PodFullName::of(&pod);
+        let mut rules = allowance.check(&pod, claims, origin);
+        if self.names.contains(&full_name) {
+            rules.push(Rule::DuplicateName);
+        } else if self.uids.contains(&PodUid::of(&pod)) {
+            rules.push(Rule::DuplicateUid);
+        }
+        if rules.is_empty() {
+            self.insert(full_name, Arc::new(pod));
+        } else {
+            self.taken.left_out.push(LeftOut::Forbidden { pod: full_name, rules });
+        }
+    }
+
+    /// Takes over a pod of an older set, unless the newer one has it or it isn't allowed any more.
+    fn keep(&mut self, pod: &Arc<Pod>, allowance: &Allowance, origin: Origin<'_>) {
+        let full_name = PodFullName::of(pod);
+        let suffix = format!("-{}", origin.node_name.to_lowercase());
+        let name = full_name.name.strip_suffix(suffix.as_str()).unwrap_or(&full_name.name);
+        let claims = Claims { name: name.to_owned(), ..Claims::default() };
+        let is_new = !self.names.contains(&full_name) && !self.uids.contains(&PodUid::of(pod));
+        if is_new && allowance.check(pod, &claims, origin).is_empty() {
+            self.insert(full_name, pod.clone());
+        }
+    }
+
+    fn insert(&mut self, full_name: PodFullName, pod: Arc<Pod>) {
+        self.names.insert(full_name);
+        self.uids.insert(PodUid::of(&pod));
+        self.taken.pods.push(pod);
+    }
+}
+
+struct Unread {
+    /// The name of the pod, with the node's, if it can be told.
+    name: Option<PodFullName>,
+    message: String,
+}
+
+fn read(text: &str, origin: Origin<'_>) -> Result<(Pod, Claims), Unread> {
+    let nameless = |message: String| Unread { name: None, message };
+    if text.len() > MANIFEST_BYTES_MAX {
+        let message = format!("it has {} bytes, at most {MANIFEST_BYTES_MAX} are read", text.len());
+        return Err(nameless(message));
+    }
+    match manifest::plugin_pods(text, origin, |uid| own_uid(origin.source, uid)) {
+        Ok(mut pods) if pods.len() == 1 => Ok(pods.swap_remove(0)),
+        Ok(pods) => Err(nameless(format!("it has {} pods, a source's manifest has one", pods.len()))),
+        Err(error) => Err(Unread { name: manifest::name_of(text, origin), message: problems(&error) }),
+    }
+}
+
+/// The place is the source's, and told elsewhere.
+fn problems(error: &ManifestError) -> String {
+    error.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// A fixed UID keeps a pod the same while it is edited. It is the source's own: no source can lay hands on another's pods
+/// by naming their UIDs.
+fn own_uid(source: &SourceName, uid: &str) -> String {
+    let mut hash = Sha256::new();
+    hash.update(format!("source:{source}\nuid:{uid}"));
+    hex(&hash.finalize()[..16])
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// The first and last part must stand at the ends, those between in order.
+fn glob(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(head) else { return false };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*').filter(|part| !part.is_empty()) {
+        match name.find(part) {
+            Some(at) => name = &name[at + part.len()..],
+            None => return false,
+        }
+    }
+    name.ends_with(tail)
+}

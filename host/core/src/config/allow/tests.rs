@@ -1,0 +1,1 @@
+//! What a source may bring: pods by rule, sets as a whole.

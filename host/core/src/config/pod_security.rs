@@ -1,0 +1,347 @@
+//! The Pod Security Standards of Kubernetes 1.36 (`pod-security-admission/policy`): what a pod does that its level doesn't
+//! allow. Init and ephemeral containers count as the others do. Pods of Windows aren't run here, so that their exceptions
+//! aren't made.
+
+use k8s_openapi::api::core::v1::{
+    Capabilities, Container, ContainerPort, EphemeralContainer, Lifecycle, LifecycleHandler, Pod, PodSpec,
+    Probe, SELinuxOptions, SecurityContext, Volume,
+};
+
+use super::allow::SecurityLevel;
+
+#[cfg(test)]
+mod tests;
+
+/// Violations that are told of one pod; the rest is counted.
+const VIOLATIONS_MAX: usize = 20;
+
+/// Capabilities that a runtime grants anyway.
+const CAPABILITIES: [&str; 13] = [
+    "AUDIT_WRITE",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "MKNOD",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+];
+
+/// Kernel parameters that are a pod's own and harm nobody else.
+const SYSCTLS: [&str; 12] = [
+    "kernel.shm_rmid_forced",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.ip_local_reserved_ports",
+    "net.ipv4.ip_unprivileged_port_start",
+    "net.ipv4.ping_group_range",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_syncookies",
+    "net.ipv4.tcp_wmem",
+];
+
+/// Types of SELinux that confine a container.
+const SELINUX_TYPES: [&str; 5] =
+    ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
+
+/// Everything that the pod does beyond the level, each in one clause that names the field; empty if it may run.
+pub fn violations(pod: &Pod, level: SecurityLevel) -> Vec<String> {
+    let Some(spec) = &pod.spec else { return Vec::new() };
+    let mut found = Found::default();
+    match level {
+        SecurityLevel::Privileged => {}
+        SecurityLevel::Baseline => baseline(pod, spec, level, &mut found),
+        SecurityLevel::Restricted => {
+            baseline(pod, spec, level, &mut found);
+            restricted(spec, &mut found);
+        }
+    }
+    found.finish()
+}
+
+#[derive(Default)]
+struct Found {
+    violations: Vec<String>,
+    beyond: usize,
+}
+
+impl Found {
+    fn add(&mut self, violation: String) {
+        if self.violations.len() < VIOLATIONS_MAX {
+            self.violations.push(violation);
+        } else {
+            self.beyond += 1;
+        }
+    }
+
+    fn forbid(&mut self, path: &str, what: impl std::fmt::Display) {
+        self.add(format!("{path} may not be {what}"));
+    }
+
+    fn finish(mut self) -> Vec<String> {
+        if self.beyond > 0 {
+            self.violations.push(format!("and {} more", self.beyond));
+        }
+        self.violations
+    }
+}
+
+/// What all kinds of containers have in common.
+struct AnyContainer<'a> {
+    path: String,
+    context: Option<&'a SecurityContext>,
+    ports: &'a [ContainerPort],
+    lifecycle: Option<&'a Lifecycle>,
+    probes: [(&'static str, Option<&'a Probe>); 3],
+}
+
+fn containers(spec: &PodSpec) -> impl Iterator<Item = AnyContainer<'_>> {
+    let plain = |kind: &'static str| {
+        move |(index, container): (usize, &Container)| format!("{kind}[{index}] ({})", container.name)
+    };
+    let (init, app) = (plain("spec.initContainers"), plain("spec.containers"));
+    let inits = spec.init_containers.iter().flatten().enumerate();
+    let inits = inits.map(move |item| AnyContainer::plain(init(item), item.1));
+    let apps = spec.containers.iter().enumerate().map(move |item| AnyContainer::plain(app(item), item.1));
+    let ephemerals = spec.ephemeral_containers.iter().flatten().enumerate().map(|(index, container)| {
+        let path = format!("spec.ephemeralContainers[{index}] ({})", container.name);
+        AnyContainer::ephemeral(path, container)
+    });
+    inits.chain(apps).chain(ephemerals)
+}
+
+impl<'a> AnyContainer<'a> {
+    fn plain(path: String, container: &'a Container) -> Self {
+        Self {
+            path,
+            context: container.security_context.as_ref(),
+            ports: container.ports.as_deref().unwrap_or_default(),
+            lifecycle: container.lifecycle.as_ref(),
+            probes: [
+                ("startupProbe", container.startup_probe.as_ref()),
+                ("livenessProbe", container.liveness_probe.as_ref()),
+                ("readinessProbe", container.readiness_probe.as_ref()),
+            ],
+        }
+    }
+
+    fn ephemeral(path: String, container: &'a EphemeralContainer) -> Self {
+        Self {
+            path,
+            context: container.security_context.as_ref(),
+            ports: container.ports.as_deref().unwrap_or_default(),
+            lifecycle: container.lifecycle.as_ref(),
+            probes: [
+                ("startupProbe", container.startup_probe.as_ref()),
+                ("livenessProbe", container.liveness_probe.as_ref()),
+                ("readinessProbe", container.readiness_probe.as_ref()),
+            ],
+        }
+    }
+}
+
+fn baseline(pod: &Pod, spec: &PodSpec, level: SecurityLevel, found: &mut Found) {
+    let of_host = [
+        ("spec.hostNetwork", spec.host_network),
+        ("spec.hostPID", spec.host_pid),
+        ("spec.hostIPC", spec.host_ipc),
+    ];
+    for (path, _) in of_host.into_iter().filter(|(_, set)| *set == Some(true)) {
+        found.forbid(path, true);
+    }
+    for (index, volume) in spec.volumes.iter().flatten().enumerate() {
+        if volume.host_path.is_some() {
+            found.forbid(&format!("spec.volumes[{index}] ({})", volume.name), "a hostPath");
+        }
+    }
+    if let Some(context) = &spec.security_context {
+        let path = "spec.securityContext";
+        selinux(path, context.se_linux_options.as_ref(), found);
+        seccomp(path, context.seccomp_profile.as_ref().map(|profile| profile.type_.as_str()), found);
+        apparmor(path, context.app_armor_profile.as_ref().map(|profile| profile.type_.as_str()), found);
+        for sysctl in context.sysctls.iter().flatten() {
+            // Both spellings are the kernel's.
+            if !SYSCTLS.contains(&sysctl.name.replace('/', ".").as_str()) {
+                found.forbid(&format!("{path}.sysctls"), &sysctl.name);
+            }
+        }
+        let windows = context.windows_options.as_ref().and_then(|options| options.host_process);
+        if windows == Some(true) {
+            found.forbid(&format!("{path}.windowsOptions.hostProcess"), true);
+        }
+    }
+    apparmor_annotations(pod, found);
+    for container in containers(spec) {
+        host_ports(&container, found);
+        host_targets(&container, found);
+        if let Some(context) = container.context {
+            // A user namespace makes /proc harmless; the restricted level has it masked all the same.
+            let masked = spec.host_users != Some(false) || level == SecurityLevel::Restricted;
+            container_baseline(&container.path, context, masked, found);
+        }
+    }
+}
+
+fn container_baseline(path: &str, context: &SecurityContext, masked: bool, found: &mut Found) {
+    if context.privileged == Some(true) {
+        found.forbid(&format!("{path}.securityContext.privileged"), true);
+    }
+    for capability in added(context) {
+        if !CAPABILITIES.contains(&capability) {
+            found.forbid(&format!("{path}.securityContext.capabilities.add"), capability);
+        }
+    }
+    let path = format!("{path}.securityContext");
+    if let Some(mount) = context.proc_mount.as_deref().filter(|mount| masked && *mount != "Default") {
+        found.forbid(&format!("{path}.procMount"), mount);
+    }
+    selinux(&path, context.se_linux_options.as_ref(), found);
+    seccomp(&path, context.seccomp_profile.as_ref().map(|profile| profile.type_.as_str()), found);
+    apparmor(&path, context.app_armor_profile.as_ref().map(|profile| profile.type_.as_str()), found);
+    if context.windows_options.as_ref().and_then(|options| options.host_process) == Some(true) {
+        found.forbid(&format!("{path}.windowsOptions.hostProcess"), true);
+    }
+}
+
+fn added(context: &SecurityContext) -> impl Iterator<Item = &str> {
+    let capabilities = context.capabilities.iter();
+    capabilities.flat_map(|all: &Capabilities| all.add.iter().flatten()).map(String::as_str)
+}
+
+fn host_ports(container: &AnyContainer<'_>, found: &mut Found) {
+    for port in container.ports.iter().filter_map(|port| port.host_port).filter(|port| *port != 0) {
+        found.forbid(&format!("{}.ports.hostPort", container.path), port);
+    }
+}
+
+/// The agent sends probes and hooks, and could be sent anywhere (1.34 and later).
+fn host_targets(container: &AnyContainer<'_>, found: &mut Found) {
+    for (name, probe) in container.probes {
+        let Some(probe) = probe else { continue };
+        let http = probe.http_get.as_ref().and_then(|action| action.host.as_deref());
+        let tcp = probe.tcp_socket.as_ref().and_then(|action| action.host.as_deref());
+        host_target(&format!("{}.{name}.httpGet.host", container.path), http, found);
+        host_target(&format!("{}.{name}.tcpSocket.host", container.path), tcp, found);
+    }
+    let Some(lifecycle) = container.lifecycle else { return };
+    for (name, hook) in [("postStart", &lifecycle.post_start), ("preStop", &lifecycle.pre_stop)] {
+        let Some(LifecycleHandler { http_get, tcp_socket, .. }) = hook else { continue };
+        let path = format!("{}.lifecycle.{name}", container.path);
+        let http = http_get.as_ref().and_then(|action| action.host.as_deref());
+        let tcp = tcp_socket.as_ref().and_then(|action| action.host.as_deref());
+        host_target(&format!("{path}.httpGet.host"), http, found);
+        host_target(&format!("{path}.tcpSocket.host"), tcp, found);
+    }
+}
+
+fn host_target(path: &str, host: Option<&str>, found: &mut Found) {
+    if let Some(host) = host.filter(|host| !host.is_empty()) {
+        found.forbid(path, format!("{host:?}"));
+    }
+}
+
+fn selinux(path: &str, options: Option<&SELinuxOptions>, found: &mut Found) {
+    let Some(SELinuxOptions { type_, user, role, level: _ }) = options else { return };
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    if !SELINUX_TYPES.contains(&text(type_).as_str()) {
+        found.forbid(&format!("{path}.seLinuxOptions.type"), text(type_));
+    }
+    for (field, value) in [("user", user), ("role", role)] {
+        if !text(value).is_empty() {
+            found.forbid(&format!("{path}.seLinuxOptions.{field}"), text(value));
+        }
+    }
+}
+
+fn seccomp(path: &str, profile: Option<&str>, found: &mut Found) {
+    if let Some(profile) = profile.filter(|profile| !["RuntimeDefault", "Localhost"].contains(profile)) {
+        found.forbid(&format!("{path}.seccompProfile.type"), profile);
+    }
+}
+
+fn apparmor(path: &str, profile: Option<&str>, found: &mut Found) {
+    if let Some(profile) = profile.filter(|profile| !["RuntimeDefault", "Localhost"].contains(profile)) {
+        found.forbid(&format!("{path}.appArmorProfile.type"), profile);
+    }
+}
+
+/// The annotations that AppArmor was set by before it had a field.
+fn apparmor_annotations(pod: &Pod, found: &mut Found) {
+    const PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
+    for (name, profile) in pod.metadata.annotations.iter().flatten() {
+        let confines =
+            profile.is_empty() || profile == "runtime/default" || profile.starts_with("localhost/");
+        if name.starts_with(PREFIX) && !confines {
+            found.forbid(&format!("the annotation {name}"), profile);
+        }
+    }
+}
+
+fn restricted(spec: &PodSpec, found: &mut Found) {
+    for (index, volume) in spec.volumes.iter().flatten().enumerate() {
+        // A hostPath has been told already.
+        if volume.host_path.is_none() && !is_core_volume(volume) {
+            let path = format!("spec.volumes[{index}] ({})", volume.name);
+            found.forbid(&path, "of a type that isn't the cluster's");
+        }
+    }
+    let pod = spec.security_context.as_ref();
+    // Root in a user namespace is nobody outside of it.
+    let own_users = spec.host_users == Some(false);
+    let pod_non_root = pod.and_then(|pod| pod.run_as_non_root);
+    let pod_seccomp = pod.is_some_and(|pod| pod.seccomp_profile.is_some());
+    if !own_users && pod.and_then(|pod| pod.run_as_user) == Some(0) {
+        found.forbid("spec.securityContext.runAsUser", 0);
+    }
+    for container in containers(spec) {
+        let path = format!("{}.securityContext", container.path);
+        let context = container.context;
+        if context.and_then(|context| context.allow_privilege_escalation) != Some(false) {
+            found.add(format!("{path}.allowPrivilegeEscalation must be false"));
+        }
+        capabilities(&path, context, found);
+        let non_root = context.and_then(|context| context.run_as_non_root).or(pod_non_root);
+        if !own_users && non_root != Some(true) {
+            found.add(format!("{path}.runAsNonRoot must be true"));
+        }
+        if !own_users && context.and_then(|context| context.run_as_user) == Some(0) {
+            found.forbid(&format!("{path}.runAsUser"), 0);
+        }
+        let seccomp = pod_seccomp || context.is_some_and(|context| context.seccomp_profile.is_some());
+        if !seccomp {
+            found.add(format!("{path}.seccompProfile.type must be RuntimeDefault or Localhost"));
+        }
+    }
+}
+
+fn capabilities(path: &str, context: Option<&SecurityContext>, found: &mut Found) {
+    let dropped = context.and_then(|context| context.capabilities.as_ref()?.drop.as_ref());
+    if !dropped.is_some_and(|dropped| dropped.iter().any(|name| name == "ALL")) {
+        found.add(format!("{path}.capabilities.drop must have ALL"));
+    }
+    for capability in context.into_iter().flat_map(added) {
+        // What the baseline refuses has been told already.
+        if capability != "NET_BIND_SERVICE" && CAPABILITIES.contains(&capability) {
+            found.forbid(&format!("{path}.capabilities.add"), capability);
+        }
+    }
+}
+
+fn is_core_volume(volume: &Volume) -> bool {
+    volume.config_map.is_some()
+        || volume.csi.is_some()
+        || volume.downward_api.is_some()
+        || volume.empty_dir.is_some()
+        || volume.ephemeral.is_some()
+        || volume.persistent_volume_claim.is_some()
+        || volume.projected.is_some()
+        || volume.secret.is_some()
+}

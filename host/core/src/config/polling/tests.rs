@@ -1,0 +1,1 @@
+//! What answers lead to, one poll after the other.

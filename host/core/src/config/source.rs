@@ -1,0 +1,49 @@
+//! What a pod source outside the host says, in the host's words.
+
+use std::time::Duration;
+
+/// What a source has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Snapshot {
+    /// The same as at its last answer that gave pods or said that there are none.
+    Unchanged,
+    /// These manifests, one pod each, and no others.
+    Pods(Vec<String>),
+    /// No pods.
+    Empty,
+}
+
+/// A source's answer to a poll.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PollAnswer {
+    /// What it has.
+    pub snapshot: Snapshot,
+    /// Handed to it with the next poll.
+    pub cursor: Option<String>,
+    /// When it wants to be asked again; none leaves it to the host.
+    pub next_poll: Option<Duration>,
+}
+
+/// Why a source can't tell what it has, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFault {
+    /// A CamelCase word.
+    pub reason: String,
+    /// One sentence.
+    pub message: String,
+    /// When it wants to be asked again; none leaves it to the host.
+    pub retry_after: Option<Duration>,
+}
+
+/// How one pod of a source fares, for the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodStatusChange {
+    /// `metadata.namespace`
+    pub namespace: String,
+    /// As the source named it.
+    pub name: String,
+    /// As the agent knows it.
+    pub uid: String,
+    /// The pod's `status` as JSON; none once the pod is gone.
+    pub status: Option<String>,
+}
