@@ -23,6 +23,9 @@ mod tests;
 /// A deferred pod isn't asked for again before this, whatever changes.
 const ASK_AGAIN_AFTER_MIN: Duration = Duration::from_secs(1);
 
+/// A pod that others are ended for is asked for again after this, though nothing changed.
+const PREEMPTION_ASK_AGAIN_AFTER: Duration = Duration::from_secs(10);
+
 /// Tells an answer to a question that was dropped from one that is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct AskId(u64);
@@ -153,12 +156,21 @@ impl AdmissionQueue {
         let Some(asked) = self.asked.remove(&id) else { return Judged::Dropped };
         match decision {
             // A pod that is asked for exclusively was overtaken once, and isn't again.
-            Decision::Admit if asked.admissions != admissions || self.is_exclusive() => {
+            Decision::Admit | Decision::Preempt { .. }
+                if asked.admissions != admissions || self.is_exclusive() =>
+            {
                 self.overtaken.insert(asked.place);
                 self.enqueue(asked.uid, asked.place);
                 Judged::Dropped
             }
             Decision::Admit | Decision::Reject { .. } => Judged::Stands(asked.uid, decision),
+            Decision::Preempt { .. } => {
+                let not_before = now + ASK_AGAIN_AFTER_MIN;
+                let due = now + PREEMPTION_ASK_AGAIN_AFTER;
+                let deferred = Deferred { place: asked.place, not_before, due };
+                self.deferred.insert(asked.uid.clone(), deferred);
+                Judged::Stands(asked.uid, decision)
+            }
             Decision::Defer { retry_after, .. } => {
                 let not_before = now + ASK_AGAIN_AFTER_MIN;
                 let due = now + retry_after.max(ASK_AGAIN_AFTER_MIN);

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodUid;
 use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
 use witlet_core::runtime::ContainerId;
-use witlet_ports::{Clock, EventSink, Jitter, ProbeTypes};
+use witlet_ports::{Clock, EventSink, Jitter, ProbeTotals, ProbeTypes};
 
 use crate::board::Board;
 use manager::Manager;
@@ -117,9 +117,10 @@ pub(crate) struct ProberHandle {
 }
 
 impl ProberHandle {
-    /// Probes what this pod's spec has probes for: its containers and sidecars. To be called whenever the pod is synced:
-    /// what is probed already goes on, what the spec doesn't have any more ends, and a probe that had ended with a
-    /// container that wasn't to be restarted begins again once there is another instance.
+    /// Probes what this pod's spec has probes for, its containers and sidecars, as its annotations say. To be called
+    /// whenever the pod is synced: what is probed already goes on, what is to be checked in another way begins anew, what
+    /// the spec doesn't have any more ends, and a probe that had ended with a container that wasn't to be restarted begins
+    /// again once there is another instance.
     pub(crate) fn add_pod(&self, pod: &Arc<Pod>) {
         if self.shared.lock().add_pod(pod) {
             self.shared.wake.notify_one();
@@ -147,6 +148,11 @@ impl ProberHandle {
         if self.shared.lock().trigger(uid, container, ProbeKind::Readiness) {
             self.shared.wake.notify_one();
         }
+    }
+
+    /// Probes since the agent began.
+    pub(crate) fn totals(&self) -> ProbeTotals {
+        self.shared.lock().totals()
     }
 
     /// The results of the pod's probes so far.

@@ -1,8 +1,10 @@
 //! Probes: what is checked, and what was found out about running containers.
 
-mod check;
+pub mod custom;
 pub mod facts;
+pub mod handler;
 pub(crate) mod target;
+pub mod wanted;
 pub mod worker;
 
 use std::collections::BTreeMap;
@@ -14,11 +16,7 @@ use k8s_openapi::api::core::v1::{Container, Pod, Probe};
 
 use crate::runtime::ContainerId;
 
-pub use check::check;
 pub use target::TargetError;
-
-/// How probes name themselves to HTTP and gRPC servers.
-pub const USER_AGENT: &str = "kube-probe/1.36";
 
 /// The three probes that a container may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -108,46 +106,6 @@ impl ContainerProbes {
 
 /// The results of a pod's probes, by container instance.
 pub type ProbeResults = BTreeMap<ContainerId, ContainerProbes>;
-
-/// What one probe checks, with every reference resolved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProbeCheck {
-    /// A command in the container ends with exit code 0.
-    Exec {
-        /// The command.
-        command: Vec<String>,
-    },
-    /// A GET is answered with a status from 200 to 399.
-    HttpGet {
-        /// `http` or `https`; certificates aren't verified.
-        scheme: Scheme,
-        /// Address or name.
-        host: String,
-        /// Port.
-        port: u16,
-        /// Path with the query, escaped so that it can be sent as it is.
-        path: String,
-        /// Headers in order, the default ones among them. The host and the port are named by a `Host` among them, or by
-        /// whoever sends the request.
-        headers: Vec<(String, String)>,
-    },
-    /// A TCP connection can be opened.
-    TcpSocket {
-        /// Address or name.
-        host: String,
-        /// Port.
-        port: u16,
-    },
-    /// `grpc.health.v1.Health/Check` answers `SERVING`.
-    Grpc {
-        /// Address.
-        host: String,
-        /// Port.
-        port: u16,
-        /// Name of the service; empty for the server as a whole.
-        service: String,
-    },
-}
 
 /// Scheme of an HTTP request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

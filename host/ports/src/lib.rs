@@ -6,6 +6,7 @@
 
 mod admission;
 mod clock;
+mod components;
 mod credentials;
 mod events;
 mod files;
@@ -19,6 +20,7 @@ mod volumes;
 
 pub use admission::Admission;
 pub use clock::{Clock, Jitter};
+pub use components::{ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME};
 pub use credentials::{CredentialsError, ImageCredentials};
 pub use events::EventSink;
 pub use files::{ContainerFiles, ContainerLogs, FilesError, PodFiles, RotateError, StateStore};
@@ -26,6 +28,6 @@ pub use host::HostFiles;
 pub use node::NodeWatch;
 pub use probes::{HookError, HookRequests, ProbeError, ProbeTypes};
 pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
-pub use sources::{PodSource, PodSourceSet, SOURCE_SNAPSHOTS_MAX, SourceSnapshot};
-pub use view::{AgentStats, AgentView, RecordedEvent};
+pub use sources::{NotTold, PodFare, PodSource, PodSourceSet, SOURCE_SNAPSHOTS_MAX, SourceSnapshot};
+pub use view::{AgentStats, AgentView, ProbeCounts, ProbeTotals, RecordedEvent};
 pub use volumes::{VolumeError, Volumes};

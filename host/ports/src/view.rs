@@ -1,5 +1,6 @@
 //! The port that shows the agent to people: the local API, and whoever embeds the agent.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,28 @@ pub struct RecordedEvent {
     pub last_seen: Timestamp,
 }
 
+/// How often probes of one kind were carried out, by what they found (upstream: `prober_probe_total`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProbeCounts {
+    /// It passed, be it with a warning.
+    pub successful: u64,
+    /// It failed.
+    pub failed: u64,
+    /// It could not be carried out.
+    pub unknown: u64,
+}
+
+/// The same of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProbeTotals {
+    /// Startup probes.
+    pub startup: ProbeCounts,
+    /// Readiness probes.
+    pub readiness: ProbeCounts,
+    /// Liveness probes.
+    pub liveness: ProbeCounts,
+}
+
 /// Numbers about the agent itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentStats {
@@ -37,6 +60,12 @@ pub struct AgentStats {
     pub sources_ready: bool,
     /// When the first sync finished, if one did.
     pub first_sync: Option<Timestamp>,
+    /// Probes since the agent began.
+    pub probes: ProbeTotals,
+    /// Pods that admission refused since the agent began, by reason; reasons beyond a bounded number count as `Other`.
+    pub rejections: BTreeMap<String, u64>,
+    /// Pods that were ended since the agent began to make room for a critical one.
+    pub preempted: u64,
 }
 
 /// A look at the agent that never waits: each call answers from the newest published state.

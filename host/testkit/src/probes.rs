@@ -1,14 +1,16 @@
 //! Probe types, hooks and credentials that follow a script.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
+use serde_json::Value;
 use witlet_core::hook::HttpHook;
-use witlet_core::probe::{ProbeCheck, ProbeOutcome};
-use witlet_core::runtime::{ContainerId, ImageAuth};
+use witlet_core::probe::{ProbeOutcome, ProbeRequest};
+use witlet_core::runtime::ImageAuth;
 use witlet_ports::{
     Containers, CredentialsError, HookError, HookRequests, ImageCredentials, ProbeError, ProbeTypes,
     RuntimeError,
@@ -57,6 +59,21 @@ impl FakeEndpoints {
         lock(&self.log).clone()
     }
 
+    /// Runs the command at the runtime.
+    async fn exec(&self, request: &ProbeRequest, parameters: &Value) -> Result<ProbeOutcome, ProbeError> {
+        let words = parameters["command"].as_array().into_iter().flatten();
+        let command: Vec<String> = words.filter_map(Value::as_str).map(str::to_owned).collect();
+        let ran = self.runtime.exec_sync(&request.container_id, &command, Some(request.timeout)).await;
+        match ran {
+            Ok(output) if output.exit_code == 0 => Ok(ProbeOutcome::Success(String::new())),
+            Ok(output) => Ok(ProbeOutcome::Failure(format!("exit code {}", output.exit_code))),
+            Err(RuntimeError::DeadlineExceeded { .. }) => {
+                Ok(ProbeOutcome::Failure("command timed out".to_owned()))
+            }
+            Err(error) => Err(ProbeError::NotCarriedOut { message: error.to_string() }),
+        }
+    }
+
     /// An answer, or none within the time.
     async fn ask(&self, endpoint: String, timeout: Duration) -> Option<Endpoint> {
         lock(&self.log).push(format!("{:.3} {endpoint}", self.clock.elapsed().as_secs_f64()));
@@ -66,33 +83,36 @@ impl FakeEndpoints {
     }
 }
 
+fn text<'a>(parameters: &'a Value, name: &str) -> &'a str {
+    parameters[name].as_str().unwrap_or_default()
+}
+
+/// `host:port`; a host that isn't named is the pod's address.
+fn address(request: &ProbeRequest, parameters: &Value) -> Result<String, ProbeError> {
+    let port = &parameters["port"];
+    let named = Some(text(parameters, "host")).filter(|host| !host.is_empty()).map(str::to_owned);
+    match named.or_else(|| request.pod_ips.first().map(IpAddr::to_string)) {
+        Some(host) => Ok(format!("{host}:{port}")),
+        None => Err(ProbeError::NotCarriedOut { message: "the pod has no IP address".to_owned() }),
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]
 impl ProbeTypes for FakeEndpoints {
-    async fn probe(
-        &self,
-        container: &ContainerId,
-        check: &ProbeCheck,
-        timeout: Duration,
-    ) -> Result<ProbeOutcome, ProbeError> {
-        let endpoint = match check {
-            ProbeCheck::Exec { command } => {
-                let ran = self.runtime.exec_sync(container, command, Some(timeout)).await;
-                return match ran {
-                    Ok(output) if output.exit_code == 0 => Ok(ProbeOutcome::Success(String::new())),
-                    Ok(output) => Ok(ProbeOutcome::Failure(format!("exit code {}", output.exit_code))),
-                    Err(RuntimeError::DeadlineExceeded { .. }) => {
-                        Ok(ProbeOutcome::Failure("command timed out".to_owned()))
-                    }
-                    Err(error) => Err(ProbeError { message: error.to_string() }),
-                };
-            }
-            ProbeCheck::HttpGet { host, port, path, .. } => format!("{host}:{port}{path}"),
-            ProbeCheck::TcpSocket { host, port } => format!("{host}:{port}"),
-            ProbeCheck::Grpc { host, port, service } => format!("{host}:{port} {service}"),
+    async fn probe(&self, request: &ProbeRequest) -> Result<ProbeOutcome, ProbeError> {
+        let timeout = request.timeout;
+        let parameters: Value = serde_json::from_str(&request.parameters)
+            .map_err(|error| ProbeError::Parameters { words: error.to_string() })?;
+        let endpoint = match &*request.probe_type {
+            "exec" => return self.exec(request, &parameters).await,
+            "httpGet" => format!("{}{}", address(request, &parameters)?, text(&parameters, "path")),
+            "tcpSocket" => address(request, &parameters)?,
+            "grpc" => format!("{} {}", address(request, &parameters)?, text(&parameters, "service")),
+            probe_type => return Err(ProbeError::UnknownType { probe_type: probe_type.to_owned() }),
         };
         Ok(match self.ask(endpoint, timeout).await {
             None => ProbeOutcome::Failure("deadline exceeded".to_owned()),

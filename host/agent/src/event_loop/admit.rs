@@ -143,6 +143,11 @@ impl EventLoop {
                 self.outside.board.put_status(&uid, rejected);
                 self.set_stage(&uid, Stage::Rejected);
             }
+            Decision::Preempt { victims: _, message } => {
+                let previous = self.outside.board.status(&uid);
+                let blocked = status::blocked(&pod, previous.as_deref(), "Preempting", &message, now);
+                self.outside.board.put_status(&uid, blocked);
+            }
             Decision::Defer { reason, message, .. } => {
                 events.warning("Blocked", &format!("{reason}: {message}"));
                 let previous = self.outside.board.status(&uid);

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use witlet_core::probe::{ProbeCheck, ProbeOutcome};
-use witlet_core::runtime::ContainerId;
+use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_ports::{ProbeError, ProbeTypes};
 
 /// How often a probe that could not be carried out is tried (upstream: `maxProbeRetries`).
@@ -14,21 +13,20 @@ const SLACK: Duration = Duration::from_secs(1);
 /// What a probe says is cut to this many bytes (upstream: `maxRespBodyLength`, `maxReadLength`).
 const OUTPUT_BYTES_MAX: usize = 10 * 1024;
 
-/// Probes, at most [`TRIES_MAX`] times.
+/// Probes, at most [`TRIES_MAX`] times, but only once where another try can't do better.
 pub(super) async fn attempt(
     types: &dyn ProbeTypes,
-    container: &ContainerId,
-    check: &ProbeCheck,
-    limit: Duration,
+    request: &ProbeRequest,
 ) -> Result<ProbeOutcome, ProbeError> {
+    let limit = request.timeout;
     let mut tries = 0;
     loop {
         tries += 1;
-        let probe = timeout(limit.saturating_add(SLACK), types.probe(container, check, limit)).await;
+        let probe = timeout(limit.saturating_add(SLACK), types.probe(request)).await;
         match probe {
             Ok(Ok(outcome)) => return Ok(cut(outcome)),
-            Ok(Err(error)) if tries == TRIES_MAX => return Err(error),
-            Ok(Err(_)) => {}
+            Ok(Err(ProbeError::NotCarriedOut { .. })) if tries < TRIES_MAX => {}
+            Ok(Err(error)) => return Err(error),
             Err(_) => {
                 return Ok(ProbeOutcome::Failure(format!("no answer within {}s", limit.as_secs_f64())));
             }

@@ -1,6 +1,7 @@
 //! The task that keeps the times of all probes, runs them and takes in what they find.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt::Display;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,19 +9,21 @@ use std::time::Duration;
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::sync::mpsc;
-use tokio::task::{self, JoinSet};
+use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::{PodFullName, PodUid};
-use witlet_core::probe::facts::probed_pod;
+use witlet_core::probe::custom::ANNOTATION_PREFIX;
+use witlet_core::probe::facts::{probed_instance, probed_pod};
+use witlet_core::probe::wanted::{INVALID_PROBE, NoHandler};
 use witlet_core::probe::worker::{Next, start_delay};
-use witlet_core::probe::{ProbeCheck, ProbeKind, ProbeOutcome, ProbeResult, check};
+use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest, ProbeResult};
 use witlet_core::runtime::ContainerId;
 use witlet_ports::ProbeError;
 
 use super::attempt::attempt;
-use super::slots::{Slot, SlotId, Stage, Wake};
+use super::slots::{Problem, Slot, SlotId, Stage, Wake};
 use super::{Begun, PROBES_AT_ONCE_MAX, PROBES_OF_POD_AT_ONCE_MAX, ProbeUpdate, ProberPorts, Shared};
 
 /// No wait is longer, so that no sum of times overflows.
@@ -32,13 +35,19 @@ struct Ended {
     outcome: Option<Result<ProbeOutcome, ProbeError>>,
 }
 
+/// What is to be done for a probe whose turn it is.
+enum Ask {
+    /// It can be run.
+    Run(Ready),
+    /// Nobody can say how: it has found out what a probe finds that could not be carried out.
+    Found(ProbeError),
+}
+
 /// A probe that can be run.
 struct Ready {
     id: SlotId,
     uid: PodUid,
-    container: ContainerId,
-    check: ProbeCheck,
-    timeout: Duration,
+    request: ProbeRequest,
 }
 
 pub(super) struct Manager {
@@ -97,7 +106,7 @@ impl Manager {
                 Heard::Ended(task, ended) => {
                     self.make_room(task);
                     if let Some(ended) = ended {
-                        self.ended(ended);
+                        self.ended(task, ended);
                     }
                     self.fill();
                 }
@@ -132,7 +141,13 @@ impl Manager {
     }
 
     fn wake(&mut self) {
-        let wakes = self.shared.lock().take_wakes();
+        let (wakes, problems) = {
+            let mut slots = self.shared.lock();
+            (slots.take_wakes(), slots.take_problems())
+        };
+        for Problem { pod, message } in problems {
+            self.tell(&pod, &PodUid::of(&pod), INVALID_PROBE, message);
+        }
         let now = Instant::now();
         for wake in wakes {
             match wake {
@@ -142,6 +157,7 @@ impl Manager {
                         self.tick(id, now);
                     }
                 }
+                Wake::Restart(id) => self.restart(id, now),
                 Wake::Trigger(id) => self.trigger(id, now),
             }
         }
@@ -162,10 +178,34 @@ impl Manager {
         let status = self.ports.statuses.status(&uid);
         let mut slots = self.shared.lock();
         let Some(slot) = slots.slot(id).filter(|slot| slot.stage == Stage::Stopped) else { return false };
-        let seen =
-            status.zip(slot.spec()).map(|(status, (container, _))| probed_pod(&pod, container, &status));
+        let seen = status.zip(slot.spec()).map(|(status, container)| probed_pod(&pod, container, &status));
         let instance = seen.filter(|seen| !seen.is_terminal).and_then(|seen| seen.container);
         instance.is_some_and(|instance| slot.worker.container() != Some(&instance.id))
+    }
+
+    /// A probe's ticks begin anew. One that runs goes on.
+    fn restart(&mut self, id: SlotId, now: Instant) {
+        let mut slots = self.shared.lock();
+        let Some(slot) = slots.slot(id) else { return };
+        match slot.stage {
+            Stage::New | Stage::Stopped => {}
+            Stage::Delayed(_) => {
+                slots.stop_waiting(id);
+                drop(slots);
+                self.begin(id, now);
+            }
+            Stage::Probing if slot.running.is_some() => {
+                slot.first_tick = Some(now);
+                slot.next_tick = Some(tick_after(now, slot.settings.period, now));
+            }
+            Stage::Waiting(_) | Stage::Probing => {
+                slot.first_tick = None;
+                slots.stop_waiting(id);
+                drop(slots);
+                self.queue.retain(|ready| ready.id != id);
+                self.tick(id, now);
+            }
+        }
     }
 
     fn trigger(&mut self, id: SlotId, now: Instant) {
@@ -196,7 +236,7 @@ impl Manager {
         let Some(slot) = slots.slot(id) else { return };
         let seen = status
             .as_ref()
-            .and_then(|status| slot.spec().map(|(container, _)| probed_pod(&pod, container, status)));
+            .and_then(|status| slot.spec().map(|container| probed_pod(&pod, container, status)));
         let tick = slot.worker.tick(&slot.settings, seen.as_ref(), self.begun.at, time);
         let kind = slot.kind;
         let period = slot.settings.period;
@@ -207,7 +247,7 @@ impl Manager {
             Next::Stop => Stage::Stopped,
             Next::Wait | Next::Probe => Stage::Probing,
         };
-        let ready = (tick.next == Next::Probe).then(|| ready(id, slot, status.as_deref()));
+        let ask = (tick.next == Next::Probe).then(|| ask(id, slot, status.as_deref()));
         let instance = slot.worker.container().cloned();
         if let Some(old) = tick.forget {
             slots.forget_result(&uid, &old, kind);
@@ -219,12 +259,9 @@ impl Manager {
             self.changes.insert((uid.clone(), instance, kind), result);
         }
         drop(slots);
-        match (tick.next, ready) {
-            (_, Some(Ok(ready))) => self.start(ready),
-            (_, Some(Err(error))) => {
-                self.tell(&pod, &uid, "Unhealthy", errored(kind, &error));
-                self.rest(id, now);
-            }
+        match (tick.next, ask) {
+            (_, Some(Ask::Run(ready))) => self.start(ready),
+            (_, Some(Ask::Found(error))) => self.found(id, Some(Err(error))),
             (Next::Wait | Next::Probe, None) => self.rest(id, now),
             (Next::Stop, None) => {}
         }
@@ -236,14 +273,14 @@ impl Manager {
             self.queue.push_back(ready);
             return;
         }
-        let Ready { id, uid, container, check, timeout } = ready;
+        let Ready { id, uid, request } = ready;
         let shared = self.shared.clone();
         let mut slots = shared.lock();
         // A pod that is gone by now isn't probed.
         let Some(slot) = slots.slot(id) else { return };
         let types = self.ports.types.clone();
         let running = self.running.spawn(async move {
-            let probe = attempt(&*types, &container, &check, timeout);
+            let probe = attempt(&*types, &request);
             Ended { id, outcome: AssertUnwindSafe(probe).catch_unwind().await.ok() }
         });
         *self.of_pods.entry(uid.clone()).or_default() += 1;
@@ -273,40 +310,84 @@ impl Manager {
         }
     }
 
-    /// Takes in what a probe found. One that could not be carried out, or panicked, changes nothing.
-    fn ended(&mut self, ended: Ended) {
-        let Some((pod, uid)) = self.pod_of(ended.id) else { return };
+    /// A probe ended. One that was dropped meanwhile, for it checks something else now, has nothing to say.
+    fn ended(&mut self, task: task::Id, ended: Ended) {
+        let mut slots = self.shared.lock();
+        let Some(slot) = slots.slot(ended.id) else { return };
+        if slot.running.as_ref().map(AbortHandle::id) != Some(task) {
+            return;
+        }
+        slot.running = None;
+        drop(slots);
+        self.found(ended.id, ended.outcome);
+    }
+
+    /// Takes in what a probe found. One that could not be carried out, or panicked (none), changes nothing; one that nobody
+    /// can make as it is wanted has failed.
+    fn found(&mut self, id: SlotId, outcome: Option<Result<ProbeOutcome, ProbeError>>) {
         let shared = self.shared.clone();
         let mut slots = shared.lock();
-        let Some(slot) = slots.slot(ended.id) else { return };
-        slot.running = None;
-        let kind = slot.kind;
-        let passed = match &ended.outcome {
+        let Some(slot) = slots.slot(id) else { return };
+        let (pod, uid, kind) = (slot.pod.clone(), slot.uid.clone(), slot.kind);
+        let passed = match &outcome {
             Some(Ok(ProbeOutcome::Success(_) | ProbeOutcome::Warning(_))) => Some(true),
-            Some(Ok(ProbeOutcome::Failure(_))) => Some(false),
-            Some(Err(_)) | None => None,
+            Some(
+                Ok(ProbeOutcome::Failure(_))
+                | Err(ProbeError::UnknownType { .. } | ProbeError::Parameters { .. }),
+            ) => Some(false),
+            Some(Err(ProbeError::NotCarriedOut { .. } | ProbeError::NotNow { .. })) | None => None,
         };
         let settings = slot.settings;
         let result = passed.and_then(|passed| slot.worker.found(&settings, passed));
         let instance = slot.worker.container().cloned();
+        let refusal = match &outcome {
+            Some(Err(error @ (ProbeError::UnknownType { .. } | ProbeError::Parameters { .. })))
+                if slot.handler.is_ok() && !slot.is_refusal_told =>
+            {
+                slot.is_refusal_told = true;
+                Some(format!("{} probe of container {}: {error}", kind.as_str(), slot.container))
+            }
+            Some(_) | None => None,
+        };
+        slots.count(kind, passed);
         if let Some((instance, result)) = instance.zip(result)
             && slots.set_result(&uid, &instance, kind, result)
         {
             self.changes.insert((uid.clone(), instance, kind), result);
         }
         drop(slots);
-        match ended.outcome {
-            Some(Ok(ProbeOutcome::Success(_))) => {}
-            Some(Ok(ProbeOutcome::Warning(text))) => {
-                self.tell(&pod, &uid, "ProbeWarning", format!("{} probe warning: {text}", kind.as_str()));
-            }
-            Some(Ok(ProbeOutcome::Failure(text))) => {
-                self.tell(&pod, &uid, "Unhealthy", format!("{} probe failed: {text}", kind.as_str()));
-            }
-            Some(Err(error)) => self.tell(&pod, &uid, "Unhealthy", errored(kind, &error)),
-            None => tracing::error!(%uid, probe = kind.as_str(), "a probe panicked"),
+        if let Some(refusal) = refusal {
+            self.tell(&pod, &uid, INVALID_PROBE, refusal);
         }
-        self.rest(ended.id, Instant::now());
+        self.tell_outcome(&pod, &uid, kind, outcome);
+        self.rest(id, Instant::now());
+    }
+
+    /// In upstream's words.
+    fn tell_outcome(
+        &self,
+        pod: &Pod,
+        uid: &PodUid,
+        kind: ProbeKind,
+        outcome: Option<Result<ProbeOutcome, ProbeError>>,
+    ) {
+        let probe = kind.as_str();
+        let failed = |why: &dyn Display| format!("{probe} probe failed: {why}");
+        let (reason, message) = match outcome {
+            Some(Ok(ProbeOutcome::Success(_))) => return,
+            Some(Ok(ProbeOutcome::Warning(text))) => {
+                ("ProbeWarning", format!("{probe} probe warning: {text}"))
+            }
+            Some(Ok(ProbeOutcome::Failure(text))) => ("Unhealthy", failed(&text)),
+            Some(Err(error @ (ProbeError::UnknownType { .. } | ProbeError::Parameters { .. }))) => {
+                ("Unhealthy", failed(&error))
+            }
+            Some(Err(error @ (ProbeError::NotCarriedOut { .. } | ProbeError::NotNow { .. }))) => {
+                ("Unhealthy", format!("{probe} probe errored and resulted in unknown state: {error}"))
+            }
+            None => return tracing::error!(%uid, probe, "a probe panicked"),
+        };
+        self.tell(pod, uid, reason, message);
     }
 
     /// Has the probe wait for its next tick; if one passed meanwhile, or a probe is wanted out of turn, not at all.
@@ -342,22 +423,33 @@ fn tick_after(first: Instant, period: Duration, now: Instant) -> Instant {
     now + period.saturating_sub(Duration::from_nanos(u64::try_from(into).unwrap_or_default()))
 }
 
-/// What is to be run, with every reference resolved; or why it can't be.
-fn ready(id: SlotId, slot: &Slot, status: Option<&PodStatus>) -> Result<Ready, ProbeError> {
-    let error = |message: String| ProbeError { message };
-    let (container, probe) = slot.spec().ok_or_else(|| error("the pod has no such probe".to_owned()))?;
-    let instance = slot.worker.container().ok_or_else(|| error("there is no container".to_owned()))?;
-    let pod_ip = status.and_then(|status| status.pod_ip.as_deref());
-    let check = check(probe, container, pod_ip).map_err(|cause| error(cause.to_string()))?;
-    Ok(Ready {
-        id,
-        uid: slot.uid.clone(),
-        container: instance.clone(),
-        check,
+/// What is to be run; or what is found without.
+fn ask(id: SlotId, slot: &Slot, status: Option<&PodStatus>) -> Ask {
+    let handler = match &slot.handler {
+        Ok(handler) => handler.clone(),
+        Err(NoHandler::Spec(error)) => {
+            return Ask::Found(ProbeError::NotCarriedOut { message: error.to_string() });
+        }
+        Err(NoHandler::Annotation(error)) => {
+            let words = format!("the annotation {ANNOTATION_PREFIX}{} is wrong: {error}", slot.container);
+            return Ask::Found(ProbeError::Parameters { words });
+        }
+    };
+    let Some(instance) = slot.worker.container() else {
+        return Ask::Found(ProbeError::NotCarriedOut { message: "there is no container".to_owned() });
+    };
+    let seen = status.map(|status| probed_instance(status, &slot.container)).unwrap_or_default();
+    let request = ProbeRequest {
+        probe_type: handler.probe_type,
+        parameters: handler.parameters,
+        pod: slot.pod.clone(),
+        container: slot.container.clone(),
+        container_id: instance.clone(),
+        restarts: seen.restarts,
+        pod_ips: seen.pod_ips,
+        host_ips: seen.host_ips,
+        kind: slot.kind,
         timeout: slot.settings.timeout,
-    })
-}
-
-fn errored(kind: ProbeKind, error: &ProbeError) -> String {
-    format!("{} probe errored and resulted in unknown state: {error}", kind.as_str())
+    };
+    Ask::Run(Ready { id, uid: slot.uid.clone(), request })
 }

@@ -8,9 +8,12 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use witlet_core::pod::PodUid;
 use witlet_core::probe::facts::probed_containers;
+use witlet_core::probe::handler::ProbeHandler;
+use witlet_core::probe::wanted::{NoHandler, WantedProbe, WantedProbes, wanted};
 use witlet_core::probe::worker::{ProbeSettings, ProbeWorker};
 use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
 use witlet_core::runtime::ContainerId;
+use witlet_ports::ProbeTotals;
 
 /// A slot; never given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,6 +26,8 @@ pub(super) enum Wake {
     Begin(SlotId),
     /// A probe that had stopped may have something to do again.
     Revive(SlotId),
+    /// A probe has another check or another period.
+    Restart(SlotId),
     /// A probe is wanted out of turn.
     Trigger(SlotId),
 }
@@ -49,6 +54,10 @@ pub(super) struct Slot {
     pub(super) container: String,
     pub(super) kind: ProbeKind,
     pub(super) settings: ProbeSettings,
+    /// What is asked of which type.
+    pub(super) handler: Result<ProbeHandler, NoHandler>,
+    /// It was told that its type can't be asked so.
+    pub(super) is_refusal_told: bool,
     pub(super) worker: ProbeWorker,
     pub(super) stage: Stage,
     /// Its ticks are whole periods after this.
@@ -62,16 +71,56 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The container's spec and its probe, as the pod has them now.
-    pub(super) fn spec(&self) -> Option<(&Container, &k8s_openapi::api::core::v1::Probe)> {
+    /// The container's spec, as the pod has it now.
+    pub(super) fn spec(&self) -> Option<&Container> {
         let mut containers = probed_containers(&self.pod);
-        let (container, _) = containers.find(|(container, _)| container.name == self.container)?;
-        Some((container, self.kind.of(container)?))
+        containers.find(|(container, _)| container.name == self.container).map(|(container, _)| container)
+    }
+
+    /// Takes what the pod has now. A probe with another check or another period begins its ticks anew, at once. With another
+    /// check its counts start over, too, and a probe that runs is dropped; but its result stands until the new check has
+    /// reached a threshold: an edit that changes nothing for the worse makes no pod unready.
+    fn change(
+        &mut self,
+        id: SlotId,
+        pod: &Arc<Pod>,
+        settings: ProbeSettings,
+        handler: Result<ProbeHandler, NoHandler>,
+    ) -> Option<Wake> {
+        self.pod = pod.clone();
+        let other_period = self.settings.period != settings.period;
+        self.settings = settings;
+        let other_check = self.handler != handler;
+        if other_check {
+            self.handler = handler;
+            self.is_refusal_told = false;
+            self.worker.begin_anew();
+            if let Some(running) = self.running.take() {
+                running.abort();
+            }
+        }
+        match self.stage {
+            Stage::Stopped => Some(Wake::Revive(id)),
+            Stage::New => None,
+            Stage::Delayed(_) | Stage::Waiting(_) | Stage::Probing => {
+                (other_check || other_period).then_some(Wake::Restart(id))
+            }
+        }
     }
 }
 
-/// A pod that has probes.
+/// Something that is wrong with a pod's annotations, to be told.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    pub(super) pod: Arc<Pod>,
+    pub(super) message: String,
+}
+
+/// A pod that has probes, or something wrong with what it says of them.
 struct Probed {
+    pod: Arc<Pod>,
+    /// What is wrong with its annotations. Told when it changes.
+    problems: Vec<String>,
     slots: BTreeMap<(String, ProbeKind), SlotId>,
     results: Arc<ProbeResults>,
     /// It ends: no liveness or startup probes any more.
@@ -86,58 +135,70 @@ pub(super) struct Slots {
     given: u64,
     /// Bounded by the slots: each is in it at most once for each kind of wake.
     wakes: Vec<Wake>,
+    /// What the task is to tell; each pod brings a bounded number of problems with each change.
+    problems: Vec<Problem>,
     /// Slots that wait, by their time.
     due: BTreeSet<(Instant, SlotId)>,
+    /// What was found since the agent began.
+    totals: ProbeTotals,
 }
 
 impl Slots {
-    /// Takes the pod's probes as its spec has them now. Says whether the task has something to do.
+    /// Takes the pod's probes as its spec and its annotations have them now. Says whether the task has something to do.
     pub(super) fn add_pod(&mut self, pod: &Arc<Pod>) -> bool {
         let uid = PodUid::of(pod);
-        let is_ending = self.pods.get(&uid).is_some_and(|probed| probed.is_ending);
-        let mut wanted = BTreeMap::new();
-        for (container, is_sidecar) in probed_containers(pod) {
-            for kind in ProbeKind::ALL {
-                let probe = kind.of(container).filter(|_| !is_ending || kind == ProbeKind::Readiness);
-                if let Some(probe) = probe {
-                    wanted.insert((container.name.clone(), kind), (ProbeSettings::of(probe), is_sidecar));
-                }
-            }
+        let before = (self.wakes.len(), self.problems.len());
+        match self.pods.get(&uid) {
+            Some(probed) if Arc::ptr_eq(&probed.pod, pod) => self.revive(&uid),
+            Some(_) | None => self.take_pod(&uid, pod),
         }
-        if wanted.is_empty() && !self.pods.contains_key(&uid) {
-            return false;
-        }
-        let before = self.wakes.len();
-        self.drop_slots(&uid, |key| !wanted.contains_key(key));
-        for ((container, kind), (settings, is_sidecar)) in wanted {
-            self.put(&uid, pod, container, kind, settings, is_sidecar);
-        }
-        self.wakes.len() > before
+        (self.wakes.len(), self.problems.len()) != before
     }
 
-    fn put(
-        &mut self,
-        uid: &PodUid,
-        pod: &Arc<Pod>,
-        container: String,
-        kind: ProbeKind,
-        settings: ProbeSettings,
-        is_sidecar: bool,
-    ) {
+    fn take_pod(&mut self, uid: &PodUid, pod: &Arc<Pod>) {
+        let WantedProbes { mut probes, problems } = wanted(pod);
+        if probes.is_empty() && problems.is_empty() && !self.pods.contains_key(uid) {
+            return;
+        }
         let probed = self.pods.entry(uid.clone()).or_insert_with(|| Probed {
+            pod: pod.clone(),
+            problems: Vec::new(),
             slots: BTreeMap::new(),
             results: Arc::default(),
             is_ending: false,
         });
+        probed.pod = pod.clone();
+        let news = problems.iter().filter(|problem| !probed.problems.contains(problem));
+        self.problems.extend(news.map(|message| Problem { pod: pod.clone(), message: message.clone() }));
+        probed.problems = problems;
+        if probed.is_ending {
+            probes.retain(|probe| probe.kind == ProbeKind::Readiness);
+        }
+        let keys: BTreeSet<_> = probes.iter().map(|probe| (probe.container.clone(), probe.kind)).collect();
+        self.drop_slots(uid, |key| !keys.contains(key));
+        for probe in probes {
+            self.put(uid, pod, probe);
+        }
+    }
+
+    /// The pod is as it was: what had stopped may go on with another instance.
+    fn revive(&mut self, uid: &PodUid) {
+        let ids = self.pods.get(uid).into_iter().flat_map(|probed| probed.slots.values());
+        for id in ids {
+            let stopped = self.slots.get(id).is_some_and(|slot| slot.stage == Stage::Stopped);
+            if stopped && !self.wakes.contains(&Wake::Revive(*id)) {
+                self.wakes.push(Wake::Revive(*id));
+            }
+        }
+    }
+
+    fn put(&mut self, uid: &PodUid, pod: &Arc<Pod>, wanted: WantedProbe) {
+        let Some(probed) = self.pods.get_mut(uid) else { return };
+        let WantedProbe { container, is_sidecar, kind, settings, handler } = wanted;
         let key = (container, kind);
         if let Some(id) = probed.slots.get(&key) {
-            if let Some(slot) = self.slots.get_mut(id) {
-                slot.pod = pod.clone();
-                slot.settings = settings;
-                if slot.stage == Stage::Stopped && !self.wakes.contains(&Wake::Revive(*id)) {
-                    self.wakes.push(Wake::Revive(*id));
-                }
-            }
+            let wake = self.slots.get_mut(id).and_then(|slot| slot.change(*id, pod, settings, handler));
+            self.wakes.extend(wake.filter(|wake| !self.wakes.contains(wake)));
             return;
         }
         let id = SlotId(self.given);
@@ -148,6 +209,8 @@ impl Slots {
             container: key.0.clone(),
             kind,
             settings,
+            handler,
+            is_refusal_told: false,
             worker: ProbeWorker::new(kind, is_sidecar),
             stage: Stage::New,
             first_tick: None,
@@ -213,6 +276,28 @@ impl Slots {
 
     pub(super) fn take_wakes(&mut self) -> Vec<Wake> {
         std::mem::take(&mut self.wakes)
+    }
+
+    pub(super) fn take_problems(&mut self) -> Vec<Problem> {
+        std::mem::take(&mut self.problems)
+    }
+
+    /// Counts a probe; `passed` is none for one that could not be carried out.
+    pub(super) fn count(&mut self, kind: ProbeKind, passed: Option<bool>) {
+        let counts = match kind {
+            ProbeKind::Startup => &mut self.totals.startup,
+            ProbeKind::Readiness => &mut self.totals.readiness,
+            ProbeKind::Liveness => &mut self.totals.liveness,
+        };
+        match passed {
+            Some(true) => counts.successful += 1,
+            Some(false) => counts.failed += 1,
+            None => counts.unknown += 1,
+        }
+    }
+
+    pub(super) fn totals(&self) -> ProbeTotals {
+        self.totals
     }
 
     /// Writes a result. Says whether it is another than before.

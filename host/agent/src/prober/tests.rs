@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::{Container, Probe};
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Probe};
 use tokio::time::sleep;
 
 use super::*;
 use ProbeKind::{Liveness, Readiness, Startup};
-use ProbeResult::{Failure, Success, Unknown};
+use ProbeResult::{Failure, Success};
 use bench::*;
 
 #[tokio::test(start_paused = true)]
@@ -463,24 +463,28 @@ async fn a_pod_whose_probes_hang_holds_up_its_own_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_without_address_makes_network_probes_an_error() {
+async fn a_type_is_told_of_the_instance_and_of_the_addresses_that_there_are() {
     let bench = Bench::settled().await;
     let mut web = web();
     let grpc = k8s_openapi::api::core::v1::GRPCAction { port: 9, service: None };
-    let probe = Probe { exec: None, grpc: Some(grpc), ..probe("").unwrap() };
+    let probe = Probe { exec: None, grpc: Some(grpc), timeout_seconds: Some(7), ..probe("").unwrap() };
     web.spec.as_mut().unwrap().containers[0].readiness_probe = Some(probe);
-    let no_address = PodStatus { pod_ip: None, ..status(vec![runs("a", "a1", bench.world.now(), true)]) };
-    bench.world.set_status(&web, no_address);
-    bench.add(&web);
-    settle().await;
-    assert_eq!(
-        bench.world.events(),
-        [
-            "Warning Unhealthy: Readiness probe errored and resulted in unknown state: the pod has no IP address"
-        ]
-    );
-    assert_eq!(bench.result(&web, "a1", Readiness), Some(Failure), "as it was");
-    assert_eq!(bench.result(&web, "a1", Startup), None);
-    assert_ne!(bench.result(&web, "a1", Liveness), Some(Unknown));
+    let restarted = ContainerStatus { restart_count: 3, ..runs("a", "a4", bench.world.now(), true) };
+    let no_address = PodStatus { pod_ip: None, ..status(vec![restarted]) };
+    let name = "grpc {\"port\":9}";
+    for (status, addresses) in [
+        (no_address.clone(), ""),
+        (PodStatus { pod_ip: Some("10.0.0.7".to_owned()), ..no_address }, "10.0.0.7"),
+    ] {
+        bench.world.set_status(&web, status);
+        bench.add(&web);
+        seconds(1).await;
+        let request = bench.world.request(name).expect("it was probed");
+        let found: Vec<String> = request.pod_ips.iter().map(ToString::to_string).collect();
+        assert_eq!(found.join(" "), addresses);
+        assert_eq!((request.container_id.as_str(), request.restarts, request.kind), ("a4", 3, Readiness));
+        assert_eq!((&*request.probe_type, request.container.as_str()), ("grpc", "a"));
+        assert_eq!(request.timeout, Duration::from_secs(7));
+    }
     bench.end().await;
 }

@@ -23,6 +23,7 @@ use crate::container::hash::container_hash;
 use crate::runtime::{ContainerConfig, labels};
 
 pub use crate::network::hostname::HOSTNAME_BYTES_MAX;
+pub(crate) use env::expand as expand_variables;
 pub use env::{EnvFileProblem, env_files, skipped_names};
 pub use error::ConfigError;
 pub use input::{ContainerInput, Host, ImageFacts, Objects, SandboxInput};

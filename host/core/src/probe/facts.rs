@@ -1,5 +1,7 @@
 //! What a probe worker sees of its container: the pod's status, as far as it concerns the probe.
 
+use std::net::IpAddr;
+
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodStatus};
 
@@ -48,6 +50,17 @@ pub enum ProbedState {
     },
 }
 
+/// What a probe type is told of the instance that it probes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProbedInstance {
+    /// How often the container was restarted.
+    pub restarts: u32,
+    /// The pod's addresses, the primary one first.
+    pub pod_ips: Vec<IpAddr>,
+    /// The node's addresses, the primary one first.
+    pub host_ips: Vec<IpAddr>,
+}
+
 /// Whether the container is a sidecar: an init container that is restarted always. No other init container is probed.
 pub fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
@@ -73,6 +86,29 @@ pub fn probed_pod(pod: &Pod, container: &Container, status: &PodStatus) -> Probe
             is_started: instance.started == Some(true),
         }),
     }
+}
+
+/// What the pod's status tells of the container's newest instance and of the addresses. What isn't one is left out.
+pub fn probed_instance(status: &PodStatus, name: &str) -> ProbedInstance {
+    let restarts = instance(status, name).map(|(_, instance)| instance.restart_count).unwrap_or_default();
+    let pod_ips = status.pod_ips.iter().flatten().map(|ip| ip.ip.as_str());
+    let host_ips = status.host_ips.iter().flatten().map(|ip| ip.ip.as_str());
+    ProbedInstance {
+        restarts: u32::try_from(restarts).unwrap_or_default(),
+        pod_ips: parsed(status.pod_ip.as_deref(), pod_ips),
+        host_ips: parsed(status.host_ip.as_deref(), host_ips),
+    }
+}
+
+/// Addresses, each once, the primary one first.
+fn parsed<'a>(primary: Option<&'a str>, all: impl Iterator<Item = &'a str>) -> Vec<IpAddr> {
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for address in primary.into_iter().chain(all).filter_map(|text| text.parse().ok()) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    addresses
 }
 
 /// The status of the container's newest instance, with its id without the runtime's scheme.

@@ -22,9 +22,9 @@ pub const RESTART_GRACE: Duration = Duration::from_secs(10);
 /// The times and counts of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeSettings {
-    /// From one probe to the next; at least a second.
+    /// From one probe to the next; at least a second, or as short as an annotation may say.
     pub period: Duration,
-    /// How long one probe may take; at least a second.
+    /// How long one probe may take; at least a second, or as short as an annotation may say.
     pub timeout: Duration,
     /// No probe before the container has run this long.
     pub initial_delay: Duration,
@@ -101,6 +101,14 @@ impl ProbeWorker {
     /// The instance that it probes.
     pub fn container(&self) -> Option<&ContainerId> {
         self.container.as_ref()
+    }
+
+    /// From now on something else is checked. What was counted of the old check doesn't count for the new one, but the result
+    /// stands until the new one has reached a threshold, so that no pod flaps for an edit. An instance that needs no probe
+    /// any more needs none of the new kind either.
+    pub fn begin_anew(&mut self) {
+        self.last = ProbeResult::Unknown;
+        self.run = 0;
     }
 
     /// What is to be done now. No pod means that nobody knows the pod's status yet.
@@ -199,9 +207,9 @@ impl ProbeWorker {
     }
 }
 
-/// Whether the initial delay isn't over, in whole seconds. A beginning that lies ahead, for the clock was set back, isn't
+/// Whether the initial delay isn't over. A beginning that lies ahead, for the clock was set back, isn't
 /// waited for.
 fn is_too_early(since: Option<Timestamp>, delay: Duration, now: Timestamp) -> bool {
     let ran = since.and_then(|since| Duration::try_from(now.duration_since(since)).ok());
-    ran.is_some_and(|ran| ran.as_secs() < delay.as_secs())
+    ran.is_some_and(|ran| ran < delay)
 }

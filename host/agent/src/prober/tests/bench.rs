@@ -11,10 +11,11 @@ use k8s_openapi::api::core::v1::{
     PodSpec, Probe,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use witlet_core::event::Event;
-use witlet_core::probe::{ProbeCheck, ProbeOutcome};
+use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_ports::ProbeError;
 
 use crate::prober::*;
@@ -31,6 +32,9 @@ pub(in crate::prober) enum Script {
     Warns,
     Fails,
     Errs,
+    NotNow,
+    Refuses,
+    Unknown,
     Panics,
     /// Passes after this time, whatever the timeout.
     Takes(Duration),
@@ -45,6 +49,8 @@ pub(in crate::prober) struct World {
     pub(in crate::prober) running: AtomicUsize,
     pub(in crate::prober) most_running: AtomicUsize,
     pub(in crate::prober) events: Mutex<Vec<Event>>,
+    /// The newest request of each name.
+    pub(in crate::prober) requests: Mutex<HashMap<String, ProbeRequest>>,
 }
 
 impl World {
@@ -56,6 +62,11 @@ impl World {
     pub(in crate::prober) fn times(&self, name: &str) -> Vec<u128> {
         let log = self.log.lock().unwrap();
         log.iter().filter(|(_, probe)| probe == name).map(|(at, _)| *at).collect()
+    }
+
+    /// The newest request of this name.
+    pub(in crate::prober) fn request(&self, name: &str) -> Option<ProbeRequest> {
+        self.requests.lock().unwrap().get(name).cloned()
     }
 
     pub(in crate::prober) fn set_status(&self, pod: &Pod, status: PodStatus) {
@@ -86,14 +97,9 @@ impl Drop for Running<'_> {
 
 #[async_trait]
 impl ProbeTypes for World {
-    async fn probe(
-        &self,
-        _: &ContainerId,
-        check: &ProbeCheck,
-        _: Duration,
-    ) -> Result<ProbeOutcome, ProbeError> {
-        let ProbeCheck::Exec { command } = check else { panic!("{check:?}") };
-        let name = command.join(" ");
+    async fn probe(&self, request: &ProbeRequest) -> Result<ProbeOutcome, ProbeError> {
+        let name = name_of(request);
+        self.requests.lock().unwrap().insert(name.clone(), request.clone());
         let script = self.scripts.lock().unwrap().get(&name).cloned().unwrap_or(Script::Passes);
         self.log.lock().unwrap().push((self.begun.elapsed().as_millis(), name));
         let running = Running::new(&self.running);
@@ -106,9 +112,21 @@ impl ProbeTypes for World {
             Script::Passes | Script::Takes(_) => Ok(ProbeOutcome::Success("fine".to_owned())),
             Script::Warns => Ok(ProbeOutcome::Warning("moved".to_owned())),
             Script::Fails => Ok(ProbeOutcome::Failure("x".repeat(20_000))),
-            Script::Errs => Err(ProbeError { message: "no such container".to_owned() }),
+            Script::Errs => Err(ProbeError::NotCarriedOut { message: "no such container".to_owned() }),
+            Script::NotNow => Err(ProbeError::NotNow { message: "it is in quarantine".to_owned() }),
+            Script::Refuses => Err(ProbeError::Parameters { words: "no path".to_owned() }),
+            Script::Unknown => Err(ProbeError::UnknownType { probe_type: request.probe_type.to_string() }),
             Script::Panics => panic!("a probe type is broken"),
         }
+    }
+}
+
+/// The name that a script goes by: the command, or the type and its parameters.
+fn name_of(request: &ProbeRequest) -> String {
+    let parameters: Value = serde_json::from_str(&request.parameters).expect("parameters are JSON");
+    match parameters["command"].as_array() {
+        Some(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        None => format!("{} {}", request.probe_type, request.parameters),
     }
 }
 
@@ -156,6 +174,7 @@ impl Bench {
             running: AtomicUsize::new(0),
             most_running: AtomicUsize::new(0),
             events: Mutex::default(),
+            requests: Mutex::default(),
         });
         let ports = ProberPorts {
             types: world.clone(),

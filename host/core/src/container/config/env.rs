@@ -248,11 +248,11 @@ pub(super) const TEXT_BYTES_MAX: usize = 128 * 1024;
 
 /// A text would be longer than `TEXT_BYTES_MAX`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(crate) struct TooLong;
 
 /// Replaces `$(NAME)` by the last value of that name. `$$` stands for `$`, so that `$$(NAME)` stays as `$(NAME)`; what
 /// names nothing known stays as it is. (Upstream: `third_party/forked/golang/expansion`.)
-pub(super) fn expand(text: &str, env: &[(String, String)]) -> Result<String, TooLong> {
+pub(crate) fn expand(text: &str, env: &[(String, String)]) -> Result<String, TooLong> {
     let mut out = String::with_capacity(text.len().min(TEXT_BYTES_MAX));
     let mut rest = text;
     // The last closing parenthesis: none is looked for behind it, so that the time stays in proportion to the text.

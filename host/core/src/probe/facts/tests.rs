@@ -160,3 +160,24 @@ fn the_end_of_another_container_may_restart_all() {
         assert_eq!(state, Some(ProbedState::Ended { restarts }));
     }
 }
+
+#[test]
+fn a_type_is_told_of_addresses_each_once_and_the_primary_ones_first() {
+    let status: PodStatus = serde_json::from_value(serde_json::json!({
+        "podIP": "10.0.0.7",
+        "podIPs": [{"ip": "10.0.0.7"}, {"ip": "fd00::7"}, {"ip": "nonsense"}],
+        "hostIP": "fd00::1",
+        "hostIPs": [{"ip": "192.0.2.1"}, {"ip": "fd00::1"}],
+        "containerStatuses": [{
+            "name": "a", "containerID": "containerd://a1", "restartCount": 3,
+            "image": "", "imageID": "", "ready": false,
+        }],
+    }))
+    .unwrap();
+    let ips = |texts: &[&str]| texts.iter().map(|ip| ip.parse().unwrap()).collect::<Vec<IpAddr>>();
+    let (pod_ips, host_ips) = (ips(&["10.0.0.7", "fd00::7"]), ips(&["fd00::1", "192.0.2.1"]));
+    let expected = ProbedInstance { restarts: 3, pod_ips, host_ips };
+    assert_eq!(probed_instance(&status, "a"), expected);
+    assert_eq!(probed_instance(&status, "b"), ProbedInstance { restarts: 0, ..expected });
+    assert_eq!(probed_instance(&PodStatus::default(), "a"), ProbedInstance::default());
+}

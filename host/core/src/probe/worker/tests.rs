@@ -137,6 +137,42 @@ fn nothing_is_probed_before_the_initial_delay_is_over() {
 }
 
 #[test]
+fn another_check_counts_anew_and_the_result_stands_until_it_has_a_verdict() {
+    // What the old check found, then the new one → the results after each of the new ones.
+    let cases = [
+        (Readiness, "+", "---", "SSF"),
+        (Readiness, "++--", "--", "SS"),
+        (Readiness, "---", "+", "S"),
+        (Liveness, "--", "--+", "SSS"),
+    ];
+    for (kind, old, new, expected) in cases {
+        let mut bench = Bench::new(kind, settings(1, 3));
+        for found in old.chars() {
+            bench.round(&running("c1", true), found == '+');
+        }
+        bench.worker.begin_anew();
+        let results: String = new
+            .chars()
+            .map(|found| match bench.round(&running("c1", true), found == '+').1 {
+                Some(Success) => 'S',
+                Some(Failure) => 'F',
+                Some(Unknown) | None => '?',
+            })
+            .collect();
+        assert_eq!(results, expected, "{kind:?} {old} then {new}");
+    }
+    let mut dying = Bench::new(Liveness, settings(1, 1));
+    dying.round(&running("c1", true), false);
+    dying.worker.begin_anew();
+    assert_eq!(
+        dying.tick(&running("c1", true)),
+        Next::Wait,
+        "what is about to be killed isn't probed any more"
+    );
+    assert_eq!(dying.result, Some(Failure));
+}
+
+#[test]
 fn results_change_once_the_threshold_is_reached() {
     // Kind, thresholds, started; what each probe finds (+ passes, - fails) → the results after each (S, F, U).
     let cases = [

@@ -1,0 +1,204 @@
+//! What annotations say, and how they go wrong.
+
+use expect_test::expect;
+use k8s_openapi::api::core::v1::{ContainerPort, EnvVar};
+use serde_json::json;
+
+use super::*;
+
+fn container() -> Container {
+    let port = |name: &str, container_port| ContainerPort {
+        name: Some(name.to_owned()),
+        container_port,
+        ..ContainerPort::default()
+    };
+    let env = |name: &str, value: &str| EnvVar {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        value_from: None,
+    };
+    Container {
+        name: "app".to_owned(),
+        ports: Some(vec![port("redis", 6379), port("admin", 9000)]),
+        env: Some(vec![env("DB", "7"), env("PORT_NAME", "admin"), env("LONG", &"x".repeat(60_000))]),
+        ..Container::default()
+    }
+}
+
+/// Type and parameters of the readiness probe, or what is wrong.
+fn readiness(annotation: &str) -> String {
+    match read(annotation, &container()) {
+        Err(invalid) => format!("unreadable: {invalid}"),
+        Ok(mut probes) => match probes.remove(&ProbeKind::Readiness) {
+            None => "not named".to_owned(),
+            Some(Err(invalid)) => format!("wrong: {invalid}"),
+            Some(Ok(CustomProbe { handler, .. })) => format!("{} {}", handler.probe_type, handler.parameters),
+        },
+    }
+}
+
+fn entry(more: &str) -> String {
+    format!(r#"{{"readiness": {{"type": "redis"{more}}}}}"#)
+}
+
+#[test]
+fn what_cant_be_read_is_never_taken_for_something_else() {
+    let long = entry(&format!(r#", "parameters": {{"a": "{}"}}"#, "x".repeat(ANNOTATION_BYTES_MAX)));
+    let deep = format!("{}{}", "[".repeat(400), "]".repeat(400));
+    let cases = [
+        "",
+        "redis",
+        "null",
+        "[]",
+        "{}",
+        r#"{"readyness": {"type": "redis"}}"#,
+        r#"{"readiness": null}"#,
+        r#"{"readiness": ["redis"]}"#,
+        r#"{"readiness": {}}"#,
+        r#"{"readiness": {"type": ""}}"#,
+        r#"{"readiness": {"type": 1}}"#,
+        r#"{"readiness": {"type": "a"}, "readiness": {"type": "b"}}"#,
+        &entry("}} {"),
+        &long,
+        &entry(r#", "period": 1"#),
+        &entry(r#", "parameters": "PING""#),
+        &entry(r#", "parameters": null"#),
+        &entry(&format!(r#", "parameters": {{"a": {deep}}}"#)),
+        &entry(&format!(r#", "parameters": {{"a": {}{}}}"#, "[".repeat(15), "]".repeat(15))),
+        &entry(&format!(r#", "parameters": {{"a": {}{}}}"#, "[".repeat(16), "]".repeat(16))),
+    ];
+    let found: Vec<String> = cases
+        .iter()
+        .map(|case| format!("{} → {}", case.get(..60).unwrap_or(case), readiness(case)))
+        .collect();
+    expect![[r#"
+         → unreadable: EOF while parsing a value at line 1 column 0
+        redis → unreadable: expected value at line 1 column 1
+        null → unreadable: invalid type: null, expected a map at line 1 column 4
+        [] → unreadable: invalid type: sequence, expected a map at line 1 column 0
+        {} → not named
+        {"readyness": {"type": "redis"}} → unreadable: unknown field `readyness`, expected one of `startup`, `readiness`, `liveness` at line 1 column 12
+        {"readiness": null} → wrong: invalid type: null, expected a map
+        {"readiness": ["redis"]} → wrong: invalid type: sequence, expected a map
+        {"readiness": {}} → wrong: missing field `type`
+        {"readiness": {"type": ""}} → wrong: type must have 1 to 253 bytes
+        {"readiness": {"type": 1}} → wrong: invalid type: integer `1`, expected a string
+        {"readiness": {"type": "a"}, "readiness": {"type": "b"}} → unreadable: duplicate field `readiness` at line 1 column 40
+        {"readiness": {"type": "redis"}} {}} → unreadable: trailing characters at line 1 column 34
+        {"readiness": {"type": "redis", "parameters": {"a": "xxxxxxx → unreadable: it has 16441 bytes, and 16384 are read
+        {"readiness": {"type": "redis", "period": 1}} → wrong: unknown field `period`, expected one of `type`, `parameters`, `periodMilliseconds`, `timeoutMilliseconds`, `initialDelayMilliseconds`, `successThreshold`, `failureThreshold`
+        {"readiness": {"type": "redis", "parameters": "PING"}} → wrong: invalid type: string "PING", expected a map
+        {"readiness": {"type": "redis", "parameters": null}} → redis null
+        {"readiness": {"type": "redis", "parameters": {"a": [[[[[[[[ → unreadable: recursion limit exceeded at line 1 column 177
+        {"readiness": {"type": "redis", "parameters": {"a": [[[[[[[[ → redis {"a":[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]}
+        {"readiness": {"type": "redis", "parameters": {"a": [[[[[[[[ → wrong: parameters are deeper than 16 levels"#]].assert_eq(&found.join("\n"));
+}
+
+#[test]
+fn times_and_counts_have_bounds() {
+    let cases = [
+        r#""periodMilliseconds": 49"#,
+        r#""periodMilliseconds": 86400001"#,
+        r#""periodMilliseconds": -1"#,
+        r#""periodMilliseconds": 1.5"#,
+        r#""timeoutMilliseconds": 9"#,
+        r#""timeoutMilliseconds": 300001"#,
+        r#""initialDelayMilliseconds": 86400001"#,
+        r#""successThreshold": 0"#,
+        r#""successThreshold": 1001"#,
+        r#""failureThreshold": 0"#,
+        r#""failureThreshold": 18446744073709551615"#,
+    ];
+    let found: Vec<String> =
+        cases.iter().map(|case| format!("{case} → {}", readiness(&entry(&format!(", {case}"))))).collect();
+    expect![[r#"
+        "periodMilliseconds": 49 → wrong: periodMilliseconds must be from 50 to 86400000, and is 49
+        "periodMilliseconds": 86400001 → wrong: periodMilliseconds must be from 50 to 86400000, and is 86400001
+        "periodMilliseconds": -1 → wrong: invalid value: integer `-1`, expected u64
+        "periodMilliseconds": 1.5 → wrong: invalid type: floating point `1.5`, expected u64
+        "timeoutMilliseconds": 9 → wrong: timeoutMilliseconds must be from 10 to 300000, and is 9
+        "timeoutMilliseconds": 300001 → wrong: timeoutMilliseconds must be from 10 to 300000, and is 300001
+        "initialDelayMilliseconds": 86400001 → wrong: initialDelayMilliseconds must be from 0 to 86400000, and is 86400001
+        "successThreshold": 0 → wrong: successThreshold must be from 1 to 1000, and is 0
+        "successThreshold": 1001 → wrong: successThreshold must be from 1 to 1000, and is 1001
+        "failureThreshold": 0 → wrong: failureThreshold must be from 1 to 100000, and is 0
+        "failureThreshold": 18446744073709551615 → wrong: failureThreshold must be from 1 to 100000, and is 18446744073709551615"#]].assert_eq(&found.join("\n"));
+}
+
+#[test]
+fn times_that_arent_given_are_the_specs() {
+    let of_spec = ProbeSettings {
+        period: Duration::from_secs(10),
+        timeout: Duration::from_secs(1),
+        initial_delay: Duration::from_secs(5),
+        success_threshold: 1,
+        failure_threshold: 3,
+    };
+    let settings = |more: &str| {
+        let mut probes = read(&entry(more), &container()).expect("it can be read");
+        let custom = probes.remove(&ProbeKind::Readiness).expect("it is named").expect("it is right");
+        custom.settings(of_spec)
+    };
+    assert_eq!(settings(""), of_spec);
+    let all = r#", "periodMilliseconds": 50, "timeoutMilliseconds": 10, "initialDelayMilliseconds": 0,
+        "successThreshold": 2, "failureThreshold": 1"#;
+    let finest = ProbeSettings {
+        period: Duration::from_millis(50),
+        timeout: Duration::from_millis(10),
+        initial_delay: Duration::ZERO,
+        success_threshold: 2,
+        failure_threshold: 1,
+    };
+    assert_eq!(settings(all), finest);
+    let period = ProbeSettings { period: Duration::from_millis(250), ..of_spec };
+    assert_eq!(settings(r#", "periodMilliseconds": 250"#), period);
+}
+
+#[test]
+fn liveness_and_startup_want_one_success() {
+    let annotation = json!({
+        "startup": {"type": "redis", "successThreshold": 2},
+        "readiness": {"type": "redis", "successThreshold": 2},
+        "liveness": {"type": "redis", "successThreshold": 1},
+    });
+    let probes = read(&annotation.to_string(), &container()).expect("it can be read");
+    let wrong: Vec<(ProbeKind, Option<InvalidProbe>)> =
+        probes.into_iter().map(|(kind, probe)| (kind, probe.err())).collect();
+    assert_eq!(
+        wrong,
+        [
+            (ProbeKind::Startup, Some(InvalidProbe::OneSuccess)),
+            (ProbeKind::Readiness, None),
+            (ProbeKind::Liveness, None),
+        ]
+    );
+}
+
+#[test]
+fn variables_and_names_of_ports_are_replaced_wherever_they_stand() {
+    let cases = [
+        (json!({"port": "redis"}), json!({"port": 6379})),
+        (json!({"adminPort": "admin", "ports": "admin"}), json!({"adminPort": 9000, "ports": "admin"})),
+        (json!({"port": "$(PORT_NAME)"}), json!({"port": 9000})),
+        (json!({"port": "other"}), json!({"port": "other"})),
+        (json!({"port": "6379"}), json!({"port": "6379"})),
+        (json!({"port": 6379, "Port": "redis"}), json!({"port": 6379, "Port": 6379})),
+        (json!({"port": ["redis"]}), json!({"port": ["redis"]})),
+        (json!({"to": [{"port": "redis"}]}), json!({"to": [{"port": 6379}]})),
+        (json!({"db": "$(DB)", "$(DB)": "$(NONE) $$(DB)"}), json!({"db": "7", "$(DB)": "$(NONE) $(DB)"})),
+        (json!({"port": ""}), json!({"port": ""})),
+        (json!({}), json!({})),
+    ];
+    for (given, expected) in cases {
+        let found = readiness(&entry(&format!(r#", "parameters": {given}"#)));
+        assert_eq!(found, format!("redis {expected}"), "{given}");
+    }
+}
+
+#[test]
+fn replaced_variables_fill_no_memory() {
+    let texts: Vec<&str> = std::iter::repeat_n("$(LONG)", 1_000).collect();
+    let given = json!({"texts": texts});
+    let found = readiness(&entry(&format!(r#", "parameters": {given}"#)));
+    assert_eq!(found, "wrong: parameters are longer than 65536 bytes once variables are replaced");
+}

@@ -1,0 +1,83 @@
+//! What a probe asks of its type: the type's name, and the parameters as text.
+//!
+//! What only the spec knows is settled here: names of ports become numbers, and `$(VAR)` becomes the value of the container's
+//! plain variables. Everything else, default hosts, paths and headers among it, is the type's business.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Container, HTTPGetAction, Probe, TCPSocketAction};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::target::{self, TargetError};
+use crate::container::config::expand_variables;
+
+#[cfg(test)]
+mod tests;
+
+/// What a type is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbeHandler {
+    /// Name of the type.
+    pub probe_type: Arc<str>,
+    /// A JSON object as text.
+    pub parameters: Arc<str>,
+}
+
+/// A probe that can't be put to any type.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum HandlerError {
+    /// What it is sent to is wrong.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// With its variables replaced, a text would be longer than Linux takes one.
+    #[error("{text} is too long once its variables are replaced")]
+    TooLong {
+        /// Which text.
+        text: &'static str,
+    },
+}
+
+impl ProbeHandler {
+    pub(super) fn new(probe_type: &str, parameters: &Value) -> Self {
+        Self { probe_type: probe_type.into(), parameters: parameters.to_string().into() }
+    }
+}
+
+/// What a probe of the spec asks of its type: `exec`, `httpGet`, `tcpSocket` or `grpc`, with the spec's own object. Variables
+/// are replaced in commands only, as upstream has it (`ExpandContainerCommandOnlyStatic`: a variable whose value comes
+/// from elsewhere counts as empty).
+pub fn handler_of_spec(probe: &Probe, container: &Container) -> Result<ProbeHandler, HandlerError> {
+    if let Some(exec) = &probe.exec {
+        let env = plain_env(container);
+        let words = exec.command.iter().flatten().map(|word| expand_variables(word, &env));
+        let command: Vec<String> = words
+            .collect::<Result<_, _>>()
+            .map_err(|_| HandlerError::TooLong { text: "a word of the command" })?;
+        return Ok(ProbeHandler::new("exec", &json!({ "command": command })));
+    }
+    if let Some(get) = &probe.http_get {
+        let get = HTTPGetAction { port: number(&get.port, container)?, ..get.clone() };
+        return Ok(ProbeHandler::new("httpGet", &json!(get)));
+    }
+    if let Some(socket) = &probe.tcp_socket {
+        let socket = TCPSocketAction { port: number(&socket.port, container)?, ..socket.clone() };
+        return Ok(ProbeHandler::new("tcpSocket", &json!(socket)));
+    }
+    if let Some(grpc) = &probe.grpc {
+        target::port_number(i64::from(grpc.port))?;
+        return Ok(ProbeHandler::new("grpc", &json!(grpc)));
+    }
+    Err(TargetError::NoHandler.into())
+}
+
+/// The container's variables that have a literal value; those that get theirs from elsewhere are empty.
+pub(super) fn plain_env(container: &Container) -> Vec<(String, String)> {
+    let plain = container.env.iter().flatten();
+    plain.map(|variable| (variable.name.clone(), variable.value.clone().unwrap_or_default())).collect()
+}
+
+fn number(port: &IntOrString, container: &Container) -> Result<IntOrString, TargetError> {
+    target::port(port, container).map(|port| IntOrString::Int(i32::from(port)))
+}

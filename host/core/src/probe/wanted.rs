@@ -1,0 +1,116 @@
+//! The probes of a pod as they are to be worked on: those of its spec, with what annotations put in their place.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Container, Pod};
+
+use super::ProbeKind;
+use super::custom::{self, ANNOTATION_PREFIX, InvalidProbe};
+use super::facts::probed_containers;
+use super::handler::{HandlerError, ProbeHandler, handler_of_spec};
+use super::worker::ProbeSettings;
+
+#[cfg(test)]
+mod tests;
+
+/// Reason of the event that tells of an annotation that can't be followed.
+pub const INVALID_PROBE: &str = "InvalidProbe";
+
+/// Of what is wrong with a pod's annotations, so much is told.
+pub const PROBLEMS_MAX: usize = 16;
+
+/// One probe of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedProbe {
+    /// Name of the container.
+    pub container: String,
+    /// Whether that is a sidecar.
+    pub is_sidecar: bool,
+    /// Which of its probes.
+    pub kind: ProbeKind,
+    /// When, and what counts.
+    pub settings: ProbeSettings,
+    /// What is asked of which type.
+    pub handler: Result<ProbeHandler, NoHandler>,
+}
+
+/// Why a probe can't be put to any type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoHandler {
+    /// The spec's own handler is wrong. As upstream has it, each probe is an error, and its result is discarded.
+    Spec(HandlerError),
+    /// The annotation in its place is wrong. Each probe fails: a check that was asked for and can't be made isn't passed.
+    Annotation(InvalidProbe),
+}
+
+/// What is to be probed, and what nobody can follow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WantedProbes {
+    /// At most one of each kind and container.
+    pub probes: Vec<WantedProbe>,
+    /// One sentence for each thing that is wrong with the pod's annotations; at most [`PROBLEMS_MAX`].
+    pub problems: Vec<String>,
+}
+
+/// The pod's probes. An annotation replaces handlers of probes that the spec has; what it says of others is a problem, and
+/// nothing else.
+pub fn wanted(pod: &Pod) -> WantedProbes {
+    let mut wanted = WantedProbes::default();
+    let mut annotations: BTreeMap<&str, &str> = pod
+        .metadata
+        .annotations
+        .iter()
+        .flatten()
+        .filter_map(|(name, text)| Some((name.strip_prefix(ANNOTATION_PREFIX)?, text.as_str())))
+        .collect();
+    for (container, is_sidecar) in probed_containers(pod) {
+        let annotation = annotations.remove(container.name.as_str());
+        add_container(&mut wanted, container, is_sidecar, annotation);
+    }
+    for name in annotations.into_keys() {
+        wanted.problems.push(format!("{ANNOTATION_PREFIX}{name}: the pod has no such container or sidecar"));
+    }
+    wanted.problems.truncate(PROBLEMS_MAX);
+    wanted
+}
+
+fn add_container(
+    wanted: &mut WantedProbes,
+    container: &Container,
+    is_sidecar: bool,
+    annotation: Option<&str>,
+) {
+    let read = annotation.map(|text| custom::read(text, container)).transpose();
+    let WantedProbes { probes: all, problems } = wanted;
+    let mut problem = |what: &str, why: &str| {
+        problems.push(format!("{ANNOTATION_PREFIX}{}: {what}{why}", container.name));
+    };
+    if let Err(invalid) = &read {
+        problem("", &invalid.to_string());
+    }
+    for kind in ProbeKind::ALL {
+        let of_kind = format!("{}: ", kind.as_str().to_ascii_lowercase());
+        let named = match &read {
+            Ok(probes) => probes.as_ref().and_then(|probes| probes.get(&kind)).cloned(),
+            // Whatever it was to say, no probe that there is counts as passed.
+            Err(invalid) => Some(Err(invalid.clone())),
+        };
+        if let (Ok(_), Some(Err(invalid))) = (&read, &named) {
+            problem(&of_kind, &invalid.to_string());
+        }
+        let Some(probe) = kind.of(container) else {
+            if read.is_ok() && named.is_some() {
+                problem(&of_kind, "the container's spec has no such probe");
+            }
+            continue;
+        };
+        let of_spec = ProbeSettings::of(probe);
+        let (settings, handler) = match named {
+            None => (of_spec, handler_of_spec(probe, container).map_err(NoHandler::Spec)),
+            Some(Ok(custom)) => (custom.settings(of_spec), Ok(custom.handler)),
+            Some(Err(invalid)) => (of_spec, Err(NoHandler::Annotation(invalid))),
+        };
+        let container = container.name.clone();
+        all.push(WantedProbe { container, is_sidecar, kind, settings, handler });
+    }
+}

@@ -1,0 +1,119 @@
+//! Which probes a pod has once its annotations were heard.
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use super::*;
+
+/// Each probe with its type, its period and whether it fails, then what is wrong.
+fn check(annotations: &[(&str, &str)], expected: &Expect) {
+    let annotations: BTreeMap<String, String> = annotations
+        .iter()
+        .map(|(name, text)| (format!("{ANNOTATION_PREFIX}{name}"), (*text).to_owned()))
+        .collect();
+    let exec = json!({"exec": {"command": ["true"]}, "periodSeconds": 7});
+    let wrong = json!({"tcpSocket": {"port": "none"}});
+    let pod: Pod = serde_json::from_value(json!({
+        "metadata": {"name": "web", "annotations": annotations},
+        "spec": {
+            "initContainers": [
+                {"name": "once", "livenessProbe": exec},
+                {"name": "side", "restartPolicy": "Always", "startupProbe": exec, "livenessProbe": exec},
+            ],
+            "containers": [
+                {"name": "app", "readinessProbe": exec, "livenessProbe": wrong},
+                {"name": "bare"},
+            ],
+        },
+    }))
+    .expect("the test's pod is one");
+    let WantedProbes { probes, problems } = wanted(&pod);
+    let lines = probes.iter().map(|probe| {
+        let WantedProbe { container, is_sidecar, kind, settings, handler } = probe;
+        let side = if *is_sidecar { " (sidecar)" } else { "" };
+        let what = match handler {
+            Ok(handler) => format!("{} {}", handler.probe_type, handler.parameters),
+            Err(NoHandler::Spec(error)) => format!("errs: {error}"),
+            Err(NoHandler::Annotation(error)) => format!("fails: {error}"),
+        };
+        format!("{container}{side} {} each {:?}: {what}\n", kind.as_str(), settings.period)
+    });
+    let problems = problems.iter().map(|problem| format!("problem: {problem}\n"));
+    expected.assert_eq(&lines.chain(problems).collect::<String>());
+}
+
+#[test]
+fn without_annotations_probes_are_the_specs() {
+    check(
+        &[],
+        &expect![[r#"
+        side (sidecar) Startup each 7s: exec {"command":["true"]}
+        side (sidecar) Liveness each 7s: exec {"command":["true"]}
+        app Readiness each 7s: exec {"command":["true"]}
+        app Liveness each 10s: errs: port none not found
+    "#]],
+    );
+}
+
+#[test]
+fn an_annotation_replaces_what_it_names_and_nothing_else() {
+    let app = r#"{"liveness": {"type": "redis", "parameters": {"port": 1}, "periodMilliseconds": 200}}"#;
+    let side = r#"{"startup": {"type": "udp"}}"#;
+    check(
+        &[("app", app), ("side", side)],
+        &expect![[r#"
+        side (sidecar) Startup each 7s: udp null
+        side (sidecar) Liveness each 7s: exec {"command":["true"]}
+        app Readiness each 7s: exec {"command":["true"]}
+        app Liveness each 200ms: redis {"port":1}
+    "#]],
+    );
+}
+
+#[test]
+fn an_annotation_that_cant_be_read_fails_all_probes_of_its_container() {
+    check(
+        &[("side", "{")],
+        &expect![[r#"
+        side (sidecar) Startup each 7s: fails: EOF while parsing an object at line 1 column 1
+        side (sidecar) Liveness each 7s: fails: EOF while parsing an object at line 1 column 1
+        app Readiness each 7s: exec {"command":["true"]}
+        app Liveness each 10s: errs: port none not found
+        problem: probe.witlet.dev/side: EOF while parsing an object at line 1 column 1
+    "#]],
+    );
+}
+
+#[test]
+fn a_probe_that_is_wrong_fails_alone() {
+    let app = r#"{"readiness": {"type": "redis", "period": 1}, "liveness": {"type": "redis"}}"#;
+    check(
+        &[("app", app)],
+        &expect![[r#"
+        side (sidecar) Startup each 7s: exec {"command":["true"]}
+        side (sidecar) Liveness each 7s: exec {"command":["true"]}
+        app Readiness each 7s: fails: unknown field `period`, expected one of `type`, `parameters`, `periodMilliseconds`, `timeoutMilliseconds`, `initialDelayMilliseconds`, `successThreshold`, `failureThreshold`
+        app Liveness each 10s: redis null
+        problem: probe.witlet.dev/app: readiness: unknown field `period`, expected one of `type`, `parameters`, `periodMilliseconds`, `timeoutMilliseconds`, `initialDelayMilliseconds`, `successThreshold`, `failureThreshold`
+    "#]],
+    );
+}
+
+#[test]
+fn what_has_no_probe_to_fail_is_a_problem_only() {
+    let startup = r#"{"startup": {"type": "redis"}}"#;
+    check(
+        &[("app", startup), ("bare", "{"), ("once", startup), ("", startup), ("nobody", startup)],
+        &expect![[r#"
+            side (sidecar) Startup each 7s: exec {"command":["true"]}
+            side (sidecar) Liveness each 7s: exec {"command":["true"]}
+            app Readiness each 7s: exec {"command":["true"]}
+            app Liveness each 10s: errs: port none not found
+            problem: probe.witlet.dev/app: startup: the container's spec has no such probe
+            problem: probe.witlet.dev/bare: EOF while parsing an object at line 1 column 1
+            problem: probe.witlet.dev/: the pod has no such container or sidecar
+            problem: probe.witlet.dev/nobody: the pod has no such container or sidecar
+            problem: probe.witlet.dev/once: the pod has no such container or sidecar
+        "#]],
+    );
+}
