@@ -162,7 +162,32 @@ impl Request {
 /// # Errors
 /// When they aren't there by the deadline, or there is no connection.
 pub fn send(request: &Request, deadline: Deadline) -> Result<Answer, Error> {
+    check(request)?;
     backend::send(request, deadline).map(Answer)
+}
+
+/// Whether it can be sent as RFC 9110 has requests: what could end a line isn't in any part of it.
+fn check(request: &Request) -> Result<(), Error> {
+    let token = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+    };
+    let invalid = |problem: String| Err(Error::Request { problem });
+    if !token(&request.method) {
+        return invalid(format!("{:?} is no method", request.method));
+    }
+    if !request.path.starts_with('/') || !request.path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return invalid(format!("{:?} is no path", request.path));
+    }
+    for (name, value) in &request.headers {
+        if !token(name) {
+            return invalid(format!("{name:?} is no name of a header"));
+        }
+        if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
+            return invalid(format!("the value of header {name} can't be sent"));
+        }
+    }
+    Ok(())
 }
 
 /// An answer whose body may be still on its way. Dropping it closes the connection.

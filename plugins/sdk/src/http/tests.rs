@@ -55,3 +55,25 @@ fn an_answers_body_is_read_as_far_as_it_is_wanted() {
     assert_eq!(answer().whole_body(10, deadline).expect("all of it"), b"0123456789");
     assert_eq!(answer().whole_body(9, deadline), Err(Error::BodyTooLarge { bytes_max: 9 }));
 }
+
+#[test]
+fn a_request_that_cant_be_sent_is_an_error_before_anybody_is_asked() {
+    serve_http(|_| Ok(ScriptedAnswer::default()));
+    let sent = |change: &dyn Fn(&mut Request)| {
+        let mut request = Request::get("http://a/").expect("a URL");
+        change(&mut request);
+        send(&request, Deadline::after(Duration::from_secs(1))).map(|answer| answer.status())
+    };
+    assert_eq!(sent(&|request| request.headers.push(("X-A".into(), "ü\t1".into()))), Ok(200));
+    let changes: [&dyn Fn(&mut Request); 6] = [
+        &|request| request.headers.push(("X A".into(), "1".into())),
+        &|request| request.headers.push((String::new(), "1".into())),
+        &|request| request.headers.push(("X-A".into(), "1\r\nX-B: 2".into())),
+        &|request| request.path = "a".into(),
+        &|request| request.path = "/a b".into(),
+        &|request| request.method = "GET /".into(),
+    ];
+    for change in changes {
+        assert!(matches!(sent(change), Err(Error::Request { .. })));
+    }
+}
