@@ -1,0 +1,156 @@
+//! What of a manifest counts: the one layer that is the component (OCI image specification 1.1).
+
+use serde::Deserialize;
+use thiserror::Error;
+
+/// The only kind of manifest that is taken.
+pub const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
+/// How large a manifest may be; registries refuse larger ones than 4 MiB, and those of components have a thousand bytes.
+pub const MANIFEST_BYTES_MAX: usize = 1 << 20;
+/// How large a component may be.
+pub const COMPONENT_BYTES_MAX: u64 = 64 << 20;
+
+/// The layer's media types: the standard one, and the one from before there was one.
+const LAYER_TYPES: [&str; 2] = ["application/wasm", "application/vnd.wasm.content.layer.v1+wasm"];
+/// The configuration's media types that belong to them.
+const CONFIG_TYPES: [&str; 2] =
+    ["application/vnd.wasm.config.v0+json", "application/vnd.wasm.config.v1+json"];
+/// Lists of manifests, one for each platform.
+const INDEX_TYPES: [&str; 2] =
+    ["application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"];
+/// How much of a foreign text is told.
+const TEXT_CHARS_MAX: usize = 128;
+
+/// The layer that is the component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// `sha256:` and 64 hexadecimal digits in lower case.
+    pub digest: String,
+    /// In bytes, at most [`COMPONENT_BYTES_MAX`].
+    pub size: u64,
+}
+
+/// Why a manifest is of no component. Each says the way out.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ManifestError {
+    /// No JSON, or of another shape.
+    #[error("the manifest is malformed at line {line}, column {column}: push the component anew")]
+    Malformed {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+    },
+    /// A list of manifests.
+    #[error(
+        "the digest is that of an index of {manifests} manifests; pin the manifest of the component itself, which is one of them"
+    )]
+    Index {
+        /// How many it lists.
+        manifests: usize,
+    },
+    /// Another kind of thing.
+    #[error(
+        "the manifest is {media_type:?}, no {MANIFEST_TYPE}: push the component as an OCI artifact, with `wkg oci push`"
+    )]
+    Type {
+        /// What it says it is.
+        media_type: String,
+    },
+    /// The artifact isn't one of WebAssembly.
+    #[error(
+        "its configuration is {media_type:?}, no {}: this is no WebAssembly artifact; push it with `wkg oci push`", CONFIG_TYPES[0]
+    )]
+    Config {
+        /// What it has.
+        media_type: String,
+    },
+    /// Not one layer.
+    #[error("it has {layers} layers where a component has one: push it with `wkg oci push`")]
+    Layers {
+        /// How many.
+        layers: usize,
+    },
+    /// The layer is something else.
+    #[error("its layer is {media_type:?}, no {}: push it with `wkg oci push`", LAYER_TYPES[0])]
+    Layer {
+        /// What it is.
+        media_type: String,
+    },
+    /// The layer's digest is of a kind that isn't checked here.
+    #[error(
+        "its layer's digest isn't `sha256:` and 64 hexadecimal digits in lower case: push the component anew"
+    )]
+    Digest,
+    /// Larger than any component should be.
+    #[error("its layer has {bytes} bytes, more than the {COMPONENT_BYTES_MAX} of a component")]
+    TooLarge {
+        /// As the manifest says.
+        bytes: u64,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    schema_version: u32,
+    media_type: Option<String>,
+    config: Option<Descriptor>,
+    #[serde(default)]
+    layers: Vec<Descriptor>,
+    #[serde(default)]
+    manifests: Vec<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    media_type: String,
+    digest: String,
+    size: u64,
+}
+
+/// The component's layer. The bytes are those that have the digest which was asked for: what the registry says beside
+/// them counts for nothing.
+pub fn component_layer(manifest: &[u8]) -> Result<Layer, ManifestError> {
+    let document: Document = serde_json::from_slice(manifest)
+        .map_err(|error| ManifestError::Malformed { line: error.line(), column: error.column() })?;
+    let kind = document.media_type.as_deref().unwrap_or(MANIFEST_TYPE);
+    if INDEX_TYPES.contains(&kind) || (document.config.is_none() && !document.manifests.is_empty()) {
+        return Err(ManifestError::Index { manifests: document.manifests.len() });
+    }
+    if kind != MANIFEST_TYPE || document.schema_version != 2 {
+        return Err(ManifestError::Type { media_type: told(kind) });
+    }
+    let config = document.config.as_ref().map(|config| config.media_type.as_str()).unwrap_or_default();
+    if !CONFIG_TYPES.contains(&config) {
+        return Err(ManifestError::Config { media_type: told(config) });
+    }
+    let [layer] = document.layers.as_slice() else {
+        return Err(ManifestError::Layers { layers: document.layers.len() });
+    };
+    if !LAYER_TYPES.contains(&layer.media_type.as_str()) {
+        return Err(ManifestError::Layer { media_type: told(&layer.media_type) });
+    }
+    if !is_sha256(&layer.digest) {
+        return Err(ManifestError::Digest);
+    }
+    if layer.size > COMPONENT_BYTES_MAX {
+        return Err(ManifestError::TooLarge { bytes: layer.size });
+    }
+    Ok(Layer { digest: layer.digest.clone(), size: layer.size })
+}
+
+/// Whether a text is `sha256:` and 64 hexadecimal digits in lower case.
+pub(crate) fn is_sha256(digest: &str) -> bool {
+    digest.strip_prefix("sha256:").is_some_and(|digits| {
+        digits.len() == 64 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+fn told(text: &str) -> String {
+    text.chars().take(TEXT_CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests;

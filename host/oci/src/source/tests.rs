@@ -1,0 +1,461 @@
+//! Pulls from a registry that is played here, one that misbehaves in every way.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::*;
+use crate::address::AddressError;
+use crate::manifest::{MANIFEST_TYPE, ManifestError};
+use crate::store::digest_of;
+
+const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+
+/// Answers by method and path (without the query); the text is the whole answer.
+type Script = Arc<dyn Fn(&Asked) -> Answer + Send + Sync>;
+
+/// One request.
+#[derive(Clone, Debug)]
+struct Asked {
+    path: String,
+    query: String,
+    authorization: Option<String>,
+    body: String,
+}
+
+enum Answer {
+    Whole(u16, Vec<(&'static str, String)>, Vec<u8>),
+    /// Headers and a part of the body, then nothing more.
+    Stuck(u64, Vec<u8>),
+    /// The same, then the end of the connection.
+    Cut(u64, Vec<u8>),
+}
+
+fn ok(body: impl Into<Vec<u8>>) -> Answer {
+    Answer::Whole(200, Vec::new(), body.into())
+}
+
+fn status(code: u16) -> Answer {
+    Answer::Whole(code, Vec::new(), Vec::new())
+}
+
+struct Server {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    _tasks: JoinSet<()>,
+}
+
+impl Server {
+    async fn start(script: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let (script, asked): (Script, Arc<Mutex<Vec<Asked>>>) = (Arc::new(script), Arc::default());
+        let mut tasks = JoinSet::new();
+        let log = asked.clone();
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                connections.spawn(serve(stream, script.clone(), log.clone()));
+            }
+        });
+        Self { address, asked, _tasks: tasks }
+    }
+
+    fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().expect("not poisoned").clone()
+    }
+
+    fn reference(&self, manifest: &str) -> ComponentReference {
+        let digest = digest_of(manifest.as_bytes());
+        format!("oci://{}/probes/redis:1@{digest}", self.address).parse().expect("a reference")
+    }
+}
+
+async fn serve(mut stream: TcpStream, script: Script, log: Arc<Mutex<Vec<Asked>>>) {
+    let mut text = Vec::new();
+    let mut part = [0; 4096];
+    let whole = |text: &[u8]| {
+        let text = String::from_utf8_lossy(text).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let header = |name: &str| {
+            head.lines().find_map(|line| {
+                let (key, value) = line.split_once(": ")?;
+                key.eq_ignore_ascii_case(name).then(|| value.to_owned())
+            })
+        };
+        let length = header("content-length").map_or(0, |length| length.parse().expect("a number"));
+        (body.len() >= length).then(|| {
+            let target = head.split(' ').nth(1).expect("a target");
+            let (path, query) = target.split_once('?').unwrap_or((target, ""));
+            Asked {
+                path: path.to_owned(),
+                query: query.to_owned(),
+                authorization: header("authorization"),
+                body: body.to_owned(),
+            }
+        })
+    };
+    let asked = loop {
+        if let Some(asked) = whole(&text) {
+            break asked;
+        }
+        match stream.read(&mut part).await {
+            Ok(0) | Err(_) => return,
+            Ok(read) => text.extend_from_slice(&part[..read]),
+        }
+    };
+    log.lock().expect("not poisoned").push(asked.clone());
+    let (head, body, stuck) = match script(&asked) {
+        Answer::Whole(status, headers, body) => {
+            let headers: String =
+                headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            (format!("HTTP/1.1 {status} x\r\n{headers}content-length: {}\r\n\r\n", body.len()), body, false)
+        }
+        Answer::Stuck(length, body) => {
+            (format!("HTTP/1.1 200 x\r\ncontent-length: {length}\r\n\r\n"), body, true)
+        }
+        Answer::Cut(length, body) => {
+            (format!("HTTP/1.1 200 x\r\ncontent-length: {length}\r\n\r\n"), body, false)
+        }
+    };
+    // The client may have seen enough before all is written.
+    let _ = stream.write_all(head.as_bytes()).await;
+    let _ = stream.write_all(&body).await;
+    if stuck {
+        std::future::pending::<()>().await;
+    }
+    let _ = stream.shutdown().await;
+}
+
+fn manifest_of(component: &[u8]) -> Value {
+    json!({
+        "schemaVersion": 2,
+        "mediaType": MANIFEST_TYPE,
+        "config": {"mediaType": "application/vnd.wasm.config.v0+json", "digest": digest_of(b"{}"), "size": 2},
+        "layers": [{
+            "mediaType": "application/wasm", "digest": digest_of(component), "size": component.len(),
+        }],
+    })
+}
+
+/// A registry with one component, whose blob is at the usual place.
+fn honest(manifest: String, component: &'static [u8]) -> impl Fn(&Asked) -> Answer + Send + Sync + 'static {
+    let paths: BTreeMap<String, Vec<u8>> = [
+        (format!("/v2/probes/redis/manifests/{}", digest_of(manifest.as_bytes())), manifest.into_bytes()),
+        (format!("/v2/probes/redis/blobs/{}", digest_of(component)), component.to_vec()),
+    ]
+    .into();
+    move |asked| paths.get(&asked.path).map_or(status(404), |body| ok(body.clone()))
+}
+
+struct Node {
+    folder: tempfile::TempDir,
+    progress: Arc<Mutex<Vec<(u64, u64)>>>,
+}
+
+impl Node {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder"), progress: Arc::default() }
+    }
+
+    fn registries(&self) -> Registries {
+        let progress = self.progress.clone();
+        let config = RegistriesConfig {
+            folder: self.folder.path().join("components"),
+            egress: Egress::system(),
+            credentials: Some(self.folder.path().join("config.json")),
+            progress: Arc::new(move |now| {
+                progress.lock().expect("not poisoned").push((now.bytes, now.total));
+            }),
+        };
+        Registries::open(config).expect("opened")
+    }
+
+    /// The node's own credentials for a registry.
+    fn logs_in(&self, registry: SocketAddr) {
+        let config = json!({"auths": {registry.to_string(): {"username": "ann", "password": "pw"}}});
+        std::fs::write(self.folder.path().join("config.json"), config.to_string()).expect("written");
+    }
+
+    async fn fetch(&self, reference: &ComponentReference) -> Result<Arc<[u8]>, FetchError> {
+        self.registries().fetch(reference, None).await
+    }
+
+    async fn refused(&self, reference: &ComponentReference) -> PullError {
+        let error = self.fetch(reference).await.expect_err("refused");
+        assert_eq!(error.to_string(), format!("fetch {reference}"));
+        assert!(error.source().is_some_and(|cause| cause.is::<PullError>()));
+        *error.cause.downcast().expect("a pull's error")
+    }
+}
+
+#[tokio::test]
+async fn a_component_is_pulled_once_and_then_comes_from_the_folder() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let server = Server::start(honest(manifest.clone(), COMPONENT)).await;
+    let (node, reference) = (Node::new(), server.reference(&manifest));
+    assert_eq!(&*node.fetch(&reference).await.expect("pulled"), COMPONENT);
+    assert_eq!(server.asked().len(), 2);
+    // Also by another one with the same folder.
+    assert_eq!(&*node.fetch(&reference).await.expect("kept"), COMPONENT);
+    assert_eq!(server.asked().len(), 2);
+    // A layer that was tampered with is pulled again.
+    let layer = digest_of(COMPONENT);
+    let file = node.folder.path().join("components").join(layer.trim_start_matches("sha256:"));
+    std::fs::write(file, b"evil").expect("tampered with");
+    assert_eq!(&*node.fetch(&reference).await.expect("pulled"), COMPONENT);
+    assert_eq!(server.asked().len(), 4);
+}
+
+#[tokio::test]
+async fn long_pulls_tell_how_far_they_are() {
+    let component: &'static [u8] = vec![7; 3 << 20].leak();
+    let manifest = manifest_of(component).to_string();
+    let server = Server::start(honest(manifest.clone(), component)).await;
+    let node = Node::new();
+    assert_eq!(node.fetch(&server.reference(&manifest)).await.expect("pulled").len(), component.len());
+    let told = node.progress.lock().expect("not poisoned").clone();
+    assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
+    assert!(told.iter().all(|(bytes, total)| bytes <= total && *total == 3 << 20), "{told:?}");
+}
+
+#[tokio::test]
+async fn bytes_that_are_not_what_was_asked_for_are_named() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let node = Node::new();
+    // The manifest: another one, whose digest isn't that which the operator wrote.
+    let other = manifest_of(b"something else").to_string();
+    let server = Server::start(move |_| ok(other.clone())).await;
+    let error = node.refused(&server.reference(&manifest)).await;
+    assert!(matches!(error, PullError::Digest { what: What::Manifest, .. }), "{error}");
+    // The layer: the same size, other bytes.
+    let bytes = manifest.clone();
+    let server = Server::start(move |asked| {
+        if asked.path.contains("/manifests/") { ok(bytes.clone()) } else { ok(*b"\0asm\x0d\0\x02\0") }
+    })
+    .await;
+    let error = node.refused(&server.reference(&manifest)).await;
+    assert!(matches!(error, PullError::Digest { what: What::Component, .. }), "{error}");
+    assert!(error.to_string().contains(&digest_of(COMPONENT)), "{error}");
+    // Larger, smaller.
+    let bytes = manifest.clone();
+    let server =
+        Server::start(
+            move |asked| {
+                if asked.path.contains("/manifests/") { ok(bytes.clone()) } else { ok(vec![0; 5000]) }
+            },
+        )
+        .await;
+    let error = node.refused(&server.reference(&manifest)).await;
+    assert!(matches!(error, PullError::TooLarge { limit: 8, .. }), "{error}");
+    let bytes = manifest.clone();
+    let server =
+        Server::start(
+            move |asked| {
+                if asked.path.contains("/manifests/") { ok(bytes.clone()) } else { ok(*b"\0asm") }
+            },
+        )
+        .await;
+    let error = node.refused(&server.reference(&manifest)).await;
+    assert!(matches!(error, PullError::Size { expected: 8, found: 4, .. }), "{error}");
+    // Nothing of it was kept.
+    let kept = std::fs::read_dir(node.folder.path().join("components")).expect("listed").count();
+    assert_eq!(kept, 0);
+}
+
+#[tokio::test]
+async fn manifests_of_something_else_are_refused_before_a_layer_is_pulled() {
+    let index = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [{}]});
+    let mut two = manifest_of(COMPONENT);
+    two["layers"] = json!([two["layers"][0], two["layers"][0]]);
+    let mut huge = manifest_of(COMPONENT);
+    huge["layers"][0]["size"] = json!(65 << 20);
+    let cases = [
+        (index, ManifestError::Index { manifests: 1 }),
+        (two, ManifestError::Layers { layers: 2 }),
+        (huge, ManifestError::TooLarge { bytes: 65 << 20 }),
+    ];
+    for (manifest, expected) in cases {
+        let manifest = manifest.to_string();
+        let server = Server::start(honest(manifest.clone(), COMPONENT)).await;
+        let error = Node::new().refused(&server.reference(&manifest)).await;
+        assert!(matches!(&error, PullError::Manifest(found) if *found == expected), "{error}");
+        assert_eq!(server.asked().len(), 1);
+    }
+    // One that is too large to be a manifest at all.
+    let endless = " ".repeat(2 << 20);
+    let server = Server::start(honest(endless.clone(), COMPONENT)).await;
+    let error = Node::new().refused(&server.reference(&endless)).await;
+    assert!(matches!(error, PullError::TooLarge { what: What::Manifest, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_registry_that_hangs_is_given_up() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let bytes = manifest.clone();
+    let server = Server::start(move |asked| {
+        if asked.path.contains("/manifests/") {
+            ok(bytes.clone())
+        } else {
+            Answer::Stuck(8, b"\0asm".to_vec())
+        }
+    })
+    .await;
+    let node = Node::new();
+    let registries = node.registries().with_limits(SendLimits::each(Duration::from_millis(50)));
+    let error = registries.fetch(&server.reference(&manifest), None).await.expect_err("given up");
+    let error: PullError = *error.cause.downcast().expect("a pull's error");
+    assert!(matches!(error, PullError::Body { what: What::Component, .. }), "{error}");
+    assert_eq!(server.asked().len(), 1 + crate::retry::ATTEMPTS_MAX as usize);
+}
+
+#[tokio::test]
+async fn failures_that_pass_are_waited_out_and_refusals_are_not() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let honest_answer = honest(manifest.clone(), COMPONENT);
+    let count = Mutex::new(0);
+    let server = Server::start(move |asked| {
+        let mut count = count.lock().expect("not poisoned");
+        *count += 1;
+        match *count {
+            1 => status(503),
+            3 => Answer::Cut(8, b"\0a".to_vec()),
+            _ => honest_answer(asked),
+        }
+    })
+    .await;
+    assert_eq!(&*Node::new().fetch(&server.reference(&manifest)).await.expect("pulled"), COMPONENT);
+    assert_eq!(server.asked().len(), 4);
+
+    let server = Server::start(|_| status(404)).await;
+    let error = Node::new().refused(&server.reference(&manifest)).await;
+    assert!(matches!(error, PullError::NotFound { what: What::Manifest, .. }), "{error}");
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn credentials_do_not_follow_a_redirect_to_another_server() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let store = Server::start(|_| ok(COMPONENT)).await;
+    let away = format!("http://{}/somewhere?signature=1", store.address);
+    let bytes = manifest.clone();
+    let server = Server::start(move |asked| match &asked.authorization {
+        None => Answer::Whole(401, vec![("www-authenticate", "Basic realm=\"x\"".to_owned())], Vec::new()),
+        Some(_) if asked.path.contains("/manifests/") => ok(bytes.clone()),
+        Some(_) => Answer::Whole(307, vec![("location", away.clone())], Vec::new()),
+    })
+    .await;
+    let node = Node::new();
+    node.logs_in(server.address);
+    assert_eq!(&*node.fetch(&server.reference(&manifest)).await.expect("pulled"), COMPONENT);
+    let asked = server.asked();
+    assert_eq!(asked.iter().filter(|asked| asked.authorization.is_some()).count(), 2, "{asked:?}");
+    let [elsewhere] = store.asked().try_into().expect("one request");
+    assert_eq!((elsewhere.authorization, elsewhere.query.as_str()), (None, "signature=1"));
+}
+
+#[tokio::test]
+async fn redirects_end_and_do_not_lead_into_the_clear() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let server =
+        Server::start(|asked| Answer::Whole(302, vec![("location", asked.path.clone())], Vec::new())).await;
+    let error = Node::new().refused(&server.reference(&manifest)).await;
+    assert!(matches!(error, PullError::Redirects { .. }), "{error}");
+    assert_eq!(server.asked().len(), 6);
+
+    let away = vec![("location", "http://registry.example.com/x".to_owned())];
+    let server = Server::start(move |_| Answer::Whole(302, away.clone(), Vec::new())).await;
+    let error = Node::new().refused(&server.reference(&manifest)).await;
+    assert!(matches!(error, PullError::Address(AddressError::Unencrypted { .. })), "{error}");
+}
+
+/// A registry that wants tokens, and gives them itself to whoever has the password.
+fn with_tokens(manifest: String, realm: SocketAddr) -> impl Fn(&Asked) -> Answer + Send + Sync + 'static {
+    let honest = honest(manifest, COMPONENT);
+    move |asked| match &asked.authorization {
+        Some(token) if token == "Bearer t0ken" => honest(asked),
+        _ => {
+            let challenge = format!(
+                r#"Bearer realm="http://{realm}/token",service="s",scope="repository:probes/redis:pull""#
+            );
+            Answer::Whole(401, vec![("www-authenticate", challenge)], Vec::new())
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_had_with_the_password_and_used_for_all_requests() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let realm = Server::start(|asked| {
+        let ann = "Basic YW5uOnB3";
+        if asked.authorization.as_deref() == Some(ann) { ok(r#"{"token": "t0ken"}"#) } else { status(401) }
+    })
+    .await;
+    let server = Server::start(with_tokens(manifest.clone(), realm.address)).await;
+    let node = Node::new();
+    let reference = server.reference(&manifest);
+    // Nobody in particular gets none.
+    let error = node.refused(&reference).await;
+    assert!(matches!(error, PullError::Token { status: 401, .. }), "{error}");
+    node.logs_in(server.address);
+    assert_eq!(&*node.fetch(&reference).await.expect("pulled"), COMPONENT);
+    let asked = realm.asked();
+    assert_eq!(asked.len(), 2, "one token is enough: {asked:?}");
+    assert_eq!(asked[1].query, "service=s&scope=repository%3Aprobes%2Fredis%3Apull");
+}
+
+#[tokio::test]
+async fn an_identity_token_goes_as_a_form_and_never_in_a_url() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let realm = Server::start(|asked| {
+        let right = asked.body.contains("refresh_token=secret-id&") && asked.query.is_empty();
+        if right { ok(r#"{"access_token": "t0ken"}"#) } else { status(401) }
+    })
+    .await;
+    let server = Server::start(with_tokens(manifest.clone(), realm.address)).await;
+    let node = Node::new();
+    let file = node.folder.path().join("pull.json");
+    let config = json!({"auths": {server.address.to_string(): {"identitytoken": "secret-id"}}});
+    std::fs::write(&file, config.to_string()).expect("written");
+    let pulled = node.registries().fetch(&server.reference(&manifest), Some(&file)).await;
+    assert_eq!(&*pulled.expect("pulled"), COMPONENT);
+}
+
+#[tokio::test]
+async fn missing_wrong_and_unreadable_credentials_are_told_apart() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let server = Server::start(|_| {
+        Answer::Whole(401, vec![("www-authenticate", "Basic realm=\"x\"".to_owned())], Vec::new())
+    })
+    .await;
+    let (node, reference) = (Node::new(), server.reference(&manifest));
+    let error = node.refused(&reference).await;
+    assert!(matches!(error, PullError::NoCredentials { .. }), "{error}");
+    assert!(error.to_string().contains("pullCredentials"), "{error}");
+    node.logs_in(server.address);
+    let error = node.refused(&reference).await;
+    assert!(matches!(error, PullError::Refused { status: 401, .. }), "{error}");
+
+    let named = node.folder.path().join("named.json");
+    let fetch = async || {
+        let error = node.registries().fetch(&reference, Some(&named)).await.expect_err("refused");
+        *error.cause.downcast::<PullError>().expect("a pull's error")
+    };
+    let error = fetch().await;
+    assert!(matches!(error, PullError::CredentialsFile { .. }), "{error}");
+    std::fs::write(&named, "user: ann").expect("written");
+    let error = fetch().await;
+    assert!(matches!(error, PullError::Credentials { .. }), "{error}");
+
+    let strange =
+        Server::start(|_| Answer::Whole(401, vec![("www-authenticate", "Negotiate".to_owned())], Vec::new()))
+            .await;
+    let error = node.refused(&strange.reference(&manifest)).await;
+    assert!(matches!(error, PullError::Challenge { .. }), "{error}");
+}

@@ -1,0 +1,189 @@
+//! A folder of manifests and components by their digests.
+//!
+//! What is read is checked against its name again, so that a folder that was tampered with, or a disk that forgets, costs
+//! a pull and nothing else.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+/// How much room all components together may take; those that nobody asked for longest go first.
+pub const STORE_BYTES_MAX: u64 = 1 << 30;
+/// How many files there may be.
+pub const STORE_FILES_MAX: usize = 512;
+
+/// End of the name of a file that isn't whole yet.
+const UNFINISHED: &str = ".part";
+/// The times of a file that was just used.
+const USED_NOW: Timestamps = Timestamps {
+    last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+    last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+};
+
+/// Why the folder can't be used.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The file system said no.
+    #[error("{action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+    /// Somebody else could put components there.
+    #[error("{} must be a folder of this user's own that nobody else can write: remove it, or choose another --root-dir", path.display())]
+    Unsafe {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |cause| StoreError::Io { action, path, cause }
+}
+
+/// The folder. Blocks: not for threads that others wait for.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+    bytes_max: u64,
+    files_max: usize,
+}
+
+impl Store {
+    /// Makes the folder, which only its owner can enter, or takes the one that is there.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        Self::bounded(folder, STORE_BYTES_MAX, STORE_FILES_MAX)
+    }
+
+    fn bounded(folder: &Path, bytes_max: u64, files_max: usize) -> Result<Self, StoreError> {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("make", folder))?;
+        let metadata = std::fs::symlink_metadata(folder).map_err(failed("look at", folder))?;
+        let ours = metadata.uid() == rustix::process::geteuid().as_raw();
+        if !metadata.is_dir() || !ours || metadata.mode() & 0o022 != 0 {
+            return Err(StoreError::Unsafe { path: folder.to_owned() });
+        }
+        Ok(Self { folder: folder.to_owned(), bytes_max, files_max })
+    }
+
+    /// What has this digest (`sha256:…`); none if nobody has put it here, or it isn't what it was, which removes it.
+    pub fn read(&self, digest: &str, bytes_max: u64) -> Option<Vec<u8>> {
+        let path = self.path(digest)?;
+        let found = self.read_checked(&path, digest, bytes_max);
+        if let Err(error) = &found
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %path.display(), %error, "a stored component is pulled again");
+            // Whatever is in the way is replaced by the next pull, which tells if it can't be.
+            let _ = std::fs::remove_file(&path);
+        }
+        found.ok()
+    }
+
+    fn read_checked(&self, path: &Path, digest: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file"));
+        }
+        let mut bytes = Vec::new();
+        (&file).take(bytes_max + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > bytes_max {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than it may be"));
+        }
+        if digest_of(&bytes) != digest {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it isn't what its digest says"));
+        }
+        // So that what is used stays longest. Where it can't be noted, it is pulled again some day.
+        let _ = rustix::fs::futimens(&file, &USED_NOW);
+        Ok(bytes)
+    }
+
+    /// Puts bytes under their digest, and removes what was used longest ago if there isn't room for all.
+    pub fn write(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let Some(path) = self.path(digest) else { return Ok(()) };
+        self.make_room(bytes.len() as u64)?;
+        let unfinished = path.with_extension(&UNFINISHED[1..]);
+        match std::fs::remove_file(&unfinished) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                return Err(failed("remove", &unfinished)(cause));
+            }
+            Ok(()) | Err(_) => {}
+        }
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&unfinished)
+            .map_err(failed("create", &unfinished))?;
+        let whole = file
+            .write_all(bytes)
+            .and_then(|()| file.sync_all())
+            .map_err(failed("write", &unfinished))
+            .and_then(|()| std::fs::rename(&unfinished, &path).map_err(failed("rename to", &path)));
+        if whole.is_err() {
+            // A full disk must not stay full of halves.
+            let _ = std::fs::remove_file(&unfinished);
+        }
+        whole
+    }
+
+    /// None for a text that is no digest, and so never a file's name.
+    fn path(&self, digest: &str) -> Option<PathBuf> {
+        let digits = digest.strip_prefix("sha256:").filter(|_| crate::manifest::is_sha256(digest))?;
+        Some(self.folder.join(digits))
+    }
+
+    fn make_room(&self, bytes: u64) -> Result<(), StoreError> {
+        let mut files: Vec<(SystemTime, PathBuf, u64)> = Vec::new();
+        for found in std::fs::read_dir(&self.folder).map_err(failed("list", &self.folder))? {
+            let found = found.map_err(failed("list", &self.folder))?;
+            let path = found.path();
+            let Ok(metadata) = found.metadata() else { continue };
+            let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            // Halves that a crash left count as the oldest; another pull's own half is made after this.
+            let half = path.to_string_lossy().ends_with(UNFINISHED);
+            files.push((if half { SystemTime::UNIX_EPOCH } else { used }, path, metadata.len()));
+        }
+        files.sort();
+        let mut room = files.iter().map(|(_, _, size)| size).sum::<u64>() + bytes;
+        let mut count = files.len() + 1;
+        for (_, path, size) in files {
+            if room <= self.bytes_max && count <= self.files_max {
+                break;
+            }
+            std::fs::remove_file(&path).map_err(failed("remove", &path))?;
+            room -= size;
+            count -= 1;
+        }
+        Ok(())
+    }
+}
+
+/// `sha256:` and the digest of these bytes.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    text_of(Sha256::digest(bytes).as_slice())
+}
+
+/// `sha256:` and these bytes in hexadecimal.
+pub(crate) fn text_of(digest: &[u8]) -> String {
+    use std::fmt::Write as _;
+    digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a String takes all that is written");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests;
