@@ -16,12 +16,12 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use witlet_agent::{Agent, AgentConfig, EventLog, Ports};
 use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, EndpointError};
+use witlet_egress::{Egress, HttpHooks};
 use witlet_node::{
     FileSource, FileStateStore, NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeError,
     NodeHostFiles, NodeInfo, NodeOptions, NodePodFiles, NodeVolumes, SystemClock, ThreadJitter,
 };
 use witlet_ports::{NodeWatch, Runtime};
-use witlet_probes::{HttpHooks, PlainProbes};
 use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{Builtin, PluginHost, PluginHostConfig, StartError};
@@ -154,7 +154,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
         container_files: Arc::new(NodeContainerFiles::new(&args.root_dir, &args.pod_logs_dir, &links)),
         container_logs: Arc::new(NodeContainerLogs::new(&args.pod_logs_dir)),
         credentials: Arc::new(NodeCredentials::new(args.pods.registry_credentials.clone(), None)),
-        hooks: Arc::new(HttpHooks),
+        hooks: Arc::new(HttpHooks::new(Egress::system())),
     };
     let config = AgentConfig {
         stop_pods_on_exit: args.stop_pods_on_exit,

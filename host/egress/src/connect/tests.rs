@@ -1,0 +1,53 @@
+//! Connections to loopback.
+
+use super::*;
+use crate::testing::{LONG, Server, ends, free_port};
+
+#[tokio::test]
+async fn an_open_port_takes_a_connection_that_doesnt_delay() {
+    let server = Server::stuck().await;
+    let stream = ends(connect("x:1".to_owned(), &[server.addr], Instant::now() + LONG)).await;
+    assert!(stream.expect("it listens").nodelay().expect("it is a socket"));
+}
+
+#[tokio::test]
+async fn a_closed_port_is_said_in_the_systems_words() {
+    let port = free_port().await;
+    let to = SocketAddr::from(([127, 0, 0, 1], port));
+    let error = ends(connect(to.to_string(), &[to], Instant::now() + LONG)).await.expect_err("it is closed");
+    assert_eq!(error.to_string(), format!("dial tcp {to}: connect: connection refused"));
+    assert!(
+        matches!(&error, ConnectError::Failed { cause, .. } if cause.kind() == io::ErrorKind::ConnectionRefused)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_time_is_a_timeout() {
+    let server = Server::stuck().await;
+    let error = connect(server.addr.to_string(), &[server.addr], Instant::now()).await.expect_err("no time");
+    assert_eq!(error.to_string(), format!("dial tcp {}: i/o timeout", server.addr));
+}
+
+#[test]
+fn addresses_share_the_time() {
+    let cases = [
+        (30, 1, 30_000),
+        (30, 3, 10_000),
+        (30, 16, 2_000),
+        (3, 2, 2_000),
+        (1, 2, 1_000),
+        (0, 2, 0),
+        (10, 0, 10_000),
+    ];
+    for (left, addresses, expected) in cases {
+        let time = attempt_time(Duration::from_secs(left), addresses);
+        assert_eq!(time, Duration::from_millis(expected), "{left} s for {addresses}");
+    }
+}
+
+#[test]
+fn addresses_with_colons_are_bracketed() {
+    assert_eq!(host_port("fd00::7", 80), "[fd00::7]:80");
+    assert_eq!(host_port("10.0.0.7", 80), "10.0.0.7:80");
+    assert_eq!(host_port("localhost", 80), "localhost:80");
+}

@@ -1,0 +1,28 @@
+//! What leaves the node for a guest or a hook: what was granted, names, connections, TLS and HTTP.
+//!
+//! A [`Reach`] says what one call may connect to; an [`Egress`] resolves names, connects and sends within it.
+#![forbid(unsafe_code)]
+
+mod connect;
+mod egress;
+pub mod grant;
+mod hook;
+pub mod http;
+pub mod name;
+pub mod reach;
+pub mod resolve;
+pub mod secret;
+mod special;
+#[cfg(test)]
+mod testing;
+mod tls;
+
+pub use connect::ConnectError;
+pub use egress::{Egress, LookupError};
+pub use grant::{GrantError, NetworkGrant, TlsPolicy};
+pub use hook::HttpHooks;
+pub use http::{BodyError, RequestError, ResponseBody, SendError, SendLimits};
+pub use reach::Reach;
+pub use resolve::{Resolve, ResolveError, SystemResolver};
+pub use secret::{SecretError, read_secret};
+pub use tls::{AuthorityError, TlsError};

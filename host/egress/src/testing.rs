@@ -1,0 +1,241 @@
+//! Servers on loopback that do as a test says, bad ones among them.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::{ALL_VERSIONS, ServerConfig, SupportedProtocolVersion};
+
+use crate::name::HostName;
+use crate::resolve::{Resolve, ResolveError};
+
+/// How long a test waits for something that has to happen.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// A timeout that nothing good takes, on the slowest machine.
+pub(crate) const LONG: Duration = Duration::from_secs(30);
+/// A timeout that something bad is to outlast.
+pub(crate) const SHORT: Duration = Duration::from_millis(300);
+
+/// What has to end, whatever the server does.
+pub(crate) async fn ends<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, work).await.expect("it ends long before")
+}
+
+/// A server that ends with the test.
+pub(crate) struct Server {
+    pub(crate) addr: SocketAddr,
+    _tasks: JoinSet<Infallible>,
+}
+
+impl Server {
+    /// Serves each connection so. All at the same time.
+    pub(crate) async fn new<F, W>(serve: F) -> Self
+    where
+        F: Fn(TcpStream) -> W + Send + 'static,
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a port");
+        let addr = listener.local_addr().expect("it is bound");
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.expect("it listens");
+                connections.spawn(serve(stream));
+            }
+        });
+        Self { addr, _tasks: tasks }
+    }
+
+    /// Takes connections and says nothing, ever.
+    pub(crate) async fn stuck() -> Self {
+        Self::new(|stream| async move {
+            let _open = stream;
+            std::future::pending().await
+        })
+        .await
+    }
+
+    /// Answers each HTTP request, given its head, with these bytes; then closes.
+    pub(crate) async fn http(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        let answer = Arc::new(answer);
+        Self::new(move |stream| answer_http(stream, answer.clone())).await
+    }
+
+    /// The same over TLS, with a certificate that isn't one.
+    pub(crate) async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        Self::tls(&Identity::of_nobody(), answer).await
+    }
+
+    /// The same over TLS.
+    pub(crate) async fn tls(
+        identity: &Identity,
+        answer: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let answer = Arc::new(answer);
+        let acceptor = TlsAcceptor::from(identity.config.clone());
+        Self::new(move |stream| {
+            let (acceptor, answer) = (acceptor.clone(), answer.clone());
+            async move {
+                if let Ok(tls) = acceptor.accept(stream).await {
+                    answer_http(tls, answer).await;
+                }
+            }
+        })
+        .await
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.addr.port()
+    }
+}
+
+/// A port on which nobody listens.
+pub(crate) async fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+/// Heads of requests, as a server saw them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
+
+impl Seen {
+    pub(crate) fn add(&self, head: &str) {
+        self.0.lock().unwrap().push(head.to_owned());
+    }
+
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// An answer with this status line and body.
+pub(crate) fn answer(status: &str, headers: &[&str], body: &str) -> String {
+    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+    format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
+}
+
+/// Reads the head of a request; empty if the other side closes before its end.
+pub(crate) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => return String::new(),
+        }
+    }
+    String::from_utf8(head).expect("our requests are text")
+}
+
+async fn answer_http<S, A>(mut stream: S, answer: Arc<A>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    A: Fn(&str) -> String,
+{
+    let head = read_head(&mut stream).await;
+    if !head.is_empty() {
+        // The client may have gone once it had what it wanted.
+        let _ = stream.write_all(answer(&head).as_bytes()).await;
+        let _ = stream.shutdown().await;
+    }
+}
+
+/// Who a TLS server says it is.
+pub(crate) struct Identity {
+    config: Arc<ServerConfig>,
+    /// The names that clients asked for, empty where they named none.
+    pub(crate) asked: Seen,
+}
+
+impl Identity {
+    /// A certificate that isn't one.
+    pub(crate) fn of_nobody() -> Self {
+        let key = KeyPair::generate().expect("there is randomness");
+        Self::new(CertificateDer::from(b"not a certificate".to_vec()), &key, ALL_VERSIONS)
+    }
+
+    pub(crate) fn new(
+        certificate: CertificateDer<'static>,
+        key: &KeyPair,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Self {
+        let asked = Seen::default();
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let key = any_ecdsa_type(&key).expect("it is such a key");
+        let resolver =
+            OneKey { key: Arc::new(CertifiedKey::new(vec![certificate], key)), asked: asked.clone() };
+        let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_protocol_versions(versions)
+            .expect("the provider has cipher suites for both versions of TLS")
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(resolver));
+        Self { config: Arc::new(config), asked }
+    }
+}
+
+#[derive(Debug)]
+struct OneKey {
+    key: Arc<CertifiedKey>,
+    asked: Seen,
+}
+
+impl ResolvesServerCert for OneKey {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.asked.add(hello.server_name().unwrap_or_default());
+        Some(self.key.clone())
+    }
+}
+
+/// A certificate authority.
+pub(crate) struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    /// Its certificate.
+    pub(crate) pem: String,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        let key = KeyPair::generate().expect("there is randomness");
+        let mut params = CertificateParams::new([]).expect("no names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let pem = params.self_signed(&key).expect("a key of our own").pem();
+        Self { issuer: Issuer::new(params, key), pem }
+    }
+
+    /// A server with these names and addresses, by a certificate that ends in that year.
+    pub(crate) fn server(
+        &self,
+        names: &[&str],
+        last_year: i32,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Identity {
+        let key = KeyPair::generate().expect("there is randomness");
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut params = CertificateParams::new(names).expect("they are names");
+        params.not_after = rcgen::date_time_ymd(last_year, 12, 31);
+        let certificate = params.signed_by(&key, &self.issuer).expect("a key of our own");
+        Identity::new(certificate.der().clone(), &key, versions)
+    }
+}
+
+/// Every name leads to this host.
+pub(crate) struct AllHere;
+
+#[async_trait]
+impl Resolve for AllHere {
+    async fn resolve(&self, _: &HostName) -> Result<Vec<IpAddr>, ResolveError> {
+        Ok(vec![Ipv4Addr::LOCALHOST.into()])
+    }
+}
