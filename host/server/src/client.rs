@@ -73,6 +73,14 @@ impl LocalClient {
         serde_json::from_slice(&body).map_err(|cause| self.bad_answer(request, &cause))
     }
 
+    /// The text that a GET is answered with.
+    pub async fn text(&self, request: &str) -> Result<String, ClientError> {
+        let body = tokio::time::timeout(REQUEST_DEADLINE, self.fetch(request))
+            .await
+            .map_err(|_| ClientError::TimedOut { path: self.socket.clone() })??;
+        String::from_utf8(body.into()).map_err(|cause| self.bad_answer(request, &cause))
+    }
+
     async fn fetch(&self, request: &str) -> Result<Bytes, ClientError> {
         let stream = UnixStream::connect(&self.socket).await.map_err(|cause| match cause.kind() {
             std::io::ErrorKind::PermissionDenied => ClientError::Denied { path: self.socket.clone() },

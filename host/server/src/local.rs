@@ -4,15 +4,19 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use k8s_openapi::api::core::v1::Pod;
+use prometheus_client::collector::Collector;
+use prometheus_client::registry::Registry;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_ports::{AgentView, RecordedEvent};
 
+use crate::metrics::{self, OfAgent};
 use crate::socket::RootOnlySocket;
 
 /// What is known of the plugins, as JSON objects with `name`, `role`, `state` and whatever else the host tells.
@@ -22,16 +26,27 @@ pub trait PluginView: Send + Sync {
 }
 
 /// The state behind the routes.
-#[derive(Clone)]
 pub struct LocalApi {
     agent: Arc<dyn AgentView>,
     plugins: Arc<dyn PluginView>,
+    metrics: Registry,
 }
+
+/// The same for all requests.
+type Shared = Arc<LocalApi>;
 
 impl LocalApi {
     /// Over an agent and its plugin host.
     pub fn new(agent: Arc<dyn AgentView>, plugins: Arc<dyn PluginView>) -> Self {
-        Self { agent, plugins }
+        let mut metrics = Registry::default();
+        metrics.register_collector(Box::new(OfAgent(agent.clone())));
+        Self { agent, plugins, metrics }
+    }
+
+    /// Shows these numbers among the metrics, too.
+    pub fn with_collector(mut self, collector: Box<dyn Collector>) -> Self {
+        self.metrics.register_collector(collector);
+        self
     }
 
     /// Serves until `stop` is cancelled, then lets running requests finish.
@@ -40,7 +55,7 @@ impl LocalApi {
         axum::serve(listener, self.router()).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 
-    /// `/pods`, `/events`, `/node`, `/plugins`, `/stats` and `/healthz`.
+    /// `/pods`, `/events`, `/node`, `/plugins`, `/stats`, `/metrics` and `/healthz`.
     fn router(self) -> Router {
         Router::new()
             .route("/pods", get(pods))
@@ -48,8 +63,9 @@ impl LocalApi {
             .route("/node", get(node))
             .route("/plugins", get(plugins))
             .route("/stats", get(stats))
+            .route("/metrics", get(metrics))
             .route("/healthz", get(healthz))
-            .with_state(self)
+            .with_state(Arc::new(self))
     }
 }
 
@@ -63,26 +79,26 @@ struct PodList {
     items: Vec<Arc<Pod>>,
 }
 
-async fn pods(State(api): State<LocalApi>) -> Json<PodList> {
+async fn pods(State(api): State<Shared>) -> Json<PodList> {
     let items = api.agent.pods();
     Json(PodList { api_version: "v1", kind: "PodList", metadata: json!({}), items })
 }
 
-async fn events(State(api): State<LocalApi>) -> Json<Value> {
+async fn events(State(api): State<Shared>) -> Json<Value> {
     let items: Vec<Value> = api.agent.events().iter().map(event_json).collect();
     Json(json!({"items": items}))
 }
 
-async fn node(State(api): State<LocalApi>) -> Json<Value> {
+async fn node(State(api): State<Shared>) -> Json<Value> {
     let node = api.agent.node();
     Json(json!(*node))
 }
 
-async fn plugins(State(api): State<LocalApi>) -> Json<Value> {
+async fn plugins(State(api): State<Shared>) -> Json<Value> {
     Json(json!({"items": api.plugins.plugins()}))
 }
 
-async fn stats(State(api): State<LocalApi>) -> Json<Value> {
+async fn stats(State(api): State<Shared>) -> Json<Value> {
     let stats = api.agent.stats();
     Json(json!({
         "longestPauseSeconds": stats.longest_pause.as_secs_f64(),
@@ -95,7 +111,17 @@ async fn stats(State(api): State<LocalApi>) -> Json<Value> {
     }))
 }
 
-async fn healthz(State(api): State<LocalApi>) -> Response {
+async fn metrics(State(api): State<Shared>) -> Response {
+    match metrics::text(&api.metrics) {
+        Some(text) => ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
+        None => {
+            let words = format!("the metrics have more than {} bytes", metrics::METRICS_BYTES_MAX);
+            (StatusCode::INTERNAL_SERVER_ERROR, words).into_response()
+        }
+    }
+}
+
+async fn healthz(State(api): State<Shared>) -> Response {
     let reasons = api.agent.unhealthy();
     if reasons.is_empty() {
         return "ok".into_response();

@@ -4,6 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
@@ -55,6 +58,16 @@ impl PluginView for Fixed {
     }
 }
 
+/// A number that somebody else brings.
+#[derive(Debug)]
+struct Extra;
+
+impl Collector for Extra {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+        encoder.encode_descriptor("extra_things", "Things", None, MetricType::Gauge)?.encode_gauge(&3_u64)
+    }
+}
+
 /// Serves `view` while `ask` runs.
 async fn with_server<T>(sick: bool, ask: impl AsyncFnOnce(LocalClient) -> T) -> T {
     let folder = tempfile::tempdir().unwrap();
@@ -62,7 +75,7 @@ async fn with_server<T>(sick: bool, ask: impl AsyncFnOnce(LocalClient) -> T) -> 
     let socket = RootOnlySocket::bind(&path).await.unwrap();
     let stop = CancellationToken::new();
     let view = Arc::new(Fixed { sick });
-    let api = LocalApi::new(view.clone(), view);
+    let api = LocalApi::new(view.clone(), view).with_collector(Box::new(Extra));
     let (served, answer) = tokio::join!(api.serve(socket, stop.clone()), async {
         let answer = ask(LocalClient::new(&path)).await;
         stop.cancel();
@@ -71,6 +84,38 @@ async fn with_server<T>(sick: bool, ask: impl AsyncFnOnce(LocalClient) -> T) -> 
     served.unwrap();
     assert!(!path.exists(), "the socket goes with the server");
     answer
+}
+
+#[tokio::test]
+async fn metrics_are_the_agents_and_those_of_every_collector() {
+    let text = with_server(true, async |client| client.text("/metrics").await.unwrap()).await;
+    for line in [
+        "# TYPE witlet_event_loop_events counter",
+        "witlet_event_loop_events_total 7",
+        "witlet_healthy 0.0",
+        "witlet_sources_ready 0.0",
+        "extra_things 3",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} isn't in:\n{text}");
+    }
+    assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn metrics_that_never_end_are_cut_off() {
+    #[derive(Debug)]
+    struct Endless;
+    impl Collector for Endless {
+        fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+            let mut metric = encoder.encode_descriptor("endless", "Never ends", None, MetricType::Gauge)?;
+            loop {
+                metric.encode_family(&[("label", "x".repeat(4096).as_str())])?.encode_gauge(&1_u64)?;
+            }
+        }
+    }
+    let mut registry = prometheus_client::registry::Registry::default();
+    registry.register_collector(Box::new(Endless));
+    assert_eq!(crate::metrics::text(&registry), None);
 }
 
 #[tokio::test]

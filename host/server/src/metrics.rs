@@ -1,0 +1,81 @@
+//! Numbers as Prometheus reads them: the agent's own, and those of whoever brings a collector.
+
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+use witlet_ports::AgentView;
+
+/// The form of the answer (OpenMetrics 1.0, which Prometheus reads).
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The largest answer; 16 plugins have 20 KB.
+pub(crate) const METRICS_BYTES_MAX: usize = 16 << 20;
+
+/// The answer; none if it would be too large.
+pub(crate) fn text(registry: &Registry) -> Option<String> {
+    let mut text = Bounded(String::new());
+    encode(&mut text, registry).ok()?;
+    Some(text.0)
+}
+
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        if self.0.len() + more.len() > METRICS_BYTES_MAX {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(more);
+        Ok(())
+    }
+}
+
+/// The agent's own numbers.
+pub(crate) struct OfAgent(pub(crate) Arc<dyn AgentView>);
+
+impl fmt::Debug for OfAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OfAgent").finish_non_exhaustive()
+    }
+}
+
+impl Collector for OfAgent {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let stats = self.0.stats();
+        let mut counter = |name: &str, help: &str, value: u64| {
+            encoder
+                .encode_descriptor(name, help, None, MetricType::Counter)?
+                .encode_counter::<NoLabelSet, _, f64>(&value, None)
+        };
+        counter("witlet_event_loop_events", "Events that the event loop handled", stats.events_handled)?;
+        counter(
+            "witlet_pleg_discard_events",
+            "PLEG events that the event loop had no room for",
+            stats.pleg_events_dropped,
+        )?;
+        let mut gauge = |name: &str, help: &str, value: f64| {
+            encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&value)
+        };
+        gauge(
+            "witlet_event_loop_longest_pause_seconds",
+            "The longest that the event loop spent on one event",
+            stats.longest_pause.as_secs_f64(),
+        )?;
+        gauge("witlet_admission_queue_pods", "Pods that wait for admission", stats.admission_queue as f64)?;
+        gauge("witlet_blocked_pods", "Pods that a handler has deferred", stats.deferred as f64)?;
+        gauge(
+            "witlet_sources_ready",
+            "1 once every source was seen",
+            f64::from(u8::from(stats.sources_ready)),
+        )?;
+        gauge(
+            "witlet_healthy",
+            "1 while the agent is healthy",
+            f64::from(u8::from(self.0.unhealthy().is_empty())),
+        )
+    }
+}
