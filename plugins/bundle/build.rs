@@ -2,11 +2,23 @@
 
 use std::process::ExitCode;
 
+/// One package for each, in the order of `src/lib.rs`.
+const PACKAGES: &[&str] = &[
+    "witlet-plugin-sysctls",
+    "witlet-plugin-node-os",
+    "witlet-plugin-supplemental-groups",
+    "witlet-plugin-node-resources",
+    "witlet-plugin-node-affinity",
+    "witlet-plugin-node-name",
+    "witlet-plugin-host-ports",
+    "witlet-plugin-node-taints",
+    "witlet-plugin-apparmor",
+    "witlet-plugin-pod-level-resources",
+    "witlet-plugin-declared-features",
+    "witlet-plugin-image-policy",
+    "witlet-plugin-time-window",
+];
+
 fn main() -> ExitCode {
-    witlet_build::Guests::new(&[
-        "witlet-plugin-host-ports",
-        "witlet-plugin-node-affinity",
-        "witlet-plugin-node-resources",
-    ])
-    .embed()
+    witlet_build::Guests::new(PACKAGES).embed()
 }

@@ -21,12 +21,29 @@ pub struct Builtin {
     pub component: &'static [u8],
 }
 
-/// The shipped admission handlers, in the order in which the kubelet 1.36 checks the same: resources, node affinity,
-/// host ports. None takes a configuration.
+/// Admission handlers that are always on, in the order in which the kubelet 1.36 checks the same. `sysctls` takes upstream's
+/// `allowedUnsafeSysctls` as configuration; the others take none.
 pub const ADMISSION: &[Builtin] = &[
+    Builtin { name: "sysctls", component: components::SYSCTLS },
+    Builtin { name: "node-os", component: components::NODE_OS },
+    Builtin { name: "supplemental-groups", component: components::SUPPLEMENTAL_GROUPS },
     Builtin { name: "node-resources", component: components::NODE_RESOURCES },
     Builtin { name: "node-affinity", component: components::NODE_AFFINITY },
+    Builtin { name: "node-name", component: components::NODE_NAME },
     Builtin { name: "host-ports", component: components::HOST_PORTS },
+    Builtin { name: "node-taints", component: components::NODE_TAINTS },
+    Builtin { name: "apparmor", component: components::APPARMOR },
+    Builtin { name: "pod-level-resources", component: components::POD_LEVEL_RESOURCES },
+    Builtin { name: "declared-features", component: components::DECLARED_FEATURES },
+];
+
+/// The types of probes that a pod's spec can name. The name is the type's.
+pub const PROBES: &[Builtin] = &[];
+
+/// Plugins that are off until a configuration names them (`component: builtin:NAME`).
+pub const SHIPPED: &[Builtin] = &[
+    Builtin { name: "image-policy", component: components::IMAGE_POLICY },
+    Builtin { name: "time-window", component: components::TIME_WINDOW },
 ];
 
 #[cfg(test)]
