@@ -291,7 +291,8 @@ impl From<NetworkGrant> for String {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TlsPolicy {
-    /// They must be valid for the name or address, by the certificate authorities that the node trusts.
+    /// They must be valid for the name or address, by the certificate authorities that the node trusts: those of the
+    /// system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`, as they were when the first server was verified.
     #[default]
     Verify,
     /// Every certificate will do, as for upstream's probes and hooks.

@@ -29,7 +29,8 @@ use crate::tls::TlsError;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of an answer's status and headers; more is an error. Go's client takes 10 MiB, servers send less than 8 KiB.
+/// Bytes of an answer's status and headers; what is larger by more than one read is an error. Go's client takes 10 MiB,
+/// servers send less than 8 KiB.
 pub const HEADER_BYTES_MAX: usize = 32 * 1024;
 /// How many headers an answer may have.
 pub const HEADERS_MAX: usize = 1024;

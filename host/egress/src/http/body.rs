@@ -12,6 +12,9 @@ use tokio::time::{Sleep, sleep};
 
 use super::Connection;
 
+#[cfg(test)]
+mod tests;
+
 /// A body that ended before its end.
 #[derive(Debug, Error)]
 pub enum BodyError {

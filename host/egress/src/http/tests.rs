@@ -258,6 +258,28 @@ async fn a_server_that_misbehaves_has_its_own_error() {
 }
 
 #[tokio::test]
+async fn headers_may_be_nearly_as_large_as_the_limit() {
+    let head =
+        |bytes: usize| format!("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx: {}\r\n\r\n", "y".repeat(bytes));
+    let (small, large) = (head(HEADER_BYTES_MAX - 1024), head(2 * HEADER_BYTES_MAX));
+    let small = Server::http(move |_| small.clone()).await;
+    let response = send(&here(&small)).await.expect("it fits");
+    assert_eq!(response.headers()["x"].len(), HEADER_BYTES_MAX - 1024);
+    let large = Server::http(move |_| large.clone()).await;
+    assert!(matches!(send(&here(&large)).await, Err(SendError::HeadersTooLarge)));
+}
+
+#[tokio::test]
+async fn preliminary_answers_without_end_are_no_answer() {
+    let server = Server::new(|mut stream| async move {
+        read_head(&mut stream).await;
+        while stream.write_all(b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n").await.is_ok() {}
+    })
+    .await;
+    assert!(matches!(hurried(&here(&server)).await, Err(SendError::FirstByteTimeout)));
+}
+
+#[tokio::test]
 async fn tls_that_fails_says_how() {
     let plain = Server::new(|mut stream| async move {
         let _ = stream.read(&mut [0; 64]).await;
@@ -326,41 +348,6 @@ async fn a_body_that_dawdles_or_breaks_off_is_an_error() {
     let bad = says("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nno chunk\r\n").await;
     let collected = ends(send(&here(&bad)).await.expect("it answers").into_body().collect()).await;
     assert!(collected.is_err());
-}
-
-/// An answer of a server at the other end of a pipe, so that its time can be the test's.
-async fn piped(between_bytes: Duration) -> (ResponseBody, tokio::io::DuplexStream) {
-    let (ours, mut theirs) = tokio::io::duplex(1024);
-    let serving = async move {
-        read_head(&mut theirs).await;
-        theirs.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n").await.expect("it is read");
-        theirs
-    };
-    let request = Request::get("/").body(Empty::<Bytes>::new()).expect("it is one");
-    let (exchanged, theirs) = tokio::join!(exchange(ours, request), serving);
-    let (response, connection) = exchanged.expect("it answers");
-    (ResponseBody::new(response.into_body(), connection, between_bytes), theirs)
-}
-
-#[tokio::test(start_paused = true)]
-async fn each_part_of_a_body_has_time_of_its_own() {
-    let wait = Duration::from_secs(5);
-    let (body, mut theirs) = piped(wait).await;
-    let trickling = async move {
-        for _ in 0..20 {
-            tokio::time::sleep(wait - Duration::from_millis(1)).await;
-            theirs.write_all(b"x").await.expect("it is read");
-        }
-    };
-    let (read, ()) = tokio::join!(body.collect(), trickling);
-    assert_eq!(read.expect("each comes in time").to_bytes(), "x".repeat(20));
-
-    let (mut body, mut theirs) = piped(wait).await;
-    let before = Instant::now();
-    theirs.write_all(b"x").await.expect("there is room");
-    assert!(matches!(body.frame().await, Some(Ok(_))));
-    assert!(matches!(body.frame().await, Some(Err(BodyError::Timeout))));
-    assert_eq!(before.elapsed(), wait);
 }
 
 /// A server that tells when its connection was closed by the other side.

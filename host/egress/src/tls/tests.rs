@@ -52,6 +52,15 @@ async fn a_valid_certificate_for_the_host_is_needed() {
 }
 
 #[tokio::test]
+async fn the_systems_authorities_vouch_for_none_of_ours() {
+    let server = Authority::new().server(&["a.example"], FAR, ALL_VERSIONS);
+    let error =
+        shake(&Trust::default(), TlsPolicy::Verify, "a.example", &server).await.expect_err("who is that");
+    // A machine may have no authorities at all.
+    assert!(matches!(error, TlsError::Certificate { .. } | TlsError::NoAuthorities), "{error}");
+}
+
+#[tokio::test]
 async fn both_versions_of_tls_are_spoken() {
     let authority = Authority::new();
     for version in [&TLS12, &TLS13] {
