@@ -7,6 +7,7 @@ mod credentials;
 mod file_source;
 pub mod heap;
 mod host_files;
+mod http_source;
 mod logs;
 mod mounts;
 mod node_info;
@@ -22,8 +23,10 @@ pub use container_logs::NodeContainerLogs;
 pub use credentials::{DOCKER_CONFIG_BYTES_MAX, NodeCredentials, PullSecretError, PullSecrets};
 pub use file_source::{FILE_CHECK_INTERVAL, FileSource, Outcome, Report, ReportReason, check_path};
 pub use host_files::NodeHostFiles;
+pub use http_source::{HTTP_CHECK_INTERVAL, HttpSource, ManifestUrl, ManifestUrlError};
 pub use node_info::{
-    NODE_REFRESH_INTERVAL, NodeError, NodeInfo, NodeOptions, PODS_MAX_DEFAULT, has_swap_controller,
+    GIVEN_FACT_BYTES_MAX, GIVEN_FACTS_MAX, NODE_REFRESH_INTERVAL, NodeError, NodeInfo, NodeOptions,
+    PODS_MAX_DEFAULT, has_swap_controller,
 };
 pub use pod_files::NodePodFiles;
 pub use state_store::{FileStateStore, STATE_BYTES_MAX};

@@ -1,29 +1,26 @@
 //! What this machine is, as a Kubernetes node: read every ten seconds, published when it changed.
 
+mod describe;
 mod machine;
 
 pub use machine::has_swap_controller;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, NodeAddress, NodeSpec, NodeStatus, NodeSystemInfo};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use thiserror::Error;
 use tokio::sync::{Mutex, watch};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use witlet_core::node::NodeFacts;
-use witlet_core::pod::validation::is_dns_subdomain;
 use witlet_ports::{Clock, NodeWatch};
 
+use describe::describe;
 use machine::Machine;
 
 #[cfg(test)]
@@ -35,6 +32,11 @@ pub const NODE_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 const NODE_READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// Pods that a node takes unless told otherwise: upstream's default.
 pub const PODS_MAX_DEFAULT: u32 = 110;
+
+/// How many facts are taken below one prefix.
+pub const GIVEN_FACTS_MAX: usize = 256;
+/// How long a key or a value of these may be, in bytes.
+pub const GIVEN_FACT_BYTES_MAX: usize = 1024;
 
 /// What the operator says about the node.
 #[derive(Clone, Debug)]
@@ -88,17 +90,35 @@ pub enum NodeError {
 pub struct NodeInfo {
     options: NodeOptions,
     created: Timestamp,
+    sources: std::sync::Mutex<Sources>,
     facts: watch::Sender<Arc<NodeFacts>>,
     /// One look at a time, so that an older one never replaces a newer one.
     looking: Mutex<()>,
 }
 
+/// What the facts are made of.
+#[derive(Clone, Debug)]
+struct Sources {
+    machine: Machine,
+    given: Given,
+}
+
+/// Facts from elsewhere, by the prefix of their keys.
+type Given = BTreeMap<String, BTreeMap<String, String>>;
+
 impl NodeInfo {
     /// Reads the machine once.
     pub fn new(options: NodeOptions, clock: &dyn Clock) -> Result<Self, NodeError> {
         let created = clock.now();
-        let facts = describe(&Machine::read(&options.root)?, &options, created)?;
-        Ok(Self { options, created, facts: watch::Sender::new(Arc::new(facts)), looking: Mutex::new(()) })
+        let sources = Sources { machine: Machine::read(&options.root)?, given: Given::new() };
+        let facts = describe(&sources, &options, created, &NodeFacts::default())?;
+        Ok(Self {
+            options,
+            created,
+            sources: std::sync::Mutex::new(sources),
+            facts: watch::Sender::new(Arc::new(facts)),
+            looking: Mutex::new(()),
+        })
     }
 
     /// The facts as they are now.
@@ -134,29 +154,60 @@ impl NodeInfo {
                 return;
             }
         };
-        match read.and_then(|machine| describe(&machine, &self.options, self.created)) {
+        match read {
+            Ok(machine) => self.renew(|sources| sources.machine = machine),
+            Err(error) => stays_as_it_was(&error),
+        }
+    }
+
+    /// Says what another part of the agent knows of the node, in place of what was said below this prefix before: `name` below
+    /// `runtime` becomes the fact `runtime.name` ([`witlet_core::node::facts`] lists keys that mean something). What the
+    /// machine says itself stays. At most [`GIVEN_FACTS_MAX`] facts are taken, none longer than [`GIVEN_FACT_BYTES_MAX`];
+    /// the rest is left out, and logged.
+    pub fn set_facts(&self, prefix: &str, facts: BTreeMap<String, String>) {
+        let said = facts.len();
+        let short = |text: &String| text.len() <= GIVEN_FACT_BYTES_MAX;
+        let taken: BTreeMap<String, String> = facts
+            .into_iter()
+            .filter(|(key, value)| short(key) && short(value))
+            .take(GIVEN_FACTS_MAX)
+            .collect();
+        if taken.len() < said {
+            tracing::warn!(
+                prefix,
+                said,
+                taken = taken.len(),
+                "too many facts about the node, or too long ones"
+            );
+        }
+        self.renew(|sources| {
+            sources.given.insert(prefix.to_owned(), taken);
+        });
+    }
+
+    /// Changes what the facts are made of, and publishes them if they are others now.
+    fn renew(&self, change: impl FnOnce(&mut Sources)) {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut sources);
+        match describe(&sources, &self.options, self.created, &self.current()) {
             Ok(facts) => self.publish(facts),
-            Err(error) => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "the node's facts stay as they were"
-                );
-            }
+            Err(error) => stays_as_it_was(&error),
         }
     }
 
     fn publish(&self, facts: NodeFacts) {
         self.facts.send_if_modified(|known| {
-            let same = known.node == facts.node
-                && known.addresses == facts.addresses
-                && known.facts == facts.facts
-                && known.name == facts.name;
-            if !same {
+            let is_new = **known != facts;
+            if is_new {
                 *known = Arc::new(facts);
             }
-            !same
+            is_new
         });
     }
+}
+
+fn stays_as_it_was(error: &NodeError) {
+    tracing::warn!(error = error as &dyn std::error::Error, "the node's facts stay as they were");
 }
 
 #[async_trait]
@@ -168,71 +219,5 @@ impl NodeWatch for NodeInfo {
     async fn read_again(&self) -> Arc<NodeFacts> {
         self.look().await;
         self.current()
-    }
-}
-
-/// The node as the API server would have it, by upstream's setters (`nodestatus/setters.go`).
-fn describe(machine: &Machine, options: &NodeOptions, created: Timestamp) -> Result<NodeFacts, NodeError> {
-    let name = options.name.as_deref().unwrap_or(&machine.hostname).trim().to_lowercase();
-    if !is_dns_subdomain(&name) {
-        return Err(NodeError::Name { name });
-    }
-    let own_labels = [
-        ("kubernetes.io/hostname", name.as_str()),
-        ("kubernetes.io/os", "linux"),
-        ("kubernetes.io/arch", machine.architecture),
-    ];
-    let mut labels: BTreeMap<String, String> =
-        own_labels.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    labels.extend(options.labels.clone());
-    let capacity: BTreeMap<String, Quantity> = [
-        ("cpu", machine.cpus.to_string()),
-        ("memory", format!("{}Ki", machine.memory_kib)),
-        ("ephemeral-storage", format!("{}Ki", machine.storage_kib)),
-        ("pods", options.max_pods.to_string()),
-    ]
-    .into_iter()
-    .map(|(resource, amount)| (resource.to_owned(), Quantity(amount)))
-    .collect();
-    let address = |kind: &str, address: String| NodeAddress { type_: kind.to_owned(), address };
-    let mut addresses: Vec<NodeAddress> =
-        machine.addresses.iter().map(|ip| address("InternalIP", ip.to_string())).collect();
-    addresses.push(address("Hostname", name.clone()));
-    let node = Node {
-        metadata: ObjectMeta {
-            name: Some(name.clone()),
-            labels: Some(labels),
-            creation_timestamp: Some(Time(created)),
-            ..ObjectMeta::default()
-        },
-        spec: Some(NodeSpec::default()),
-        status: Some(NodeStatus {
-            addresses: Some(addresses),
-            allocatable: Some(capacity.clone()),
-            capacity: Some(capacity),
-            node_info: Some(system_info(machine)),
-            ..NodeStatus::default()
-        }),
-    };
-    let facts = [
-        ("cgroup.version", machine.cgroup_version.to_owned()),
-        ("kernel.version", machine.kernel.clone()),
-        ("os.image", machine.os_image.clone()),
-    ];
-    let facts = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    let addresses: Vec<IpAddr> = machine.addresses.clone();
-    Ok(NodeFacts { name, node, addresses, facts, devices: String::new() })
-}
-
-fn system_info(machine: &Machine) -> NodeSystemInfo {
-    NodeSystemInfo {
-        architecture: machine.architecture.to_owned(),
-        boot_id: machine.boot_id.clone(),
-        kernel_version: machine.kernel.clone(),
-        kubelet_version: format!("witlet-{}", env!("CARGO_PKG_VERSION")),
-        machine_id: machine.machine_id.clone(),
-        operating_system: "linux".to_owned(),
-        os_image: machine.os_image.clone(),
-        ..NodeSystemInfo::default()
     }
 }

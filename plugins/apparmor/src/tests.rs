@@ -62,8 +62,8 @@ fn profile(kind: &str) -> Value {
 
 #[test]
 fn whoever_asks_for_a_profile_needs_a_host_that_enforces_it() {
-    type Change = fn(&mut Value);
-    let cases: [(&str, Change, &[(&str, &str)], &str); 14] = [
+    type Case<'a> = (&'a str, fn(&mut Value), &'a [(&'a str, &'a str)], &'a str);
+    let cases: [Case<'_>; 14] = [
         ("nothing", |_| {}, &[], ""),
         ("the pod", |spec| spec["securityContext"] = profile("RuntimeDefault"), &[], NO_HOST),
         ("the pod, unconfined", |spec| spec["securityContext"] = profile("Unconfined"), &[], ""),

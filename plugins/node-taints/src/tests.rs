@@ -28,7 +28,8 @@ fn verdict(source: &str, tolerations: Value, taints: &[(&str, &str)]) -> Result<
 fn only_a_no_execute_taint_that_nothing_tolerates_refuses_and_only_pods_of_the_api_server() {
     let refused = Verdict::reject(REASON, MESSAGE);
     let both: &[(&str, &str)] = &[("foo", "NoSchedule"), ("bar", "NoExecute")];
-    let cases: [(&str, &str, Value, &[(&str, &str)], Verdict); 9] = [
+    type Case<'a> = (&'a str, &'a str, Value, &'a [(&'a str, &'a str)], Verdict);
+    let cases: [Case<'_>; 9] = [
         ("no taints", "api", json!([]), &[], Verdict::Admit),
         ("all tolerated", "api", json!([{"key": "foo"}, {"key": "bar"}]), both, Verdict::Admit),
         ("only what counts is tolerated", "api", json!([{"key": "bar"}]), both, Verdict::Admit),

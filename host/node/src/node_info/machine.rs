@@ -19,7 +19,9 @@ pub(super) struct Machine {
     pub(super) hostname: String,
     pub(super) cpus: u32,
     pub(super) memory_kib: u64,
-    pub(super) storage_kib: u64,
+    /// Bytes of swap space.
+    pub(super) swap_bytes: u64,
+    pub(super) storage: Storage,
     pub(super) kernel: String,
     /// As Kubernetes names it.
     pub(super) architecture: &'static str,
@@ -28,21 +30,37 @@ pub(super) struct Machine {
     pub(super) boot_id: String,
     /// `2`, `1` or `none`.
     pub(super) cgroup_version: &'static str,
+    /// Whether profiles are enforced.
+    pub(super) has_apparmor: bool,
     /// At least one.
     pub(super) addresses: Vec<IpAddr>,
 }
 
+/// One file system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Storage {
+    pub(super) bytes: u64,
+    /// For whoever isn't root.
+    pub(super) bytes_available: u64,
+    /// Zero where there is no fixed number of them.
+    pub(super) inodes: u64,
+    pub(super) inodes_free: u64,
+}
+
 impl Machine {
     pub(super) fn read(root: &Path) -> Result<Self, NodeError> {
-        let meminfo = Path::new("/proc/meminfo");
+        let meminfo_path = Path::new("/proc/meminfo");
+        let meminfo = read(meminfo_path)?;
         let online = Path::new("/sys/devices/system/cpu/online");
         let uname = rustix::system::uname();
         let text = |bytes: &std::ffi::CStr| bytes.to_string_lossy().into_owned();
         Ok(Self {
             hostname: text(uname.nodename()),
             cpus: online_cpus(&read(online)?).ok_or_else(|| content(online, "which CPUs are online"))?,
-            memory_kib: memory_kib(&read(meminfo)?).ok_or_else(|| content(meminfo, "MemTotal"))?,
-            storage_kib: storage_kib(root)?,
+            memory_kib: kib(&meminfo, "MemTotal:").ok_or_else(|| content(meminfo_path, "MemTotal"))?,
+            // A kernel without swap may leave the line out.
+            swap_bytes: kib(&meminfo, "SwapTotal:").unwrap_or(0).saturating_mul(1024),
+            storage: storage(root)?,
             kernel: text(uname.release()),
             architecture: architecture(std::env::consts::ARCH),
             os_image: read(Path::new("/etc/os-release"))
@@ -52,6 +70,10 @@ impl Machine {
             machine_id: optional("/etc/machine-id"),
             boot_id: optional("/proc/sys/kernel/random/boot_id"),
             cgroup_version: cgroup_version(Path::new("/sys/fs/cgroup")),
+            has_apparmor: has_apparmor(
+                Path::new("/sys/kernel/security/apparmor"),
+                Path::new("/sys/module/apparmor/parameters/enabled"),
+            ),
             addresses: addresses(),
         })
     }
@@ -97,17 +119,28 @@ fn online_cpus(list: &str) -> Option<u32> {
     })
 }
 
-fn memory_kib(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+/// The figure of one line of `/proc/meminfo`.
+fn kib(meminfo: &str, name: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
+/// Whether the kernel's module is on, and its files are there for the runtime (as runc looks at it).
+fn has_apparmor(folder: &Path, enabled: &Path) -> bool {
+    folder.exists() && read(enabled).is_ok_and(|word| word.starts_with('Y'))
+}
+
 /// Of the nearest folder that exists: the agent's own may not have been made yet.
-fn storage_kib(root: &Path) -> Result<u64, NodeError> {
+fn storage(root: &Path) -> Result<Storage, NodeError> {
     let existing = root.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     let stats = rustix::fs::statvfs(existing)
         .map_err(|errno| NodeError::Read { path: PathBuf::from(existing), cause: errno.into() })?;
-    Ok(stats.f_blocks.saturating_mul(stats.f_frsize) / 1024)
+    Ok(Storage {
+        bytes: stats.f_blocks.saturating_mul(stats.f_frsize),
+        bytes_available: stats.f_bavail.saturating_mul(stats.f_frsize),
+        inodes: stats.f_files,
+        inodes_free: stats.f_favail,
+    })
 }
 
 /// The distribution's name for people (os-release(5)).

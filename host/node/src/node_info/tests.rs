@@ -1,7 +1,10 @@
 //! The node object made of a machine's facts.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
+use witlet_core::node::facts;
+
+use super::machine::Storage;
 use super::*;
 use crate::SystemClock;
 
@@ -10,20 +13,27 @@ fn machine() -> Machine {
         hostname: "Edge-1".into(),
         cpus: 2,
         memory_kib: 4_000_000,
-        storage_kib: 9_000_000,
+        swap_bytes: 0,
+        storage: Storage { bytes: 6_400_000, bytes_available: 3_200_000, inodes: 0, inodes_free: 0 },
         kernel: "6.1.0".into(),
         architecture: "amd64",
         os_image: "Debian".into(),
         machine_id: "m".into(),
         boot_id: "b".into(),
         cgroup_version: "1",
+        has_apparmor: true,
         addresses: vec![IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7))],
     }
 }
 
+fn described(machine: Machine, options: &NodeOptions) -> Result<NodeFacts, NodeError> {
+    let sources = Sources { machine, given: Given::new() };
+    describe(&sources, options, Timestamp::UNIX_EPOCH, &NodeFacts::default())
+}
+
 #[test]
 fn a_machine_becomes_a_node() {
-    let facts = describe(&machine(), &NodeOptions::default(), Timestamp::UNIX_EPOCH).expect("a node");
+    let facts = described(machine(), &NodeOptions::default()).expect("a node");
     assert_eq!(facts.name, "edge-1");
     assert_eq!(facts.facts["cgroup.version"], "1");
     let labels = facts.node.metadata.labels.expect("labels");
@@ -48,7 +58,7 @@ fn the_operators_word_goes_first() {
         labels: [("kubernetes.io/arch".into(), "mine".into()), ("zone".into(), "a".into())].into(),
         ..NodeOptions::default()
     };
-    let facts = describe(&machine(), &options, Timestamp::UNIX_EPOCH).expect("a node");
+    let facts = described(machine(), &options).expect("a node");
     assert_eq!(facts.name, "other");
     let labels = facts.node.metadata.labels.expect("labels");
     assert_eq!((labels["kubernetes.io/arch"].as_str(), labels["zone"].as_str()), ("mine", "a"));
@@ -60,7 +70,7 @@ fn the_operators_word_goes_first() {
 fn a_name_that_no_node_can_have_is_refused() {
     for name in ["", "a_b", "(none)", "a b"] {
         let machine = Machine { hostname: name.into(), ..machine() };
-        let error = describe(&machine, &NodeOptions::default(), Timestamp::UNIX_EPOCH).expect_err(name);
+        let error = described(machine, &NodeOptions::default()).expect_err(name);
         assert!(matches!(error, NodeError::Name { .. }), "{error}");
     }
 }
@@ -87,4 +97,104 @@ async fn a_node_that_is_read_again_is_as_the_machine_is_now() {
     let again = info.read_again().await;
     assert_ne!(again.facts["cgroup.version"], "3");
     assert_eq!(again.facts, info.watch().borrow().facts, "what was read is what all others see");
+}
+
+#[test]
+fn facts_have_the_keys_that_plugins_know() {
+    let with_inodes = Storage { inodes: 640, inodes_free: 64, ..machine().storage };
+    for (storage, inodes) in
+        [(machine().storage, vec![]), (with_inodes, vec!["fs.nodefs.inodes=640", "fs.nodefs.inodesFree=64"])]
+    {
+        let facts =
+            described(Machine { storage, ..machine() }, &NodeOptions::default()).expect("a node").facts;
+        let mut found: Vec<String> = facts.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let mut expected = vec![
+            "apparmor.enabled=true",
+            "arch=amd64",
+            "cgroup.version=1",
+            "fs.nodefs.available=3200000",
+            "fs.nodefs.capacity=6400000",
+            "kernel.version=6.1.0",
+            "os=linux",
+            "os.image=Debian",
+            "swap=0",
+        ];
+        expected.extend(inodes);
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn free_bytes_that_moved_a_little_are_no_news() {
+    let options = NodeOptions::default();
+    let mut known = described(machine(), &options).expect("a node");
+    for (available, expected) in
+        [(3_200_001, "3200000"), (3_100_001, "3200000"), (3_100_000, "3100000"), (3_199_999, "3100000")]
+    {
+        let storage = Storage { bytes_available: available, ..machine().storage };
+        let sources = Sources { machine: Machine { storage, ..machine() }, given: Given::new() };
+        known = describe(&sources, &options, Timestamp::UNIX_EPOCH, &known).expect("a node");
+        assert_eq!(known.facts[facts::NODEFS_AVAILABLE], expected, "{available}");
+    }
+}
+
+fn given(facts: &[(&str, &str)]) -> BTreeMap<String, String> {
+    facts.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+#[test]
+fn what_the_runtime_says_reaches_the_node() {
+    let info = NodeInfo::new(NodeOptions::default(), &SystemClock).expect("this machine");
+    let status = |info: &NodeInfo| info.current().node.status.clone().expect("a status");
+    assert_eq!(
+        (status(&info).features, status(&info).node_info.expect("info").container_runtime_version),
+        (None, String::new())
+    );
+    assert_eq!(status(&info).declared_features.expect("features"), ["RestartAllContainersOnContainerExits"]);
+    let mut watch = info.watch();
+    watch.mark_unchanged();
+    let said = [
+        ("name", "containerd"),
+        ("version", "2.1.0"),
+        ("features.supplementalGroupsPolicy", "true"),
+        ("features.userNamespacesHostNetwork", "true"),
+    ];
+    info.set_facts(facts::RUNTIME, given(&said));
+    assert!(watch.has_changed().expect("the sender lives"));
+    assert_eq!(info.current().facts[facts::RUNTIME_NAME], "containerd");
+    let now = status(&info);
+    assert_eq!(now.node_info.expect("info").container_runtime_version, "containerd://2.1.0");
+    assert_eq!(now.features.and_then(|features| features.supplemental_groups_policy), Some(true));
+    assert_eq!(
+        now.declared_features.expect("features"),
+        ["RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"]
+    );
+    watch.mark_unchanged();
+    info.set_facts(facts::RUNTIME, given(&said));
+    assert!(!watch.has_changed().expect("the sender lives"), "the same again is no news");
+    info.set_facts(facts::RUNTIME, given(&[("features.supplementalGroupsPolicy", "false")]));
+    assert!(!info.current().facts.contains_key(facts::RUNTIME_NAME), "what isn't said any more is gone");
+    assert_eq!(status(&info).features.and_then(|features| features.supplemental_groups_policy), Some(false));
+}
+
+#[tokio::test]
+async fn given_facts_stay_when_the_machine_is_read_and_never_hide_its_own() {
+    let info = NodeInfo::new(NodeOptions::default(), &SystemClock).expect("this machine");
+    info.set_facts("cgroup", given(&[("version", "9"), ("driver", "systemd")]));
+    let again = info.read_again().await;
+    assert_eq!(again.facts["cgroup.driver"], "systemd");
+    assert_ne!(again.facts[facts::CGROUP_VERSION], "9");
+}
+
+#[test]
+fn given_facts_are_bounded() {
+    let info = NodeInfo::new(NodeOptions::default(), &SystemClock).expect("this machine");
+    let many = (0..GIVEN_FACTS_MAX + 9).map(|index| (format!("{index:04}"), String::new()));
+    info.set_facts("many", many.collect());
+    let of = |prefix: &str| info.current().facts.keys().filter(|key| key.starts_with(prefix)).count();
+    assert_eq!(of("many."), GIVEN_FACTS_MAX);
+    info.set_facts("long", given(&[("a", &"x".repeat(GIVEN_FACT_BYTES_MAX + 1)), ("b", "short")]));
+    assert_eq!(of("long."), 1);
 }

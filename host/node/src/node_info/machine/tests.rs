@@ -18,10 +18,24 @@ fn online_cpus_are_counted() {
 }
 
 #[test]
-fn memory_is_the_total() {
-    assert_eq!(memory_kib("MemTotal:       16307984 kB\nMemFree:  1 kB\n"), Some(16_307_984));
-    assert_eq!(memory_kib("MemFree: 1 kB\n"), None);
-    assert_eq!(memory_kib("MemTotal: many\n"), None);
+fn memory_and_swap_are_the_totals() {
+    let meminfo = "MemTotal:       16307984 kB\nMemFree:  1 kB\nSwapTotal:      2097148 kB\nSwapFree: 3 kB\n";
+    assert_eq!(kib(meminfo, "MemTotal:"), Some(16_307_984));
+    assert_eq!(kib(meminfo, "SwapTotal:"), Some(2_097_148));
+    assert_eq!(kib("MemFree: 1 kB\n", "MemTotal:"), None);
+    assert_eq!(kib("MemTotal: many\n", "MemTotal:"), None);
+}
+
+#[test]
+fn apparmor_is_on_where_the_kernel_says_yes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let enabled = folder.path().join("enabled");
+    assert!(!has_apparmor(folder.path(), &enabled));
+    std::fs::write(&enabled, "N\n").expect("written");
+    assert!(!has_apparmor(folder.path(), &enabled));
+    std::fs::write(&enabled, "Y\n").expect("written");
+    assert!(has_apparmor(folder.path(), &enabled));
+    assert!(!has_apparmor(&folder.path().join("none"), &enabled));
 }
 
 #[test]
@@ -64,6 +78,8 @@ fn swap_is_counted_where_the_own_cgroup_has_a_file_for_it() {
 #[test]
 fn this_machine_can_be_read() {
     let machine = Machine::read(Path::new("/no/such/folder/yet")).expect("Linux");
-    assert!(machine.cpus >= 1 && machine.memory_kib > 0 && machine.storage_kib > 0);
+    assert!(machine.cpus >= 1 && machine.memory_kib > 0);
+    assert!(machine.storage.bytes > 0 && machine.storage.bytes_available <= machine.storage.bytes);
+    assert!(machine.storage.inodes_free <= machine.storage.inodes);
     assert!(!machine.addresses.is_empty() && !machine.kernel.is_empty());
 }

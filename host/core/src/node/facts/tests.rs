@@ -1,0 +1,38 @@
+//! How figures are made coarse.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn a_figure_is_published_anew_when_it_moved_by_a_64th() {
+    for (known, now, expected) in [
+        (None, 500, 500),
+        (Some(500), 500, 500),
+        (Some(500), 509, 500),
+        (Some(500), 491, 500),
+        (Some(500), 510, 510),
+        (Some(500), 490, 490),
+        (Some(500), 0, 0),
+    ] {
+        assert_eq!(steady(known, now, 640), expected, "{known:?} {now}");
+    }
+    assert_eq!(steady(Some(3), 4, 10), 4, "a whole that is small moves in ones");
+    assert_eq!(steady(Some(0), u64::MAX, u64::MAX), u64::MAX);
+}
+
+proptest! {
+    #[test]
+    fn what_is_published_is_never_far_from_the_truth(
+        whole in 1_u64..1_000_000,
+        moves in prop::collection::vec(0_u64..1_000_000, 1..50),
+    ) {
+        let mut published = None;
+        for now in moves {
+            let now = now.min(whole);
+            let next = steady(published, now, whole);
+            prop_assert!(next.abs_diff(now) < (whole / STEPS).max(1));
+            published = Some(next);
+        }
+    }
+}
