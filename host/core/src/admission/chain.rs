@@ -166,13 +166,13 @@ impl Chain {
                 Some(decision) => decision,
             },
         };
-        match (&decision, &mut self.room) {
+        match &mut self.room {
             // Whoever waits anyway gets nobody ended; but he only waits if room could be made.
-            (Decision::Defer { .. }, Some(room)) if !room.shortages.is_empty() => {
+            Some(room) if !room.shortages.is_empty() && matches!(decision, Decision::Defer { .. }) => {
                 room.deferral.get_or_insert(decision);
                 Next::Continue(self)
             }
-            _ => Next::Decided(decision),
+            Some(_) | None => Next::Decided(decision),
         }
     }
 

@@ -154,7 +154,7 @@ impl Lacks {
 
 /// Takes the nearest pod again and again until nothing lacks; of equally near ones the one that asks for less, the later
 /// one if they ask for the same.
-fn nearest<'a>(mut pods: Vec<&'a Candidate>, mut lacks: Lacks) -> Result<Vec<&'a Candidate>, NotEnough> {
+fn nearest(mut pods: Vec<&Candidate>, mut lacks: Lacks) -> Result<Vec<&Candidate>, NotEnough> {
     let mut chosen = Vec::new();
     while !lacks.0.is_empty() {
         let best = pods.iter().enumerate().reduce(|best, next| {
