@@ -152,7 +152,8 @@ async fn a_hook_may_sleep() {
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_answers_slowly_delays_its_container_only() {
     let node = started();
-    node.endpoints.set("10.0.0.1:80/begin", Endpoint { failure: None, takes: Duration::from_secs(300) });
+    node.endpoints
+        .set("10.0.0.1:80/begin", Endpoint { takes: Duration::from_secs(300), ..Endpoint::default() });
     let hook = json!({"postStart": {"httpGet": {"port": 80, "path": "/begin"}}});
     let spec = json!({"containers": [{"name": "app", "image": "sleeper:1", "lifecycle": hook}]});
     node.source.put("web", vec![from_spec("web", spec)]);

@@ -40,7 +40,7 @@ async fn a_readiness_probe_decides_and_a_failed_liveness_probe_restarts() {
         shown(&node, "web").and_then(|pod| pod.status).and_then(|status| status.pod_ip).expect("an address");
     orders(&node);
     node.endpoints
-        .set(&format!("{ip}:80/alive"), Endpoint { failure: Some("no".into()), takes: Duration::ZERO });
+        .set(&format!("{ip}:80/alive"), Endpoint { failure: Some("no".into()), ..Endpoint::default() });
     pass(8.0).await;
     expect![[r#"
         20.000 stop within 30s web-node1/app#0
@@ -336,7 +336,7 @@ async fn a_probe_that_errs_is_tried_three_times_and_then_changes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn an_endpoint_that_answers_too_slowly_fails_its_probe_and_holds_up_no_other() {
     let node = started();
-    node.endpoints.set(READY, Endpoint { failure: None, takes: Duration::from_secs(86_400) });
+    node.endpoints.set(READY, Endpoint { takes: Duration::from_secs(86_400), ..Endpoint::default() });
     let slow = json!({"readinessProbe": probe("/ready", json!({"timeoutSeconds": 2}))});
     node.source.put("web", vec![from_spec("web", probed(&slow))]);
     let quick = json!({"readinessProbe": {"tcpSocket": {"port": 81}, "periodSeconds": 5}});

@@ -153,7 +153,8 @@ async fn hooks_before_the_end_count_against_the_grace() {
     ] {
         let node = started();
         node.runtime.set_exec("flush", takes(4));
-        node.endpoints.set("10.0.0.1:80/stop", Endpoint { failure: None, takes: Duration::from_secs(6) });
+        node.endpoints
+            .set("10.0.0.1:80/stop", Endpoint { takes: Duration::from_secs(6), ..Endpoint::default() });
         let app = json!({"name": "app", "image": "sleeper:1", "lifecycle": {"preStop": hook}});
         node.source.put("web", vec![from_spec("web", one(&app, grace))]);
         pass(3.0).await;

@@ -62,6 +62,8 @@ pub(crate) struct AdmissionQueue {
     deferred: HashMap<PodUid, Deferred>,
     next_ask: u64,
     next_arrival: u64,
+    /// How often the world changed.
+    changes: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +85,8 @@ struct Asked {
     place: Place,
     /// How many admissions there had been.
     admissions: u64,
+    /// How often the world had changed.
+    changes: u64,
     at: Instant,
     exclusive: bool,
 }
@@ -163,26 +167,37 @@ impl AdmissionQueue {
                 self.enqueue(asked.uid, asked.place);
                 Judged::Dropped
             }
+            // Nobody is ended for room that has come or gone meanwhile.
+            Decision::Preempt { .. }
+                if asked.admissions != admissions || asked.changes != self.changes || self.is_exclusive() =>
+            {
+                self.overtaken.insert(asked.place);
+                self.enqueue(asked.uid, asked.place);
+                Judged::Dropped
+            }
             Decision::Admit | Decision::Reject { .. } => Judged::Stands(asked.uid, decision),
             Decision::Preempt { .. } => {
-                let not_before = now + ASK_AGAIN_AFTER_MIN;
-                let due = now + PREEMPTION_ASK_AGAIN_AFTER;
-                let deferred = Deferred { place: asked.place, not_before, due };
-                self.deferred.insert(asked.uid.clone(), deferred);
+                self.defer(&asked, now, PREEMPTION_ASK_AGAIN_AFTER);
                 Judged::Stands(asked.uid, decision)
             }
             Decision::Defer { retry_after, .. } => {
-                let not_before = now + ASK_AGAIN_AFTER_MIN;
-                let due = now + retry_after.max(ASK_AGAIN_AFTER_MIN);
-                let deferred = Deferred { place: asked.place, not_before, due };
-                self.deferred.insert(asked.uid.clone(), deferred);
+                self.defer(&asked, now, retry_after);
                 Judged::Stands(asked.uid, decision)
             }
         }
     }
 
+    /// Has the pod asked for again after this; sooner if the world changed while it was asked for.
+    fn defer(&mut self, asked: &Asked, now: Instant, retry_after: Duration) {
+        let not_before = now + ASK_AGAIN_AFTER_MIN;
+        let is_outdated = asked.changes != self.changes;
+        let due = if is_outdated { not_before } else { now + retry_after.max(ASK_AGAIN_AFTER_MIN) };
+        self.deferred.insert(asked.uid.clone(), Deferred { place: asked.place, not_before, due });
+    }
+
     /// The node, the admitted pods or the handlers changed: deferred pods are asked for as soon as may be.
     pub(crate) fn world_changed(&mut self) {
+        self.changes += 1;
         for deferred in self.deferred.values_mut() {
             deferred.due = deferred.due.min(deferred.not_before);
         }
@@ -211,7 +226,8 @@ impl AdmissionQueue {
         self.places.remove(&uid);
         let id = AskId(self.next_ask);
         self.next_ask += 1;
-        self.asked.insert(id, Asked { uid: uid.clone(), place, admissions, at, exclusive });
+        self.asked
+            .insert(id, Asked { uid: uid.clone(), place, admissions, changes: self.changes, at, exclusive });
         Next::Ask(id, uid)
     }
 

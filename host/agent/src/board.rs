@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
 use witlet_core::pod::{PodFullName, PodUid, SourceName, static_pod};
+use witlet_core::status::{Phase, is_ended_by_node};
 use witlet_ports::{AgentStats, AgentView, RecordedEvent};
 
 use crate::event_log::EventLog;
@@ -62,10 +63,15 @@ impl Board {
         }
     }
 
-    /// Shows a new status. Says whether it differs from the last; a pod that isn't shown gets none.
+    /// Shows a new status. Says whether it differs from the last; a pod that isn't shown gets none. That the node ended a pod
+    /// isn't taken back by work which didn't know of it yet.
     pub(crate) fn put_status(&self, uid: &PodUid, status: PodStatus) -> bool {
         let mut inner = self.lock();
         let Some(card) = inner.pods.get_mut(uid) else { return false };
+        let goes_on = !Phase::of(&status).is_some_and(Phase::is_terminal);
+        if goes_on && card.status.as_deref().is_some_and(is_ended_by_node) {
+            return false;
+        }
         if card.status.as_deref() == Some(&status) {
             return false;
         }

@@ -5,6 +5,7 @@ mod admit;
 mod clean_up;
 mod config;
 mod ledger;
+mod preempt;
 mod resize;
 mod workers;
 
@@ -53,6 +54,8 @@ struct Record {
     allocated: Arc<Pod>,
     source: SourceName,
     stage: Stage,
+    /// Other pods were ended for it, and it counts as if it were there until it is admitted or refused.
+    waits_for_room: bool,
     /// A wish for other resources that wasn't granted.
     resize_pending: Option<ResizePending>,
     /// Since when such a wish waits.
@@ -329,6 +332,7 @@ impl EventLoop {
         self.stats.pleg_events_dropped = self.outside.pleg_dropped.load(Ordering::Relaxed);
         self.stats.admission_queue = self.queue.len();
         self.stats.deferred = self.queue.deferred();
+        self.stats.probes = self.outside.prober.totals();
         self.stats.sources_ready = self.all_sources_seen() && self.plugin_sources_seen();
         self.outside.board.put_stats(self.stats.clone());
     }

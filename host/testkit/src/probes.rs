@@ -1,6 +1,6 @@
 //! Probe types, hooks and credentials that follow a script.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,22 +25,31 @@ pub struct Endpoint {
     pub failure: Option<String>,
     /// How long an answer takes.
     pub takes: Duration,
+    /// Why a probe of it gives no outcome; none if it gives one.
+    pub error: Option<ProbeError>,
 }
 
-/// What pods serve, by `host:port/path` for HTTP, `host:port` for TCP and `host:port service` for gRPC. What isn't
-/// listed answers well at once. Commands are scripted at the runtime.
+/// What pods serve, by `host:port/path` for HTTP, `host:port` for TCP, `host:port service` for gRPC and `type host:port` for
+/// types that a test adds. What isn't listed answers well at once. Commands are scripted at the runtime.
 #[derive(Debug)]
 pub struct FakeEndpoints {
     runtime: Arc<FakeRuntime>,
     clock: ManualClock,
     endpoints: Mutex<BTreeMap<String, Endpoint>>,
+    /// Types beside the four that a spec can name.
+    types: Mutex<BTreeSet<String>>,
     log: Mutex<Vec<String>>,
 }
 
 impl FakeEndpoints {
     /// Everything answers well.
     pub fn new(runtime: Arc<FakeRuntime>, clock: ManualClock) -> Self {
-        Self { runtime, clock, endpoints: Mutex::default(), log: Mutex::default() }
+        Self { runtime, clock, endpoints: Mutex::default(), types: Mutex::default(), log: Mutex::default() }
+    }
+
+    /// From now on there is a type of this name, which wants the parameter `port`.
+    pub fn add_type(&self, name: &str) {
+        lock(&self.types).insert(name.to_owned());
     }
 
     /// How this endpoint answers from now on.
@@ -51,7 +60,7 @@ impl FakeEndpoints {
     /// This endpoint fails from now on, or is well again.
     pub fn set_failing(&self, endpoint: &str, failing: bool) {
         let failure = failing.then(|| "HTTP probe failed with statuscode: 500".to_owned());
-        self.set(endpoint, Endpoint { failure, takes: Duration::ZERO });
+        self.set(endpoint, Endpoint { failure, ..Endpoint::default() });
     }
 
     /// What was asked so far, one line each: seconds since the beginning, endpoint.
@@ -112,10 +121,18 @@ impl ProbeTypes for FakeEndpoints {
             "httpGet" => format!("{}{}", address(request, &parameters)?, text(&parameters, "path")),
             "tcpSocket" => address(request, &parameters)?,
             "grpc" => format!("{} {}", address(request, &parameters)?, text(&parameters, "service")),
+            probe_type if lock(&self.types).contains(probe_type) => {
+                if !parameters["port"].is_u64() {
+                    let words = "port must be a number".to_owned();
+                    return Err(ProbeError::Parameters { words });
+                }
+                format!("{probe_type} {}", address(request, &parameters)?)
+            }
             probe_type => return Err(ProbeError::UnknownType { probe_type: probe_type.to_owned() }),
         };
         Ok(match self.ask(endpoint, timeout).await {
             None => ProbeOutcome::Failure("deadline exceeded".to_owned()),
+            Some(Endpoint { error: Some(error), .. }) => return Err(error),
             Some(Endpoint { failure: Some(failure), .. }) => ProbeOutcome::Failure(failure),
             Some(Endpoint { failure: None, .. }) => ProbeOutcome::Success(String::new()),
         })

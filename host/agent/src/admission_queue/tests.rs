@@ -198,6 +198,40 @@ async fn a_deferred_pod_is_asked_again_when_the_world_changes_but_not_within_a_s
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_change_while_a_pod_is_asked_for_isnt_lost_on_it() {
+    for (changes, expected) in [(false, "until 60000"), (true, "until 1000")] {
+        let mut desk = Desk::new();
+        desk.add("a", 1);
+        desk.next();
+        if changes {
+            desk.queue.world_changed();
+        }
+        assert!(desk.answer("a", defer(60_000)));
+        assert_eq!(desk.next(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_are_ended_for_a_pod_only_in_the_world_that_it_was_asked_for_in() {
+    let preempt = || Decision::Preempt { victims: vec![PodUid::from("victim")], message: String::new() };
+    let mut desk = Desk::new();
+    desk.add("a", 1);
+    desk.add("b", 2);
+    desk.next();
+    desk.queue.world_changed();
+    assert!(!desk.answer("a", preempt()), "there may be room by now");
+    assert_eq!(desk.next(), "a idle", "asked again at once, and nobody beside it");
+    assert!(desk.answer("a", preempt()));
+    assert_eq!(desk.next(), "b until 10000", "it waits, and is asked again when that changes");
+    desk.ms = 2_000;
+    desk.queue.world_changed();
+    desk.ms = 2_020;
+    assert_eq!(desk.next(), "a idle");
+    assert!(desk.answer("b", Admit));
+    assert!(!desk.answer("a", preempt()), "b was admitted meanwhile");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_more_pods_are_asked_for_at_once_than_the_bound_allows() {
     let mut desk = Desk::new();
     for n in 0..ADMISSIONS_MAX + 5 {

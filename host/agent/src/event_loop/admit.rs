@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation};
-use witlet_core::pod::PodUid;
+use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation, preemption};
 use witlet_core::pod::worker::UpdateKind;
+use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status;
 use witlet_ports::FilesError;
 
@@ -17,6 +17,10 @@ use crate::executor::events::PodEvents;
 use crate::inputs::Event;
 use witlet_core::error::one_line;
 
+/// So many reasons of refusals are counted each on their own, for plugins can make up any.
+const REJECTION_REASONS_MAX: usize = 64;
+/// What all others count as, as upstream has it.
+const OTHER_REASON: &str = "Other";
 /// A pod whose judging panicked is asked for again after this.
 const RETRY_AFTER_PANIC: Duration = Duration::from_secs(10);
 
@@ -66,7 +70,8 @@ impl EventLoop {
         let mut other_pods = self.other_pods();
         let Some(record) = self.records.get(uid) else { return };
         let operation = record.stage.operation();
-        if operation == Operation::Resize {
+        // What a pod has already, or waits for, it doesn't have to share with itself.
+        if operation == Operation::Resize || record.waits_for_room {
             other_pods = other_pods.iter().filter(|other| PodUid::of(&other.pod) != *uid).cloned().collect();
         }
         let request = AdmissionRequest {
@@ -87,19 +92,14 @@ impl EventLoop {
         self.spawn(judging, Event::Verdict(id, panicked));
     }
 
-    /// The admitted pods whose containers may run. As upstream has it, a pod that its source removed counts no more,
-    /// though it may still be ending.
+    /// The admitted pods whose containers may run, and those that others were ended for. As upstream has it, a pod that its
+    /// source removed counts no more, though it may still be ending.
     fn other_pods(&mut self) -> Arc<[AdmittedPod]> {
         if let Some(others) = &self.others {
             return others.clone();
         }
-        let admitted = self.records.iter().filter(|(uid, record)| match record.stage {
-            Stage::Waiting | Stage::Rejected | Stage::Returning => false,
-            Stage::Saving | Stage::Admitted => {
-                self.workers.get(*uid).is_none_or(|managed| !managed.worker.is_terminated())
-            }
-        });
-        let others: Arc<[AdmittedPod]> = admitted
+        let counting = self.records.iter().filter(|(uid, record)| record.waits_for_room || self.counts(uid));
+        let others: Arc<[AdmittedPod]> = counting
             .map(|(_, record)| AdmittedPod { pod: record.allocated.clone(), source: record.source.clone() })
             .collect();
         self.others = Some(others.clone());
@@ -113,7 +113,8 @@ impl EventLoop {
             Some((uid, record)) if record.stage.operation() == Operation::Resize => {
                 self.as_resize(uid, decision)
             }
-            Some(_) | None => decision,
+            Some((uid, _)) => self.beside_preemption(uid, decision),
+            None => decision,
         };
         let Judged::Stands(uid, decision) = self.queue.answer(id, decision, Instant::now(), self.admissions)
         else {
@@ -122,15 +123,12 @@ impl EventLoop {
         if operation == Some(Operation::Resize) {
             return self.take_resize(&uid, decision);
         }
-        let Some(record) = self.records.get(&uid) else { return };
-        let pod = record.pod.clone();
-        let full_name = witlet_core::pod::PodFullName::of(&pod);
-        let events = PodEvents::new(&*self.outside.events, &full_name, &uid);
-        let now = self.outside.clock.now();
+        let Some(pod) = self.records.get(&uid).map(|record| record.pod.clone()) else { return };
         match decision {
             Decision::Admit => {
                 self.admissions += 1;
                 self.set_stage(&uid, Stage::Saving);
+                self.settle_room(&uid);
                 self.ledger.admit(&pod);
                 self.refresh_allocated(&uid);
                 self.save();
@@ -138,23 +136,40 @@ impl EventLoop {
                 self.queue.world_changed();
             }
             Decision::Reject { reason, message } => {
-                events.warning(&reason, &message);
-                let rejected = status::rejected(&pod, &reason, &message, now);
+                let full_name = PodFullName::of(&pod);
+                PodEvents::new(&*self.outside.events, &full_name, &uid).warning(&reason, &message);
+                self.count_rejection(&reason);
+                let rejected = status::rejected(&pod, &reason, &message, self.outside.clock.now());
                 self.outside.board.put_status(&uid, rejected);
                 self.set_stage(&uid, Stage::Rejected);
+                self.settle_room(&uid);
             }
-            Decision::Preempt { victims: _, message } => {
-                let previous = self.outside.board.status(&uid);
-                let blocked = status::blocked(&pod, previous.as_deref(), "Preempting", &message, now);
-                self.outside.board.put_status(&uid, blocked);
-            }
+            Decision::Preempt { victims, message } => self.preempt(&uid, &victims, &message),
             Decision::Defer { reason, message, .. } => {
-                events.warning("Blocked", &format!("{reason}: {message}"));
-                let previous = self.outside.board.status(&uid);
-                let blocked = status::blocked(&pod, previous.as_deref(), &reason, &message, now);
-                self.outside.board.put_status(&uid, blocked);
+                if reason != preemption::REASON {
+                    self.settle_room(&uid);
+                }
+                self.show_blocked(&uid, &reason, &message);
             }
         }
+    }
+
+    fn count_rejection(&mut self, reason: &str) {
+        let counts = &mut self.stats.rejections;
+        let is_kept = counts.contains_key(reason) || counts.len() < REJECTION_REASONS_MAX;
+        let reason = if is_kept { reason } else { OTHER_REASON };
+        *counts.entry(reason.to_owned()).or_default() += 1;
+    }
+
+    /// The pod waits, for everybody to see.
+    pub(super) fn show_blocked(&self, uid: &PodUid, reason: &str, message: &str) {
+        let Some(record) = self.records.get(uid) else { return };
+        let full_name = PodFullName::of(&record.pod);
+        let events = PodEvents::new(&*self.outside.events, &full_name, uid);
+        events.warning("Blocked", &format!("{reason}: {message}"));
+        let (previous, now) = (self.outside.board.status(uid), self.outside.clock.now());
+        let blocked = status::blocked(&record.pod, previous.as_deref(), reason, message, now);
+        self.outside.board.put_status(uid, blocked);
     }
 
     /// The remembered pods changed: they are written, at most one write at a time.

@@ -9,7 +9,7 @@ use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::static_pod::is_mirror;
 use witlet_core::pod::worker::UpdateKind;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
-use witlet_core::status::{Phase, is_readiness_outdated};
+use witlet_core::status::{Phase, is_ended_by_node, is_readiness_outdated};
 use witlet_ports::SourceSnapshot;
 
 use super::{EventLoop, Record, Stage};
@@ -79,6 +79,7 @@ impl EventLoop {
             pod: pod.clone(),
             source: source.clone(),
             stage,
+            waits_for_room: false,
             resize_pending: None,
             resize_since: None,
         };
@@ -90,7 +91,10 @@ impl EventLoop {
             if still_syncs {
                 self.set_stage(&uid, Stage::Admitted);
             }
-        } else if is_ending(&pod) || self.ledger.admitted().is_remembered(&pod, self.has_sandbox(&uid)) {
+        } else if is_ending(&pod)
+            || self.ledger.admitted().is_remembered(&pod, self.has_sandbox(&uid))
+            || self.ledger.ended(&uid).is_some_and(is_ended_by_node)
+        {
             if let Some(status) = self.ledger.ended(&uid) {
                 self.outside.board.put_status(&uid, status.clone());
             }

@@ -108,7 +108,7 @@ impl EventLoop {
         phase.is_some_and(Phase::is_terminal) && !running
     }
 
-    fn carry_out(&mut self, uid: &PodUid, effects: Vec<Effect>) {
+    pub(super) fn carry_out(&mut self, uid: &PodUid, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Run(work) => self.run_work(uid, work),

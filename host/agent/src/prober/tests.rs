@@ -1,5 +1,6 @@
 //! The manager on probe types by script and paused time.
 
+mod annotations;
 mod bench;
 
 use std::collections::{BTreeSet, HashMap};

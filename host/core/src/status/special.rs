@@ -18,6 +18,8 @@ pub struct NodeEnd {
     pub reason: String,
     /// One sentence for people.
     pub message: String,
+    /// What the condition `DisruptionTarget` says.
+    pub condition_message: String,
 }
 
 /// Reason of the condition `DisruptionTarget` that the node sets.
@@ -72,7 +74,7 @@ pub fn ended_by_node(pod: &Pod, last: &PodStatus, end: &NodeEnd, now: Timestamp)
         type_: DISRUPTION_TARGET.to_owned(),
         status: "True".to_owned(),
         reason: Some(TERMINATION_BY_KUBELET.to_owned()),
-        message: Some(end.message.clone()),
+        message: Some(end.condition_message.clone()),
         observed_generation: pod.metadata.generation,
         last_transition_time: turned(conditions::find(last, DISRUPTION_TARGET), "True", now),
         ..PodCondition::default()
@@ -81,6 +83,15 @@ pub fn ended_by_node(pod: &Pod, last: &PodStatus, end: &NodeEnd, now: Timestamp)
     let with_target = status.clone();
     set_conditions(&mut status, pod, Phase::Failed, Some(&with_target), now);
     status
+}
+
+/// Whether a status says that the node ended its pod, for good.
+pub fn is_ended_by_node(status: &PodStatus) -> bool {
+    let target = conditions::find(status, DISRUPTION_TARGET);
+    let by_node = target.is_some_and(|target| {
+        target.status == "True" && target.reason.as_deref() == Some(TERMINATION_BY_KUBELET)
+    });
+    by_node && Phase::of(status).is_some_and(Phase::is_terminal)
 }
 
 /// A pod of which nothing runs any more. A container that nobody saw end counts as killed, unless the pod never came to it;

@@ -149,6 +149,7 @@ fn a_pod_that_the_node_ends_has_failed_for_the_nodes_reason() {
     let end = NodeEnd {
         reason: "Evicted".to_owned(),
         message: "The node was low on resource: memory. ".to_owned(),
+        condition_message: "It uses more than it asked for".to_owned(),
     };
     let status = ended_by_node(&pod, &last, &end, at(9));
     assert_eq!(status.phase.as_deref(), Some("Failed"));
@@ -159,7 +160,15 @@ fn a_pod_that_the_node_ends_has_failed_for_the_nodes_reason() {
     assert_eq!(status.start_time, last.start_time);
     let target = conditions::find(&status, DISRUPTION_TARGET).unwrap();
     assert_eq!((target.status.as_str(), target.reason.as_deref()), ("True", Some("TerminationByKubelet")));
-    assert_eq!(target.message, Some(end.message.clone()));
+    assert_eq!(target.message, Some(end.condition_message.clone()));
+    assert!(is_ended_by_node(&status) && !is_ended_by_node(&last));
+    let of_others = |change: fn(&mut PodCondition)| {
+        let mut status = status.clone();
+        status.conditions.iter_mut().flatten().filter(|c| c.type_ == DISRUPTION_TARGET).for_each(change);
+        is_ended_by_node(&status)
+    };
+    assert!(!of_others(|target| target.reason = Some("EvictionByEvictionAPI".to_owned())));
+    assert!(!of_others(|target| target.status = "False".to_owned()));
     assert_eq!(
         (target.observed_generation, target.last_transition_time.clone()),
         (Some(3), Some(Time(at(9))))
