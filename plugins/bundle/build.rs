@@ -15,6 +15,10 @@ const PACKAGES: &[&str] = &[
     "witlet-plugin-apparmor",
     "witlet-plugin-pod-level-resources",
     "witlet-plugin-declared-features",
+    "witlet-plugin-exec",
+    "witlet-plugin-http-get",
+    "witlet-plugin-tcp-socket",
+    "witlet-plugin-grpc",
     "witlet-plugin-image-policy",
     "witlet-plugin-time-window",
 ];

@@ -38,7 +38,12 @@ pub const ADMISSION: &[Builtin] = &[
 ];
 
 /// The types of probes that a pod's spec can name. The name is the type's.
-pub const PROBES: &[Builtin] = &[];
+pub const PROBES: &[Builtin] = &[
+    Builtin { name: "exec", component: components::EXEC },
+    Builtin { name: "httpGet", component: components::HTTP_GET },
+    Builtin { name: "tcpSocket", component: components::TCP_SOCKET },
+    Builtin { name: "grpc", component: components::GRPC },
+];
 
 /// Plugins that are off until a configuration names them (`component: builtin:NAME`).
 pub const SHIPPED: &[Builtin] = &[
