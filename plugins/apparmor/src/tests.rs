@@ -141,7 +141,10 @@ fn a_profile_of_the_host_has_a_name() {
         assert_eq!(message(&facts(named(name.clone()), &[], Some("true"))), expected, "{name}");
     }
     assert_eq!(message(&facts(|_| {}, &[("a", "localhost/")], Some("true"))), NO_NAME);
-    assert_eq!(message(&facts(|_| {}, &[("a", "localhost/p")], Some("true"))), "");
+    assert_eq!(message(&facts(|_| {}, &[("a", "localhost/ ")], Some("true"))), NO_NAME);
+    for value in ["localhost/p", "localhost//usr/sbin/ntpd", "runtime/default"] {
+        assert_eq!(message(&facts(|_| {}, &[("a", value)], Some("true"))), "", "{value}");
+    }
     assert_eq!(message(&facts(|_| {}, &[("nobody", "localhost/")], Some("true"))), "", "no such container");
 }
 

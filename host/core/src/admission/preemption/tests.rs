@@ -63,11 +63,12 @@ fn the_least_and_nearest_pods_end() {
         &["cluster-critical", "best-effort", "burstable", "high-burstable", "guaranteed", "high-guaranteed"];
     type Case<'a> = (&'a str, &'a str, &'a [&'a str], (i64, i64, i64), Option<&'a [&'a str]>);
     let critical = "cluster-critical";
-    let cases: [Case<'_>; 16] = [
+    let cases: [Case<'_>; 18] = [
         ("critical pods stay", critical, &["cluster-critical"], (0, 0, 1), None),
         ("best-effort pods have no memory to give", critical, &["best-effort"], (0, 1, 0), None),
         ("several", critical, with_critical, (0, 550, 0), Some(&["high-burstable", "high-guaranteed"])),
         ("nothing lacks", critical, all, (0, 0, 0), Some(&[])),
+        ("nothing lacks and nobody is there", critical, &[], (0, 0, 0), Some(&[])),
         ("nobody is there", critical, &[], (0, 0, 1), None),
         ("exactly as much", critical, &["burstable"], (100, 100, 1), Some(&["burstable"])),
         ("more than there is", critical, &["burstable"], (200, 200, 2), None),
@@ -114,6 +115,7 @@ fn the_least_and_nearest_pods_end() {
             (100, 0, 0),
             Some(&["cluster-critical"]),
         ),
+        ("the lower doesn't end the higher", critical, &["node-critical"], (100, 0, 0), None),
         ("the same priority doesn't", critical, &["cluster-critical"], (100, 0, 0), None),
         (
             "a pod counts for one pod",
