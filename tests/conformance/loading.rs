@@ -5,10 +5,10 @@ use std::time::Duration;
 use witlet_core::admission::Decision;
 use witlet_wasm::compile::{CompileLimits, CompilerConfig};
 use witlet_wasm::host::StartError;
-use witlet_wasm::plugin::PluginState;
+use witlet_wasm::plugin::{Builtin, PluginState};
 
 use crate::claims;
-use crate::node::{Node, cache, hostile, pod, write};
+use crate::node::{Node, Setting, cache, hostile, pod, write};
 
 claims!(
     each_bad_component_is_refused_with_its_reason,
@@ -20,6 +20,8 @@ claims!(
     compiled_code_that_was_tampered_with_is_not_run,
     a_cache_that_others_can_enter_is_refused,
     compiled_code_is_reused,
+    a_configured_compile_bomb_does_not_delay_the_start,
+    a_component_without_the_role_that_its_entry_names_is_refused,
 );
 
 fn entry(component: &str) -> String {
@@ -171,4 +173,40 @@ async fn compiled_code_is_reused() {
     let no_compiler = CompilerConfig { program: "/nonexistent".into(), ..CompilerConfig::new(&cache) };
     let node = Node::start(&hostile("good", "admit", ""), &[], no_compiler).await.expect("the host starts");
     assert_eq!(node.status("good").state, PluginState::Ready, "{:?}", node.status("good"));
+}
+
+async fn a_configured_compile_bomb_does_not_delay_the_start() {
+    let folder = tempfile::TempDir::new().expect("a folder for the test");
+    let limits = CompileLimits { cpu: Duration::from_secs(5), ..CompileLimits::default() };
+    let compiler = CompilerConfig { limits, ..CompilerConfig::new(folder.path().join("compiled")) };
+    let entries = "- {name: bomb, component: bomb.wasm, admission: {match: {namespaces: [bombed]}}}\n"
+        .to_owned()
+        + &hostile("good", "reject", "match: {namespaces: [strict]}");
+    let builtins = witlet_plugins::ADMISSION[..1].iter();
+    let setting = Setting {
+        builtins: builtins.map(|builtin| Builtin::admission(builtin.name, builtin.component)).collect(),
+        files: vec![("bomb.wasm", witlet_test_guests::compile_bomb(400))],
+        ..Setting::new(compiler)
+    };
+    let node = Node::begin(&entries, setting).await.expect("the host starts");
+    assert_eq!(node.status("bomb").state, PluginState::Loading, "nobody waited for it");
+    assert_eq!(node.status(witlet_plugins::ADMISSION[0].name).state, PluginState::Ready);
+    match node.admit(crate::node::pod_in("bombed", "web")).await {
+        Decision::Defer { reason, message, .. } => {
+            assert_eq!(reason, "HandlerNotLoaded");
+            assert!(message.contains("it is still being loaded"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(node.admit(pod("web")).await, Decision::Admit, "what it doesn't match goes on");
+    node.until("the good one is there", |node| node.status("good").state == PluginState::Ready).await;
+    node.host.ready().await;
+    let status = node.status("bomb");
+    assert_eq!(status.state, PluginState::Failed, "{status:?}");
+}
+
+async fn a_component_without_the_role_that_its_entry_names_is_refused() {
+    let detail = refusal("- {name: bad, component: hostile.wasm, probe: {}}\n").await;
+    let words = "its entry names the role probe, but the component has only admission";
+    assert!(detail.contains(words), "{detail}");
 }

@@ -12,10 +12,10 @@ use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 use witlet_core::event::Event;
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
-use witlet_ports::{Clock, EventSink};
+use witlet_ports::{Clock, EventSink, NodeWatch};
 use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::host::{Builtin, PluginHost, PluginHostConfig, StartError};
-use witlet_wasm::plugin::PluginStatus;
+use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
+use witlet_wasm::plugin::{Builtin, PluginStatus};
 
 /// How long anything may take that is waited for; generous, for machines are busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -92,17 +92,43 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) {
     std::fs::rename(&beside, path).expect("the test's folder is writable");
 }
 
+/// What a node has beside its configuration.
+pub(crate) struct Setting {
+    pub(crate) compiler: CompilerConfig,
+    pub(crate) builtins: Vec<Builtin>,
+    /// More files beside the configuration.
+    pub(crate) files: Vec<(&'static str, Vec<u8>)>,
+    pub(crate) node: Option<Arc<dyn NodeWatch>>,
+}
+
+impl Setting {
+    /// Nothing but a compiler.
+    pub(crate) fn new(compiler: CompilerConfig) -> Self {
+        Self { compiler, builtins: Vec::new(), files: Vec::new(), node: None }
+    }
+}
+
 impl Node {
     /// With these entries in the configuration and all guests beside it; no built-ins.
     pub(crate) async fn with(entries: &str) -> Self {
         Self::start(entries, &[], CompilerConfig::new(cache())).await.expect("the host starts")
     }
 
+    /// With these entries and built-ins; every plugin was tried when this returns.
     pub(crate) async fn start(
         entries: &str,
         builtins: &[Builtin],
         compiler: CompilerConfig,
     ) -> Result<Self, StartError> {
+        let node =
+            Self::begin(entries, Setting { builtins: builtins.to_vec(), ..Setting::new(compiler) }).await?;
+        let ready = tokio::time::timeout(PATIENCE, node.host.ready()).await;
+        assert!(ready.is_ok(), "every plugin was tried: {:#?}", node.host.list());
+        Ok(node)
+    }
+
+    /// As soon as the host has started, whatever is still being loaded.
+    pub(crate) async fn begin(entries: &str, setting: Setting) -> Result<Self, StartError> {
         let folder = TempDir::new().expect("a folder for the test");
         for (name, bytes) in [
             ("hostile.wasm", witlet_test_guests::HOSTILE),
@@ -125,12 +151,21 @@ impl Node {
         ] {
             write(&folder.path().join(name), bytes);
         }
+        for (name, bytes) in setting.files {
+            write(&folder.path().join(name), bytes);
+        }
         write(&folder.path().join("plugins.yaml"), configuration(entries));
         let events = Arc::new(Events::default());
         let host = PluginHost::start(PluginHostConfig {
-            compiler,
+            compiler: setting.compiler,
             plugins_file: Some(folder.path().join("plugins.yaml")),
-            builtins: builtins.to_vec(),
+            builtins: setting.builtins,
+            shipped: Vec::new(),
+            fetcher: None,
+            containers: None,
+            state_folder: None,
+            node: setting.node,
+            recorder: None,
             clock: Arc::new(FixedClock),
             events: events.clone(),
         })
@@ -152,7 +187,13 @@ impl Node {
 
     /// Writes the configuration anew.
     pub(crate) fn configure(&self, text: &str) {
-        write(&self.folder.path().join("plugins.yaml"), text);
+        self.put("plugins.yaml", text);
+    }
+
+    /// Writes a file beside the configuration, and has the host look.
+    pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        write(&self.folder.path().join(name), content);
+        self.host.look();
     }
 
     /// Waits until it is so.

@@ -6,14 +6,13 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 use wasmtime::Engine;
-use witlet_core::admission::chain::FailurePolicy;
 use witlet_core::admission::{AdmissionRequest, Verdict};
 use witlet_ports::Clock;
 
 use crate::compile::CompilerConfig;
-use crate::host::{Machinery, StartError};
-use crate::plugin::config::{Globs, MEMORY_BYTES_DEFAULT, TIMEOUT_DEFAULT, Warm};
-use crate::plugin::{CallError, Caller, Guests, LoadError, Origin, Spec};
+use crate::host::{Machinery, StartError, Surroundings};
+use crate::plugin::config::{Grants, MEMORY_BYTES_DEFAULT, TIMEOUT_DEFAULT, Warm};
+use crate::plugin::{CallError, Caller, Guests, LoadError, Spec};
 use crate::worlds::admission::facts::RequestFacts;
 
 /// How the plugin runs.
@@ -73,20 +72,13 @@ impl DirectPlugin {
         wasm: Arc<[u8]>,
         options: DirectOptions,
     ) -> Result<Self, DirectError> {
-        let Machinery { engine, caller, loader } = Machinery::new(compiler, clock)?;
-        let spec = Spec {
-            name: "direct".into(),
-            origin: Origin::Builtin(&[]),
-            order: 0,
-            failure_policy: FailurePolicy::Defer,
-            namespaces: Globs::all(),
-            timeout: options.timeout,
-            memory_bytes: options.memory_bytes,
-            warm: options.warm,
-            config: options.config.to_string().into(),
-        };
+        let Machinery { engine, caller, loader, secrets: _ } =
+            Machinery::new(compiler, clock, Surroundings::default())?;
+        let DirectOptions { config, warm, timeout, memory_bytes } = options;
+        let spec = Spec::direct(timeout, memory_bytes, warm, Grants::default(), &config);
         let loaded = loader.load_bytes(&spec, wasm).await?;
-        Ok(Self { engine, caller, guests: loaded.guests })
+        let guests = loaded.admission.ok_or(LoadError::Interrupted)?;
+        Ok(Self { engine, caller, guests })
     }
 
     /// Asks on this thread, within the plugin's limits.

@@ -1,37 +1,44 @@
-//! The plugins of this node: loaded at start, reloaded when their files change, asked in their order.
+//! The plugins of this node: loaded beside the start, swapped when their files change, asked in their order.
 
 mod admission;
-mod reload;
+mod files;
+mod probes;
+mod retry;
+mod secrets;
+mod set;
+mod shadow;
+mod sources;
+mod supervisor;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+pub use sources::SourcesConfig;
 use thiserror::Error;
-use tokio::sync::watch;
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use wasmtime::Engine;
 use witlet_core::event::{Event, EventObject, EventType};
-use witlet_ports::{Admission, Clock, EventSink};
+use witlet_egress::Egress;
+use witlet_ports::{Admission, Clock, ComponentFetcher, Containers, EventSink, NodeWatch, ProbeTypes};
 
 use crate::compile::{CacheError, Compiler, CompilerConfig};
 use crate::engine::{self, EngineError};
+use crate::guest::Secrets;
 use crate::limits::{EpochTicker, TickerError};
-use crate::plugin::config::{self, ConfigError};
-use crate::plugin::{Caller, LoadError, Loader, Plugin, PluginStatus, Spec};
+use crate::metrics::Metrics;
+use crate::plugin::config::ConfigError;
+use crate::plugin::waiting::WaitingHost;
+use crate::plugin::{Builtin, CallError, Caller, HealthChange, Loader, LoaderParts, Plugin, PluginStatus};
+use crate::record::{Recorder, RecorderConfig};
 
 /// How often files, quarantines and idle instances are looked at.
 const MAINTENANCE_PERIOD: Duration = Duration::from_secs(1);
-
-/// A component that is part of the program.
-#[derive(Clone, Copy, Debug)]
-pub struct Builtin {
-    /// Its name, which no configured plugin may take.
-    pub name: &'static str,
-    /// The component.
-    pub component: &'static [u8],
-}
+/// How many plugins are read, fetched, compiled or validated at the same time: each holds its component's bytes.
+const LOADS_MAX: usize = 4;
 
 /// What the host needs.
 pub struct PluginHostConfig {
@@ -39,11 +46,23 @@ pub struct PluginHostConfig {
     pub compiler: CompilerConfig,
     /// The `--plugins` file, if there is one.
     pub plugins_file: Option<PathBuf>,
-    /// Asked first, in this order.
+    /// Handlers among them are asked first, in this order.
     pub builtins: Vec<Builtin>,
+    /// Components that are off unless an entry names them (`builtin:NAME`).
+    pub shipped: Vec<(&'static str, &'static [u8])>,
+    /// Brings components from registries; without it entries with `oci://` don't load.
+    pub fetcher: Option<Arc<dyn ComponentFetcher>>,
+    /// Runs commands in probed containers; without it the grant `exec` finds no runtime.
+    pub containers: Option<Arc<dyn Containers>>,
+    /// Gets a folder for each plugin with the grant `state`; without it such plugins don't load.
+    pub state_folder: Option<PathBuf>,
+    /// Reads the node again before a handler's rejection counts; without it the request's node is the newest.
+    pub node: Option<Arc<dyn NodeWatch>>,
+    /// Where calls are recorded of entries that say so; without it none are.
+    pub recorder: Option<RecorderConfig>,
     /// Wall time for `validate`.
     pub clock: Arc<dyn Clock>,
-    /// Hears of quarantines and broken files.
+    /// Hears of quarantines, swaps, shadows that differ, and broken files.
     pub events: Arc<dyn EventSink>,
 }
 
@@ -97,7 +116,17 @@ pub enum FileError {
 /// All plugins. Cheap calls; everything slow happens on its own tasks, which end when the host is dropped.
 pub struct PluginHost {
     shared: Arc<Shared>,
+    tried: watch::Receiver<bool>,
+    look: Arc<Notify>,
     _tasks: JoinSet<()>,
+}
+
+/// What plugins may be given of the node, where there is one.
+#[derive(Default)]
+pub(crate) struct Surroundings {
+    pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
+    pub(crate) containers: Option<Arc<dyn Containers>>,
+    pub(crate) state_folder: Option<PathBuf>,
 }
 
 /// What it takes to load and call plugins.
@@ -105,61 +134,115 @@ pub(crate) struct Machinery {
     pub(crate) engine: Engine,
     pub(crate) caller: Caller,
     pub(crate) loader: Loader,
+    pub(crate) secrets: Arc<Secrets>,
 }
 
 impl Machinery {
-    pub(crate) fn new(compiler: CompilerConfig, clock: Arc<dyn Clock>) -> Result<Self, StartError> {
+    pub(crate) fn new(
+        compiler: CompilerConfig,
+        clock: Arc<dyn Clock>,
+        surroundings: Surroundings,
+    ) -> Result<Self, StartError> {
         let engine = engine::synchronous()?;
         let ticker = Arc::new(EpochTicker::start(&engine, crate::plugin::EPOCH_PERIOD)?);
         let compiler = Arc::new(Compiler::new(compiler)?);
         let caller = Caller::new(engine.clone(), ticker, clock);
-        let loader = Loader::new(engine.clone(), compiler, caller.clone())
+        let secrets = Arc::new(Secrets::default());
+        let Surroundings { fetcher, containers, state_folder } = surroundings;
+        let waiting = WaitingHost::new(containers, secrets.clone(), Egress::system());
+        let parts = LoaderParts {
+            compiler,
+            caller: caller.clone(),
+            secrets: secrets.clone(),
+            waiting,
+            fetcher,
+            state_folder,
+        };
+        let loader = Loader::new(engine.clone(), parts)
             .map_err(|error| StartError::Linker { message: format!("{error:#}") })?;
-        Ok(Self { engine, caller, loader })
+        Ok(Self { engine, caller, loader, secrets })
     }
 }
 
-struct Shared {
+pub(crate) struct Shared {
     loader: Loader,
     caller: Caller,
+    loads: Semaphore,
+    secrets: Arc<Secrets>,
     /// In the order in which they are asked. Replaced as a whole; calls keep the set that they began with.
     plugins: RwLock<Arc<[Arc<Plugin>]>>,
-    plugins_file: Option<PathBuf>,
     /// Why the newest content of the file isn't what runs.
     file_error: Mutex<Option<String>>,
-    builtins: Vec<Builtin>,
     generation: watch::Sender<u64>,
+    metrics: Metrics,
+    recorder: Option<Recorder>,
+    node: Option<Arc<dyn NodeWatch>>,
+    /// Requests that are being decided: shadows wait for none.
+    deciding: AtomicUsize,
+    shadows: shadow::Queue,
     events: Arc<dyn EventSink>,
 }
 
 impl PluginHost {
-    /// Loads everything. Fails when nothing can work, or when the configuration file is wrong: there is no older one
-    /// to go on with.
+    /// Loads the built-ins. Configured plugins load beside what follows: until one is there, its failure policy answers
+    /// for it. Fails when nothing can work, or when the configuration file is wrong: there is no older one to go on with.
     pub async fn start(config: PluginHostConfig) -> Result<Arc<Self>, StartError> {
-        let PluginHostConfig { compiler, plugins_file, builtins, clock, events } = config;
-        let Machinery { engine: _, caller, loader } = Machinery::new(compiler, clock)?;
+        let PluginHostConfig { compiler, clock, events, .. } = config;
+        let surroundings = Surroundings {
+            fetcher: config.fetcher,
+            containers: config.containers,
+            state_folder: config.state_folder,
+        };
+        let Machinery { engine: _, caller, loader, secrets } = Machinery::new(compiler, clock, surroundings)?;
+        let (shadows, questions) = shadow::queue();
         let shared = Arc::new(Shared {
             loader,
             caller,
+            loads: Semaphore::new(LOADS_MAX),
+            secrets,
             plugins: RwLock::new(Arc::new([])),
-            plugins_file,
             file_error: Mutex::default(),
-            builtins,
             generation: watch::Sender::new(0),
+            metrics: Metrics::default(),
+            recorder: config.recorder.map(Recorder::start),
+            node: config.node,
+            deciding: AtomicUsize::new(0),
+            shadows,
             events,
         });
-        let (specs, watcher) = reload::Watcher::start(&shared).await?;
-        // First alone, so that no other component's compilation is in their way.
-        shared.install(shared.builtin_specs()).await;
-        shared.install(specs).await;
-        let mut tasks = JoinSet::new();
-        tasks.spawn(watcher.run(Arc::downgrade(&shared)));
-        Ok(Arc::new(Self { shared, _tasks: tasks }))
+        let sources = supervisor::Sources {
+            plugins_file: config.plugins_file,
+            builtins: config.builtins,
+            shipped: config.shipped,
+        };
+        let (supervisor, tried) = supervisor::Supervisor::start(&shared, sources).await?;
+        let (mut tasks, look) = (JoinSet::new(), Arc::new(Notify::new()));
+        tasks.spawn(supervisor.run(Arc::downgrade(&shared), look.clone()));
+        tasks.spawn(shadow::run(Arc::downgrade(&shared), questions));
+        Ok(Arc::new(Self { shared, tried, look, _tasks: tasks }))
+    }
+
+    /// Returns when each configured plugin was loaded, or couldn't be, once.
+    pub async fn ready(&self) {
+        let mut tried = self.tried.clone();
+        // Only a host that ends forgets to tell, and then there is nothing to wait for.
+        let told = tried.wait_for(|tried| *tried).await.is_ok();
+        tracing::debug!(told, "all plugins were tried");
+    }
+
+    /// Has the files looked at now, not only with the next second. Returns before that.
+    pub fn look(&self) {
+        self.look.notify_one();
     }
 
     /// The port that the agent asks.
     pub fn admission(&self) -> Arc<dyn Admission> {
         Arc::new(admission::HostAdmission::new(self.shared.clone()))
+    }
+
+    /// The port to probe types.
+    pub fn probes(&self) -> Arc<dyn ProbeTypes> {
+        Arc::new(probes::HostProbes::new(self.shared.clone()))
     }
 
     /// All plugins in the order in which they are asked.
@@ -168,120 +251,56 @@ impl PluginHost {
         self.shared.plugins().iter().map(|plugin| plugin.status(now)).collect()
     }
 
+    /// The numbers of all plugins, for a registry of metrics.
+    pub fn metrics(&self) -> Metrics {
+        self.shared.metrics.clone()
+    }
+
     /// Why the newest content of the `--plugins` file isn't what runs; none if it is.
     pub fn file_error(&self) -> Option<String> {
-        self.shared.file_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.shared.file_error).clone()
     }
 }
 
 impl Shared {
-    fn plugins(&self) -> Arc<[Arc<Plugin>]> {
+    /// The set as it is now.
+    pub(crate) fn plugins(&self) -> Arc<[Arc<Plugin>]> {
         self.plugins.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn replace(&self, plugins: Vec<Arc<Plugin>>) {
-        *self.plugins.write().unwrap_or_else(PoisonError::into_inner) = plugins.into();
-        self.generation.send_modify(|generation| *generation += 1);
-    }
-
-    fn builtin_specs(&self) -> Vec<Spec> {
-        let orders = i32::MIN..;
-        self.builtins
-            .iter()
-            .zip(orders)
-            .map(|(builtin, order)| Spec::builtin(builtin.name, order, builtin.component))
-            .collect()
-    }
-
-    /// The built-ins, then the file's plugins by their order.
-    fn read_specs(&self) -> Result<Vec<Spec>, FileError> {
-        let mut specs = self.builtin_specs();
-        if let Some(path) = &self.plugins_file {
-            let text = read_text(path)?;
-            let reserved: Vec<&str> = self.builtins.iter().map(|builtin| builtin.name).collect();
-            let mut entries = config::parse(&text, &reserved)
-                .map_err(|cause| FileError::Content { path: path.clone(), cause })?;
-            entries.sort_by_key(|entry| entry.order);
-            let folder = path.parent().unwrap_or(Path::new("."));
-            specs.extend(entries.into_iter().map(|entry| Spec::configured(entry, folder)));
-        }
-        Ok(specs)
-    }
-
-    /// Makes the set be these. What didn't change stays as it is, with its health; what changed is loaded beside the
-    /// old one first, and if it doesn't load the old one goes on.
-    async fn install(self: &Arc<Self>, specs: Vec<Spec>) {
-        let old = self.plugins();
-        let mut loads = JoinSet::new();
-        let mut next: Vec<Option<Arc<Plugin>>> = Vec::with_capacity(specs.len());
-        for (index, spec) in specs.iter().enumerate() {
-            let same_name = old.iter().find(|plugin| plugin.spec.name == spec.name).cloned();
-            match same_name {
-                Some(plugin) if plugin.spec == *spec => {
-                    plugin.set_pending(None);
-                    next.push(Some(plugin));
-                }
-                Some(_) | None => {
-                    next.push(None);
-                    let (shared, spec) = (self.clone(), spec.clone());
-                    loads.spawn(async move { (index, shared.load(spec, same_name).await) });
-                }
+    /// Tells about a change of a plugin's health; `error` is the failure that made it.
+    pub(crate) fn tell_change(&self, name: &str, change: HealthChange, error: Option<&CallError>) {
+        let (kind, reason, message) = match change {
+            HealthChange::Quarantined { lasts } => (
+                EventType::Warning,
+                "PluginQuarantined",
+                format!(
+                    "isn't asked for {}s: {}",
+                    lasts.as_secs(),
+                    error.map(CallError::sentence).unwrap_or_default()
+                ),
+            ),
+            HealthChange::Recovered => {
+                (EventType::Normal, "PluginRecovered", "answers again after a quarantine".to_owned())
             }
-        }
-        while let Some(loaded) = loads.join_next().await {
-            match loaded {
-                Ok((index, plugin)) => next[index] = Some(plugin),
-                Err(error) => tracing::error!(%error, "loading a plugin ended the task"),
-            }
-        }
-        // A plugin never goes missing: one that nobody answers for would let every pod pass.
-        let all = next.into_iter().zip(specs).map(|(plugin, spec)| {
-            plugin.unwrap_or_else(|| Arc::new(Plugin::new(spec, Err(LoadError::Interrupted))))
-        });
-        self.replace(all.collect());
+        };
+        tracing::warn!(plugin = name, reason, message);
+        self.tell(name, kind, reason, message);
     }
 
-    /// The plugin of this specification; or the old one, if the new one doesn't load and the old one works.
-    async fn load(&self, spec: Spec, old: Option<Arc<Plugin>>) -> Arc<Plugin> {
-        let result = self.loader.load(&spec).await;
-        match result {
-            Ok(loaded) => {
-                tracing::info!(plugin = &*spec.name, digest = loaded.digest, "plugin loaded");
-                Arc::new(Plugin::new(spec, Ok(loaded)))
-            }
-            Err(error) => {
-                self.report_load_failure(&spec.name, &error);
-                match old {
-                    Some(old) if old.code.is_ok() => {
-                        old.set_pending(Some(Arc::new(error)));
-                        old
-                    }
-                    Some(_) | None => Arc::new(Plugin::new(spec, Err(error))),
-                }
-            }
-        }
+    fn tell(&self, plugin: &str, kind: EventType, reason: &str, message: String) {
+        let object = EventObject::Plugin(plugin.to_owned());
+        self.events.record(Event { object, kind, reason: reason.to_owned(), message });
     }
 
-    fn report_load_failure(&self, name: &str, error: &LoadError) {
-        let message = error.sentence();
-        tracing::error!(plugin = name, error = message, "plugin not loaded");
-        self.events.record(Event {
-            object: EventObject::Plugin(name.to_owned()),
-            kind: EventType::Warning,
-            reason: "PluginNotLoaded".to_owned(),
-            message,
-        });
+    /// An event about a file of the operator's.
+    fn tell_file(&self, source: &str, place: &Path, reason: &str, message: String) {
+        let object = EventObject::Source { source: source.to_owned(), place: place.display().to_string() };
+        let kind = EventType::Warning;
+        self.events.record(Event { object, kind, reason: reason.to_owned(), message });
     }
 }
 
-/// Reads at most one byte more than the parser takes.
-fn read_text(path: &Path) -> Result<String, FileError> {
-    use std::io::Read as _;
-    let read = || {
-        let mut text = String::new();
-        let limit = config::FILE_BYTES_MAX as u64 + 1;
-        crate::compile::open_file(path)?.take(limit).read_to_string(&mut text)?;
-        Ok(text)
-    };
-    read().map_err(|cause| FileError::Read { path: path.to_path_buf(), cause })
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

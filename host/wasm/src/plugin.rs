@@ -4,210 +4,241 @@ mod call;
 pub mod config;
 mod health;
 mod load;
+mod shadow;
+mod spec;
 mod status;
+pub(crate) mod waiting;
 
 pub use call::CallError;
 pub use health::{FAILURES_TO_QUARANTINE, QUARANTINE_MAX, QUARANTINE_MIN, TIMEOUTS_TO_QUARANTINE};
 pub use load::LoadError;
-pub use status::{PluginState, PluginStatus};
+pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
+pub use spec::{BUILTIN_TIMEOUT, Builtin, BuiltinRole};
+pub use status::{PluginState, PluginStatus, RoleStatus};
 
-pub(crate) use call::{Caller, EPOCH_PERIOD, Guests};
+pub(crate) use call::{Called, Caller, EPOCH_PERIOD, Guests};
 pub(crate) use health::Change as HealthChange;
-pub(crate) use load::{Loaded, Loader, Origin};
+pub(crate) use load::{Loaded, Loader, LoaderParts, Loading};
+use shadow::Shadow;
+pub(crate) use shadow::{agrees, decision_told, verdict_told};
+pub(crate) use spec::{Origin, Spec, VALIDATE_TIMEOUT};
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use tokio::time::Instant;
-use witlet_core::admission::chain::FailurePolicy;
 
-use config::{Globs, PluginEntry, Warm};
+use crate::metrics::{Call, CallOutcome, PluginMetrics};
+use crate::record::PluginRecorder;
+use crate::role::Role;
 use health::{Gate, Health, Outcome};
 
-/// What a built-in may take for one call.
-pub(crate) const BUILTIN_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// What the host needs to know about a plugin apart from its code.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Spec {
-    pub(crate) name: Arc<str>,
-    pub(crate) origin: Origin,
-    pub(crate) order: i32,
-    pub(crate) failure_policy: FailurePolicy,
-    pub(crate) namespaces: Globs,
-    pub(crate) timeout: Duration,
-    pub(crate) memory_bytes: usize,
-    pub(crate) warm: Option<Warm>,
-    /// As JSON text.
-    pub(crate) config: Arc<str>,
+/// What came of loading a plugin so far.
+#[derive(Clone, Debug)]
+pub(crate) enum Code {
+    /// Nothing yet.
+    Loading,
+    /// It can't be called.
+    Failed(Arc<LoadError>),
+    /// It can be called.
+    Ready(Arc<Loaded>),
 }
 
-impl Spec {
-    /// A shipped component. Its failure makes a pod wait, as any handler's does by default.
-    pub(crate) fn builtin(name: &str, order: i32, component: &'static [u8]) -> Self {
-        Self {
-            name: name.into(),
-            origin: Origin::Builtin(component),
-            order,
-            failure_policy: FailurePolicy::Defer,
-            namespaces: Globs::all(),
-            timeout: BUILTIN_TIMEOUT,
-            memory_bytes: config::MEMORY_BYTES_DEFAULT,
-            warm: None,
-            config: "null".into(),
-        }
-    }
-
-    /// An entry of the configuration whose file lies in `folder`.
-    pub(crate) fn configured(entry: PluginEntry, folder: &std::path::Path) -> Self {
-        Self {
-            name: entry.name.into(),
-            origin: Origin::File(folder.join(entry.component)),
-            order: entry.order,
-            failure_policy: entry.failure_policy,
-            namespaces: entry.namespaces,
-            timeout: entry.timeout,
-            memory_bytes: entry.memory_bytes,
-            warm: entry.warm,
-            config: entry.config.to_string().into(),
-        }
-    }
-
-    pub(crate) fn is_builtin(&self) -> bool {
-        matches!(self.origin, Origin::Builtin(_))
-    }
-
-    pub(crate) fn path(&self) -> Option<PathBuf> {
-        match &self.origin {
-            Origin::Builtin(_) => None,
-            Origin::File(path) => Some(path.clone()),
+impl Code {
+    /// What can be called.
+    pub(crate) fn ready(&self) -> Option<&Arc<Loaded>> {
+        match self {
+            Self::Ready(loaded) => Some(loaded),
+            Self::Loading | Self::Failed(_) => None,
         }
     }
 }
 
-/// A plugin in the host's set: its specification, what came of loading it, and how it fares.
+/// A plugin in the host's set: its specification, what came of loading it, and how it fares. Immutable but for its
+/// vitals: a change makes another one, and calls keep the one that they began with.
 #[derive(Debug)]
 pub(crate) struct Plugin {
     pub(crate) spec: Spec,
-    pub(crate) code: Result<Arc<Loaded>, Arc<LoadError>>,
-    health: Mutex<Health>,
-    counters: Counters,
+    pub(crate) code: Code,
+    vitals: Arc<Vitals>,
+    /// Keeps its calls for replay, if its entry says so.
+    pub(crate) recorder: Option<PluginRecorder>,
     /// Why the newest file or entry of this plugin isn't what runs.
-    pending: Mutex<Option<Arc<LoadError>>>,
+    pending: Mutex<Option<String>>,
 }
 
-#[derive(Debug, Default)]
-struct Counters {
-    calls: AtomicU64,
-    failures: AtomicU64,
-    timeouts: AtomicU64,
-    nanoseconds: AtomicU64,
-    memory_bytes_peak: AtomicU64,
+/// How the code that runs fares. It goes on when only the entry changed in what concerns the host: order, policy, mode,
+/// matches, interval, allowance. Other code, configuration, limits or grants are what an operator changes to make a
+/// plugin well, so that it begins anew with them. The numbers go on by the plugin's name in any case.
+#[derive(Debug)]
+struct Vitals {
+    /// For each role apart: a probe that hangs says nothing about how the same component decides on pods.
+    health: [Mutex<Health>; Role::ALL.len()],
+    metrics: Arc<PluginMetrics>,
     last_error: Mutex<Option<String>>,
+    shadow: Mutex<Shadow>,
 }
 
 impl Plugin {
-    pub(crate) fn new(spec: Spec, code: Result<Loaded, LoadError>) -> Self {
-        Self {
-            spec,
-            code: code.map(Arc::new).map_err(Arc::new),
-            health: Mutex::default(),
-            counters: Counters::default(),
-            pending: Mutex::default(),
-        }
+    /// With new vitals.
+    pub(crate) fn new(
+        spec: Spec,
+        code: Code,
+        metrics: Arc<PluginMetrics>,
+        recorder: Option<PluginRecorder>,
+    ) -> Self {
+        let vitals = Vitals {
+            health: Default::default(),
+            metrics,
+            last_error: Mutex::default(),
+            shadow: Mutex::default(),
+        };
+        Self { spec, code, vitals: Arc::new(vitals), recorder, pending: Mutex::default() }
     }
 
-    /// The code, if the plugin may be called now.
-    pub(crate) fn gate(&self, now: Instant) -> Result<Arc<Loaded>, CallError> {
-        let code = self.code.as_ref().map_err(|error| CallError::NotLoaded { cause: error.clone() })?;
-        match self.health.lock().unwrap_or_else(PoisonError::into_inner).gate(now) {
-            Gate::Open => Ok(code.clone()),
+    /// The same code and vitals under a specification that [runs as](Spec::runs_as) the present one.
+    pub(crate) fn respecified(&self, spec: Spec, recorder: Option<PluginRecorder>) -> Self {
+        let (code, vitals) = (self.code.clone(), self.vitals.clone());
+        Self { spec, code, vitals, recorder, pending: Mutex::default() }
+    }
+
+    /// The code, if the plugin may be called in this role now.
+    pub(crate) fn gate(&self, role: Role, now: Instant) -> Result<Arc<Loaded>, CallError> {
+        let code = match &self.code {
+            Code::Ready(loaded) => loaded.clone(),
+            Code::Failed(error) => return Err(CallError::NotLoaded { cause: error.clone() }),
+            Code::Loading => return Err(CallError::Loading),
+        };
+        match lock(&self.vitals.health[role as usize]).gate(now) {
+            Gate::Open => Ok(code),
             Gate::Closed { until } => {
                 Err(CallError::Quarantined { remaining: until.saturating_duration_since(now) })
             }
         }
     }
 
-    /// Notes how a call went. Returns the change of health that it made, if it made one.
-    pub(crate) fn record<T>(
+    /// Notes how a call in this role went; `error` is why it gave no usable answer. Returns the change of health that it
+    /// made, if it made one.
+    pub(crate) fn record(
         &self,
-        result: &Result<T, CallError>,
-        took: Duration,
+        role: Role,
+        call: Call,
+        error: Option<&CallError>,
         now: Instant,
     ) -> Option<HealthChange> {
-        self.counters.calls.fetch_add(1, Ordering::Relaxed);
-        let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.counters.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
-        let outcome = match result {
-            Ok(_) => Outcome::Answered,
-            Err(error) => {
-                self.counters.failures.fetch_add(1, Ordering::Relaxed);
-                *self.counters.last_error.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Some(error.sentence());
-                error.outcome()
-            }
-        };
-        if outcome == Outcome::TimedOut {
-            self.counters.timeouts.fetch_add(1, Ordering::Relaxed);
+        let metrics = self.metrics().role(role);
+        metrics.record(call);
+        if let Some(error) = error {
+            *lock(&self.vitals.last_error) = Some(error.sentence());
         }
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).record(outcome, now)
+        let outcome = error.map_or(Outcome::Answered, CallError::outcome);
+        let change = lock(&self.vitals.health[role as usize]).record(outcome, now);
+        match change {
+            Some(HealthChange::Quarantined { .. }) => metrics.set_quarantined(true),
+            Some(HealthChange::Recovered) => metrics.set_quarantined(false),
+            None => {}
+        }
+        change
     }
 
-    /// Notes how much memory a call had.
-    pub(crate) fn record_memory(&self, bytes: usize) {
-        self.counters.memory_bytes_peak.fetch_max(bytes as u64, Ordering::Relaxed);
+    /// Its numbers.
+    pub(crate) fn metrics(&self) -> &PluginMetrics {
+        &self.vitals.metrics
     }
 
-    /// Whether a quarantine has run out since this was last asked: pods that wait for the plugin may be asked for
-    /// again.
+    /// How its verdicts compare, if it is a shadow.
+    pub(crate) fn shadow(&self) -> std::sync::MutexGuard<'_, Shadow> {
+        lock(&self.vitals.shadow)
+    }
+
+    /// Whether a quarantine of a role has run out since this was last asked: who waits for the plugin may ask again.
     pub(crate) fn take_release(&self, now: Instant) -> bool {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).take_release(now)
+        // All of them, so that none is asked for twice.
+        let released = Role::ALL.map(|role| lock(&self.vitals.health[role as usize]).take_release(now));
+        released.contains(&true)
     }
 
     /// Notes why a newer file or entry wasn't taken; none when all is as configured.
-    pub(crate) fn set_pending(&self, error: Option<Arc<LoadError>>) {
-        *self.pending.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    pub(crate) fn set_pending(&self, reason: Option<String>) {
+        *lock(&self.pending) = reason;
+    }
+
+    /// Why a newer file or entry wasn't taken.
+    pub(crate) fn pending(&self) -> Option<String> {
+        lock(&self.pending).clone()
+    }
+
+    /// Drops what it keeps between calls. Calls that run end by themselves, and leave nothing behind.
+    pub(crate) fn retire(&self) {
+        if let Code::Ready(loaded) = &self.code {
+            loaded.retire();
+        }
     }
 
     /// What people see of it.
     pub(crate) fn status(&self, now: Instant) -> PluginStatus {
+        let loaded = self.code.ready();
+        let roles: Vec<RoleStatus> = self.spec.roles().map(|role| self.role_status(role, now)).collect();
+        let quarantine = roles.iter().filter_map(|role| Some((role.role, role.quarantine_seconds?)));
+        let quarantines: Vec<String> =
+            quarantine.map(|(role, seconds)| format!("{role} for another {}s", seconds.ceil())).collect();
         let (state, detail) = match &self.code {
-            Err(error) => (PluginState::Failed, Some(error.sentence())),
-            Ok(_) => match self.health.lock().unwrap_or_else(PoisonError::into_inner).gate(now) {
-                Gate::Open => (PluginState::Ready, None),
-                Gate::Closed { until } => (
-                    PluginState::Quarantined,
-                    Some(format!(
-                        "for another {}s",
-                        until.saturating_duration_since(now).as_secs_f64().ceil()
-                    )),
-                ),
-            },
+            Code::Loading => (PluginState::Loading, None),
+            Code::Failed(error) => (PluginState::Failed, Some(error.sentence())),
+            Code::Ready(_) if quarantines.is_empty() => (PluginState::Ready, None),
+            Code::Ready(_) => (PluginState::Quarantined, Some(quarantines.join(", "))),
         };
-        let loaded = self.code.as_ref().ok();
-        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         PluginStatus {
             name: self.spec.name.to_string(),
-            role: "admission",
-            builtin: self.spec.is_builtin(),
-            component: self.spec.path(),
+            builtin: self.spec.builtin,
+            component: self.spec.origin_told(),
             digest: loaded.map(|loaded| loaded.digest.clone()),
             size_bytes: loaded.map(|loaded| loaded.size_bytes),
-            order: self.spec.order,
-            failure_policy: self.spec.failure_policy,
+            order: self.spec.admission.as_ref().map(|role| role.order),
+            failure_policy: self.spec.failure_policy(),
+            probe_type: self.spec.probe.as_ref().map(|role| role.probe_type.to_string()),
+            shadow: self.spec.is_shadow(),
             state,
             detail,
-            pending: pending.as_ref().map(|error| error.sentence()),
-            calls: self.counters.calls.load(Ordering::Relaxed),
-            failures: self.counters.failures.load(Ordering::Relaxed),
-            timeouts: self.counters.timeouts.load(Ordering::Relaxed),
-            seconds_total: Duration::from_nanos(self.counters.nanoseconds.load(Ordering::Relaxed))
-                .as_secs_f64(),
-            memory_bytes_peak: self.counters.memory_bytes_peak.load(Ordering::Relaxed),
-            warm_instances: loaded.map_or(0, |loaded| loaded.guests.warm()),
-            last_error: self.counters.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            pending: self.pending(),
+            last_error: lock(&self.vitals.last_error).clone(),
+            roles,
+            shadow_report: self.spec.is_shadow().then(|| self.shadow().report()),
         }
     }
+
+    fn role_status(&self, role: Role, now: Instant) -> RoleStatus {
+        let loaded = self.code.ready();
+        let metrics = self.metrics().role(role);
+        let quarantine = match lock(&self.vitals.health[role as usize]).gate(now) {
+            Gate::Open => None,
+            Gate::Closed { until } => Some(until.saturating_duration_since(now).as_secs_f64()),
+        };
+        let reached = |error_only: bool| {
+            CallOutcome::ALL
+                .into_iter()
+                .filter(|outcome| outcome.was_called() && (!error_only || outcome.is_error()))
+                .map(|outcome| metrics.calls_with(outcome))
+                .sum()
+        };
+        let quantile = |rank| metrics.duration().quantile(rank).map(|time| time.as_secs_f64());
+        RoleStatus {
+            role,
+            version: loaded.and_then(|loaded| loaded.version(role)),
+            quarantine_seconds: quarantine,
+            calls: reached(false),
+            errors: reached(true),
+            timeouts: metrics.calls_with(CallOutcome::TimedOut),
+            p50_seconds: quantile(0.5),
+            p99_seconds: quantile(0.99),
+            seconds_total: metrics.duration().sum().as_secs_f64(),
+            cpu_seconds: metrics.cpu().as_secs_f64(),
+            memory_bytes_peak: metrics.memory_bytes_peak(),
+            warm_instances: loaded.map_or(0, |loaded| loaded.warm(role)),
+            in_flight: metrics.busy(),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

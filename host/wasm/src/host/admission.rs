@@ -1,18 +1,27 @@
 //! The admission port: one handler after the other, each under its own limits and failure policy.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio::time::Instant;
-use witlet_core::admission::chain::{Answer, Chain, Next};
+use tracing::Instrument as _;
+use witlet_core::admission::chain::{Answer, Chain, FailurePolicy, Next};
 use witlet_core::admission::{AdmissionRequest, Decision, Verdict};
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::node::NodeFacts;
 use witlet_ports::Admission;
 
 use super::Shared;
-use crate::plugin::{CallError, HealthChange, Plugin};
+use super::shadow::Question;
+use crate::metrics::{Call, CallOutcome};
+use crate::plugin::{CallError, Called, Guests, Plugin};
+use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
+
+/// How long reading the node again may hold a rejection up.
+const READ_AGAIN_MAX: Duration = Duration::from_secs(5);
 
 pub(super) struct HostAdmission {
     shared: Arc<Shared>,
@@ -24,21 +33,49 @@ impl HostAdmission {
     }
 }
 
+/// Counts a request as being decided until it is dropped.
+struct Deciding<'a>(&'a AtomicUsize);
+
+impl<'a> Deciding<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Deciding<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A request on its way through the handlers.
+struct Asking {
+    request: AdmissionRequest,
+    facts: Arc<RequestFacts>,
+    /// Whether the node is as new as it can be.
+    read_again: bool,
+}
+
 #[async_trait]
 impl Admission for HostAdmission {
     async fn admit(&self, request: AdmissionRequest) -> Decision {
-        let plugins = self.shared.plugins();
+        let shared = &self.shared;
+        let plugins = shared.plugins();
         let namespace = request.pod.metadata.namespace.clone().unwrap_or_default();
-        let facts = Arc::new(RequestFacts::new(request));
-        let mut chain = Chain::new();
-        for plugin in plugins.iter().filter(|plugin| plugin.spec.namespaces.matches(&namespace)) {
-            let answer = self.shared.ask(plugin, &facts).await;
-            match chain.answer(&plugin.spec.name, answer) {
-                Next::Continue(next) => chain = next,
-                Next::Decided(decision) => return decision,
-            }
+        let deciding = Deciding::begin(&shared.deciding);
+        let chain = Chain::new(&request);
+        let facts = Arc::new(RequestFacts::new(request.clone()));
+        let mut asking = Asking { request, facts, read_again: shared.node.is_none() };
+        let decision = shared.decide(&plugins, &namespace, chain, &mut asking).await;
+        drop(deciding);
+        let has_shadows =
+            plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.spec.admits_in(&namespace));
+        if has_shadows {
+            let decision = decision.clone();
+            shared.shadows.push(Question { facts: asking.facts, namespace, decision, plugins });
         }
-        chain.finish()
+        decision
     }
 
     fn generation(&self) -> watch::Receiver<u64> {
@@ -47,71 +84,129 @@ impl Admission for HostAdmission {
 }
 
 impl Shared {
-    /// What the chain hears from one plugin.
-    async fn ask(&self, plugin: &Plugin, facts: &Arc<RequestFacts>) -> Answer {
-        match self.verdict(plugin, facts).await {
+    async fn decide(
+        &self,
+        plugins: &[Arc<Plugin>],
+        namespace: &str,
+        mut chain: Chain,
+        asking: &mut Asking,
+    ) -> Decision {
+        let handlers = plugins.iter().filter_map(|plugin| Some((plugin, plugin.spec.failure_policy()?)));
+        for (plugin, policy) in handlers {
+            if plugin.spec.is_shadow() || !plugin.spec.admits_in(namespace) {
+                continue;
+            }
+            let answer = self.answer(plugin, policy, asking).await;
+            match chain.answer(&plugin.spec.name, answer) {
+                Next::Continue(next) => chain = next,
+                Next::Decided(decision) => return decision,
+            }
+        }
+        chain.finish()
+    }
+
+    /// What the chain hears from one plugin. A rejection on a node that has changed since is asked for again, once for
+    /// the request: upstream reads its node again before it takes such a failure for final (`lifecycle/predicate.go`).
+    async fn answer(&self, plugin: &Plugin, policy: FailurePolicy, asking: &mut Asking) -> Answer {
+        let mut result = self.verdict(plugin, &asking.facts, Purpose::Decide).await;
+        if let Ok(Verdict::Reject { .. }) = &result
+            && !asking.read_again
+        {
+            asking.read_again = true;
+            if let Some(newer) = self.newer_node(&asking.request.node).await {
+                tracing::info!(
+                    plugin = &*plugin.spec.name,
+                    pod = asking.facts.pod().uid(),
+                    "the node has changed: asked again"
+                );
+                asking.request.node = newer;
+                asking.facts = Arc::new(RequestFacts::new(asking.request.clone()));
+                result = self.verdict(plugin, &asking.facts, Purpose::Decide).await;
+            }
+        }
+        match result {
             Ok(verdict) => Answer::Verdict(verdict),
-            Err(error) => Answer::Failure {
-                kind: error.kind(),
-                message: error.sentence(),
-                policy: plugin.spec.failure_policy,
-            },
+            Err(error) => Answer::Failure { kind: error.kind(), message: error.sentence(), policy },
         }
     }
 
-    async fn verdict(&self, plugin: &Plugin, facts: &Arc<RequestFacts>) -> Result<Verdict, CallError> {
-        let started = Instant::now();
-        let code = plugin.gate(started)?;
-        let result = match self.caller.admit(&code.guests, facts).await {
-            Ok(called) => {
-                plugin.record_memory(called.memory_bytes_peak);
-                called.result
-            }
-            Err(error) => Err(error),
-        };
-        let now = Instant::now();
-        let took = now.saturating_duration_since(started);
-        let change = plugin.record(&result, took, now);
-        let name = &*plugin.spec.name;
-        match &result {
-            Ok(verdict) => {
-                tracing::debug!(plugin = name, pod = facts.pod().uid(), ?took, ?verdict, "plugin asked")
-            }
-            Err(error) => tracing::warn!(
-                plugin = name,
-                pod = facts.pod().uid(),
-                ?took,
-                error = error.sentence(),
-                "plugin failed"
-            ),
-        }
-        if let Some(change) = change {
-            self.tell_change(name, change, result.as_ref().err());
-        }
-        result
+    /// The node, if it isn't as the request has it.
+    async fn newer_node(&self, known: &Arc<NodeFacts>) -> Option<Arc<NodeFacts>> {
+        let read = self.node.as_ref()?.read_again();
+        let newer = tokio::time::timeout(READ_AGAIN_MAX, read).await.ok()?;
+        (newer != *known).then_some(newer)
     }
 
-    fn tell_change(&self, name: &str, change: HealthChange, error: Option<&CallError>) {
-        let (kind, reason, message) = match change {
-            HealthChange::Quarantined { lasts } => (
-                EventType::Warning,
-                "PluginQuarantined",
-                format!(
-                    "isn't asked for {}s: {}",
-                    lasts.as_secs(),
-                    error.map(CallError::sentence).unwrap_or_default()
-                ),
-            ),
-            HealthChange::Recovered => {
-                (EventType::Normal, "PluginRecovered", "answers again after a quarantine".to_owned())
+    /// Asks one plugin, and notes how it went.
+    pub(super) async fn verdict(
+        &self,
+        plugin: &Plugin,
+        facts: &Arc<RequestFacts>,
+        purpose: Purpose,
+    ) -> Result<Verdict, CallError> {
+        let (name, pod) = (&*plugin.spec.name, facts.pod().uid());
+        let span = tracing::debug_span!("plugin_call", plugin = name, role = %Role::Admission, pod);
+        async {
+            let started = Instant::now();
+            let called = match plugin.gate(Role::Admission, started) {
+                Ok(code) => match &code.admission {
+                    Some(guests) => self.ask(plugin, guests, facts, purpose).await,
+                    None => Err(CallError::Host),
+                },
+                Err(error) => Err(error),
+            };
+            let now = Instant::now();
+            let took = now.saturating_duration_since(started);
+            let (result, memory_bytes_peak, cpu) = match called {
+                Ok(called) => (called.result, called.memory_bytes_peak as u64, called.cpu),
+                Err(error) => (Err(error), 0, Duration::ZERO),
+            };
+            let outcome = match &result {
+                Ok(verdict) => CallOutcome::from(verdict),
+                Err(error) => CallOutcome::from(error.kind()),
+            };
+            let call = Call { outcome, took, memory_bytes_peak, cpu };
+            let change = plugin.record(Role::Admission, call, result.as_ref().err(), now);
+            match &result {
+                Ok(verdict) => tracing::debug!(plugin = name, pod, ?took, ?verdict, "plugin asked"),
+                Err(error) => {
+                    tracing::warn!(plugin = name, pod, ?took, error = error.sentence(), "plugin failed")
+                }
             }
-        };
-        tracing::warn!(plugin = name, reason, message);
-        self.events.record(Event {
-            object: EventObject::Plugin(name.to_owned()),
-            kind,
-            reason: reason.to_owned(),
-            message,
-        });
+            if let Some(change) = change {
+                self.tell_change(name, change, result.as_ref().err());
+            }
+            if let Some(recorder) = &plugin.recorder
+                && outcome.was_called()
+            {
+                recorder.admission(facts, &result, took);
+            }
+            result
+        }
+        .instrument(span)
+        .await
     }
+
+    async fn ask(
+        &self,
+        plugin: &Plugin,
+        guests: &Arc<Guests>,
+        facts: &Arc<RequestFacts>,
+        purpose: Purpose,
+    ) -> Result<Called<Verdict>, CallError> {
+        let _busy = plugin.metrics().role(Role::Admission).begin();
+        match purpose {
+            Purpose::Decide => self.caller.admit(guests, facts).await,
+            Purpose::Compare => self.caller.admit_shadow(guests, facts).await,
+        }
+    }
+}
+
+/// What a plugin is asked for, and so on whose threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A verdict that counts.
+    Decide,
+    /// A shadow's verdict.
+    Compare,
 }

@@ -1,7 +1,7 @@
 //! Calls into a plugin: a fresh or warm instance, a deadline around everything, and errors that say what happened.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -16,7 +16,7 @@ use super::config::Warm;
 use super::health::Outcome;
 use super::{LoadError, Spec};
 use crate::engine::POOL_SLOTS;
-use crate::guest::{GuestState, printable};
+use crate::guest::{GrantedSecrets, GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits};
 use crate::wasi::WouldBlock;
 use crate::worlds::admission::facts::RequestFacts;
@@ -28,6 +28,8 @@ pub(crate) const WORKERS_MAX: usize = 4;
 /// Plugins that may validate their configuration at once, on other threads than those: plugins that hang while they
 /// are loaded keep nobody else from answering.
 pub(crate) const VALIDATORS_MAX: usize = 2;
+/// Shadows that are asked at once, on another thread than those.
+pub(crate) const SHADOWS_MAX: usize = 1;
 /// How many slots of the pool's memories instances may hold while they wait for their next call; the rest is for fresh
 /// ones.
 pub(crate) const WARM_MEMORIES_MAX: usize = POOL_SLOTS as usize / 2;
@@ -93,13 +95,16 @@ pub enum CallError {
         /// In its own words.
         words: String,
     },
-    /// It was never loaded.
+    /// It couldn't be loaded.
     #[error("it couldn't be loaded")]
     NotLoaded {
         /// Why not.
         #[source]
         cause: Arc<LoadError>,
     },
+    /// It is fetched, compiled or asked about its configuration.
+    #[error("it is still being loaded")]
+    Loading,
     /// It failed too often.
     #[error("it failed too often and isn't asked for another {}s", remaining.as_secs_f64().ceil())]
     Quarantined {
@@ -142,7 +147,7 @@ impl CallError {
             Self::OutOfMemory { .. } | Self::OutOfTable { .. } => FailureKind::OutOfMemory,
             Self::BadAnswer { .. } => FailureKind::BadAnswer,
             Self::Refused { .. } => FailureKind::Failed,
-            Self::NotLoaded { .. } => FailureKind::NotLoaded,
+            Self::NotLoaded { .. } | Self::Loading => FailureKind::NotLoaded,
             Self::Quarantined { .. } => FailureKind::Quarantined,
             Self::Busy | Self::Host => FailureKind::Host,
         }
@@ -161,7 +166,9 @@ impl CallError {
             | Self::BadAnswer { .. } => Outcome::Failed,
             Self::Timeout { .. } => Outcome::TimedOut,
             Self::Refused { .. } => Outcome::Answered,
-            Self::NotLoaded { .. } | Self::Quarantined { .. } | Self::Busy | Self::Host => Outcome::NotAsked,
+            Self::NotLoaded { .. } | Self::Loading | Self::Quarantined { .. } | Self::Busy | Self::Host => {
+                Outcome::NotAsked
+            }
         }
     }
 }
@@ -174,15 +181,24 @@ pub(crate) struct Guests {
     limits: Limits,
     timeout: Duration,
     warm: Option<Warm>,
+    secrets: GrantedSecrets,
     /// Of one instance.
     memories: u32,
-    idle: Mutex<Vec<Guest>>,
+    idle: Mutex<Idle>,
 }
 
 impl fmt::Debug for Guests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guests").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// Instances that wait for their next call.
+#[derive(Default)]
+struct Idle {
+    guests: Vec<Guest>,
+    /// Nothing is kept any more: another version of the plugin runs.
+    retired: bool,
 }
 
 /// One instance.
@@ -199,17 +215,27 @@ struct Guest {
 pub(crate) struct Called<T> {
     pub(crate) result: Result<T, CallError>,
     pub(crate) memory_bytes_peak: usize,
+    /// CPU time, where it was measured.
+    pub(crate) cpu: Duration,
 }
 
 impl Guests {
-    pub(crate) fn new(spec: &Spec, pre: HandlerPre, limits: Limits, memories: u32) -> Self {
+    pub(crate) fn new(
+        spec: &Spec,
+        timeout: Duration,
+        pre: HandlerPre,
+        limits: Limits,
+        memories: u32,
+        secrets: GrantedSecrets,
+    ) -> Self {
         Self {
             name: spec.name.clone(),
             config: spec.config.clone(),
             pre,
             limits,
-            timeout: spec.timeout,
+            timeout,
             warm: spec.warm,
+            secrets,
             memories,
             idle: Mutex::default(),
         }
@@ -217,28 +243,40 @@ impl Guests {
 
     /// How many instances wait.
     pub(crate) fn warm(&self) -> usize {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.idle().guests.len()
     }
 
     /// Drops instances that have waited too long.
     pub(crate) fn shrink(&self, now: Instant) {
         let Some(warm) = &self.warm else { return };
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|guest| now.saturating_duration_since(guest.last_used) < warm.idle);
+        self.idle().guests.retain(|guest| now.saturating_duration_since(guest.last_used) < warm.idle);
+    }
+
+    /// Drops all instances that wait, and keeps none from now on: neither those that are in use now.
+    pub(crate) fn retire(&self) {
+        let mut idle = self.idle();
+        idle.retired = true;
+        let dropped = std::mem::take(&mut idle.guests);
+        // Unmapping them takes time that a call needn't wait for.
+        drop(idle);
+        drop(dropped);
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_warm(&self) -> Option<Guest> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.idle().guests.pop()
     }
 
-    /// Keeps an instance for the next call, unless it has served its time or there are enough, of this plugin's or of
-    /// all together.
+    /// Keeps an instance for the next call, unless it has served its time, has grown too large, or there are enough, of
+    /// this plugin's or of all together.
     fn keep(&self, mut guest: Guest, shares: &Arc<Semaphore>) {
         let Some(warm) = &self.warm else { return };
         guest.uses += 1;
-        if guest.uses >= warm.uses {
+        let memory = guest.store.data().limits.memory_bytes();
+        if guest.uses >= warm.uses || has_grown(memory, self.limits.memory_bytes_max) {
             return;
         }
         if guest.share.is_none() {
@@ -248,15 +286,16 @@ impl Guests {
             }
         }
         guest.last_used = Instant::now();
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < warm.max {
-            idle.push(guest);
+        let mut idle = self.idle();
+        if !idle.retired && idle.guests.len() < warm.max {
+            idle.guests.push(guest);
         }
     }
 
     fn store(&self, engine: &Engine, now: jiff::Timestamp) -> Store<GuestState> {
         let limits = StoreLimits::new(self.limits);
-        let state = GuestState::new(limits, self.name.clone(), self.config.clone(), now);
+        let mut state = GuestState::new(limits, self.name.clone(), self.config.clone(), now);
+        state.secrets = self.secrets.clone();
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.limits);
         store.set_hostcall_fuel(self.limits.hostcall_bytes_max);
@@ -267,43 +306,53 @@ impl Guests {
 
     fn failed<T>(&self, error: &wasmtime::Error, state: &GuestState) -> Called<T> {
         Called {
-            result: Err(self.classify(error, state)),
+            result: Err(classify(error, state.limits.hit(), &self.limits, self.timeout)),
             memory_bytes_peak: state.limits.memory_bytes_peak(),
+            cpu: Duration::ZERO,
         }
     }
+}
 
-    /// Gives the engine's error its name.
-    fn classify(&self, error: &wasmtime::Error, state: &GuestState) -> CallError {
-        if let Some(waited) = error.downcast_ref::<WouldBlock>() {
-            return CallError::WouldBlock(WaitedIn(*waited));
-        }
-        if let Some(exit) = error.downcast_ref::<wasmtime_wasi::I32Exit>() {
-            return CallError::Exited { code: exit.0 };
-        }
-        if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
-            return CallError::Busy;
-        }
-        match error.downcast_ref::<Trap>() {
-            Some(Trap::Interrupt) => return CallError::Timeout { limit: self.timeout },
-            Some(Trap::StackOverflow) => return CallError::StackOverflow,
-            Some(_) | None => {}
-        }
-        // A guest that isn't given memory mostly traps by itself: the limit is the reason.
-        match state.limits.hit() {
-            Some(LimitHit::Memory) => {
-                return CallError::OutOfMemory { limit: self.limits.memory_bytes_max };
-            }
-            Some(LimitHit::Table) => return CallError::OutOfTable { limit: self.limits.table_elements_max },
-            None => {}
-        }
-        // The innermost cause says what; those around it are a backtrace of many lines.
-        let message = error.root_cause().to_string();
-        // The engine has no type for it.
-        if message.contains("fuel allocated for hostcalls has been exhausted") {
-            return CallError::TooMuchData { limit: self.limits.hostcall_bytes_max };
-        }
-        CallError::Trap { message: printable(&message, MESSAGE_BYTES_MAX) }
+/// Gives the engine's error its name. `hit` is the limit that the guest ran into, `timeout` what it was given.
+pub(super) fn classify(
+    error: &wasmtime::Error,
+    hit: Option<LimitHit>,
+    limits: &Limits,
+    timeout: Duration,
+) -> CallError {
+    if let Some(waited) = error.downcast_ref::<WouldBlock>() {
+        return CallError::WouldBlock(WaitedIn(*waited));
     }
+    if let Some(exit) = error.downcast_ref::<wasmtime_wasi::I32Exit>() {
+        return CallError::Exited { code: exit.0 };
+    }
+    if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
+        return CallError::Busy;
+    }
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::Interrupt) => return CallError::Timeout { limit: timeout },
+        Some(Trap::StackOverflow) => return CallError::StackOverflow,
+        Some(_) | None => {}
+    }
+    // A guest that isn't given memory mostly traps by itself: the limit is the reason.
+    match hit {
+        Some(LimitHit::Memory) => return CallError::OutOfMemory { limit: limits.memory_bytes_max },
+        Some(LimitHit::Table) => return CallError::OutOfTable { limit: limits.table_elements_max },
+        None => {}
+    }
+    // The innermost cause says what; those around it are a backtrace of many lines.
+    let message = error.root_cause().to_string();
+    // The engine has no type for it.
+    if message.contains("fuel allocated for hostcalls has been exhausted") {
+        return CallError::TooMuchData { limit: limits.hostcall_bytes_max };
+    }
+    CallError::Trap { message: printable(&message, MESSAGE_BYTES_MAX) }
+}
+
+/// Whether an instance with this much memory isn't worth keeping: the next call would soon run into the limit. Above three
+/// quarters of the limit it is dropped.
+pub(crate) fn has_grown(memory_bytes: usize, limit: usize) -> bool {
+    memory_bytes > limit / 4 * 3
 }
 
 /// Calls guests on an engine, synchronously on the thread it is given.
@@ -313,6 +362,7 @@ pub(crate) struct Caller {
     ticker: Arc<EpochTicker>,
     workers: Arc<Semaphore>,
     validators: Arc<Semaphore>,
+    shadows: Arc<Semaphore>,
     shares: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
 }
@@ -322,7 +372,8 @@ impl Caller {
         let workers = Arc::new(Semaphore::new(WORKERS_MAX));
         let validators = Arc::new(Semaphore::new(VALIDATORS_MAX));
         let shares = Arc::new(Semaphore::new(WARM_MEMORIES_MAX));
-        Self { engine, ticker, workers, validators, shares, clock }
+        let shadows = Arc::new(Semaphore::new(SHADOWS_MAX));
+        Self { engine, ticker, workers, validators, shadows, shares, clock }
     }
 
     /// Asks the plugin whether it is content with its configuration.
@@ -349,7 +400,24 @@ impl Caller {
             .await
             .map_err(|_elapsed| CallError::Busy)?
             .map_err(|_closed| CallError::Host)?;
-        on_thread(permit, guests.timeout, move || caller.admit_here(&guests, &facts)).await
+        on_thread(permit, guests.timeout, move || caller.admit_measured(&guests, &facts)).await
+    }
+
+    /// Asks a shadow about a pod, one shadow at a time, on a thread that no verdict that counts waits for.
+    pub(crate) async fn admit_shadow(
+        &self,
+        guests: &Arc<Guests>,
+        facts: &Arc<RequestFacts>,
+    ) -> Result<Called<Verdict>, CallError> {
+        let (caller, guests, facts) = (self.clone(), guests.clone(), facts.clone());
+        let permit = self.shadows.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
+        on_thread(permit, guests.timeout, move || caller.admit_measured(&guests, &facts)).await
+    }
+
+    fn admit_measured(&self, guests: &Guests, facts: &Arc<RequestFacts>) -> Called<Verdict> {
+        let before = thread_cpu();
+        let called = self.admit_here(guests, facts);
+        Called { cpu: thread_cpu().saturating_sub(before), ..called }
     }
 
     fn validate_here(&self, guests: &Guests) -> Called<()> {
@@ -411,6 +479,14 @@ impl Caller {
     }
 }
 
+/// CPU time that this thread has used.
+fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    // Neither is ever negative, and nanoseconds are less than a second.
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
 /// Runs a call on a thread of the runtime's. The thread and its permit are held until the call ends, though its caller
 /// may have given up before; so no more threads can hang than there are permits.
 async fn on_thread<T: Send + 'static>(
@@ -439,5 +515,6 @@ fn finish<T>(reply: Reply<T>, store: &Store<GuestState>) -> Called<T> {
         Reply::Refusal(words) => Err(CallError::Refused { words: printable(&words, MESSAGE_BYTES_MAX) }),
         Reply::Malformed(fault) => Err(CallError::BadAnswer { fault: printable(&fault, MESSAGE_BYTES_MAX) }),
     };
-    Called { result, memory_bytes_peak: store.data().limits.memory_bytes_peak() }
+    let memory_bytes_peak = store.data().limits.memory_bytes_peak();
+    Called { result, memory_bytes_peak, cpu: Duration::ZERO }
 }

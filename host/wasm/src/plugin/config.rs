@@ -1,18 +1,28 @@
 //! The `--plugins` file: a `PluginConfiguration` of `witlet.dev/v1alpha1`, read strictly.
 //!
-//! What a later release will understand is refused by name, never ignored: a grant or a probe that silently does
-//! nothing would be worse than an error.
+//! What can't take effect is refused by the field's name, never ignored: a grant or a limit that silently does nothing
+//! would be worse than an error.
+
+mod component;
+mod document;
+mod grants;
+mod roles;
+mod values;
+
+pub use component::ComponentSource;
+pub use grants::{FileGrant, Grants, STATE_PATH};
+pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};
+pub use values::Globs;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::de::{self, Deserializer, IgnoredAny};
 use serde_json::Value;
 use thiserror::Error;
-use witlet_core::admission::chain::FailurePolicy;
 
-use crate::engine::POOL_MEMORY_BYTES_MAX;
+use crate::record::RECORDS_MAX;
+use document::{EntryDocument, FileDocument, SecretDocument, WarmDocument};
 
 /// `apiVersion` of the file.
 pub const API_VERSION: &str = "witlet.dev/v1alpha1";
@@ -20,12 +30,28 @@ pub const API_VERSION: &str = "witlet.dev/v1alpha1";
 pub const KIND: &str = "PluginConfiguration";
 /// How long one call of an admission handler may take unless its entry says otherwise.
 pub const TIMEOUT_DEFAULT: Duration = Duration::from_millis(100);
-/// The longest timeout that can be configured: admission holds up every other pod.
+/// The longest timeout that an admission handler can be given: admission holds up every other pod.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(10);
-/// How much memory an admission handler may have unless its entry says otherwise.
+/// How long one poll of a pod source may take unless its entry says otherwise: a long poll waits for news.
+pub const SOURCE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
+/// The longest timeout that a pod source can be given.
+pub const SOURCE_TIMEOUT_MAX: Duration = Duration::from_secs(300);
+/// How much memory an admission handler or a probe type may have unless its entry says otherwise.
 pub const MEMORY_BYTES_DEFAULT: usize = 16 << 20;
+/// How much memory a pod source may have unless its entry says otherwise.
+pub const SOURCE_MEMORY_BYTES_DEFAULT: usize = 64 << 20;
+/// How often a pod source is asked unless its entry or its own answer says otherwise.
+pub const INTERVAL_DEFAULT: Duration = Duration::from_secs(10);
+/// The shortest interval that can be configured.
+pub const INTERVAL_MIN: Duration = Duration::from_secs(1);
+/// The longest interval that can be configured.
+pub const INTERVAL_MAX: Duration = Duration::from_secs(24 * 3600);
 /// How many plugins can be configured.
 pub const PLUGINS_MAX: usize = 64;
+/// How many secrets can be configured.
+pub const SECRETS_MAX: usize = 64;
+/// How many grants of one kind an entry can have.
+pub const GRANTS_MAX: usize = 64;
 /// How large the file may be.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
 /// How many instances can be kept warm.
@@ -36,7 +62,7 @@ pub const WARM_IDLE_DEFAULT: Duration = Duration::from_secs(60);
 pub const WARM_USES_DEFAULT: u64 = 1000;
 /// Place among the configured plugins unless the entry says otherwise.
 pub const ORDER_DEFAULT: i32 = 100;
-/// Longest name of a plugin.
+/// Longest name of a plugin, a probe type or a secret.
 const NAME_BYTES_MAX: usize = 63;
 
 /// Why the file isn't taken. The caller adds its path.
@@ -56,7 +82,7 @@ pub enum ConfigError {
     Field {
         /// Its path, such as `plugins[0].limits.timeout`.
         field: String,
-        /// What is wrong.
+        /// What is wrong, and the way out.
         problem: String,
     },
 }
@@ -72,173 +98,64 @@ pub struct Warm {
     pub idle: Duration,
 }
 
-/// Patterns of names: `*` stands for any run of characters.
+/// One value that plugins may be granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Globs(Vec<String>);
-
-impl Globs {
-    /// Matches everything.
-    pub fn all() -> Self {
-        Self(vec!["*".to_owned()])
-    }
-
-    /// Of these patterns.
-    pub fn new(patterns: Vec<String>) -> Self {
-        Self(patterns)
-    }
-
-    /// Whether one of them matches the whole name.
-    pub fn matches(&self, name: &str) -> bool {
-        self.0.iter().any(|pattern| glob(pattern, name))
-    }
+pub struct SecretEntry {
+    /// What plugins ask for.
+    pub name: String,
+    /// The file with its value; relative ones are looked up beside the configuration.
+    pub file: PathBuf,
 }
 
-/// The first and last part must stand at the ends, those between in order.
-fn glob(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut name) = name.strip_prefix(head) else { return false };
-    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for part in middle.split('*').filter(|part| !part.is_empty()) {
-        match name.find(part) {
-            Some(at) => name = &name[at + part.len()..],
-            None => return false,
-        }
-    }
-    name.ends_with(tail)
-}
-
-/// One plugin of the file, all defaults filled in.
+/// One plugin of the file, all defaults filled in. It has one role at least.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PluginEntry {
     /// Unique in the file.
     pub name: String,
-    /// Path of the component; relative ones are looked up beside the file.
-    pub component: String,
-    /// Place among the configured plugins; built-ins come before all of them, equal ones in the file's order.
-    pub order: i32,
-    /// What a failure means for a pod.
-    pub failure_policy: FailurePolicy,
-    /// Namespaces of the pods that the plugin is asked about.
-    pub namespaces: Globs,
-    /// For one call.
-    pub timeout: Duration,
-    /// For one instance.
-    pub memory_bytes: usize,
+    /// Where its component is.
+    pub component: ComponentSource,
+    /// As an admission handler.
+    pub admission: Option<AdmissionRole>,
+    /// As a probe type.
+    pub probe: Option<ProbeRole>,
+    /// As a pod source.
+    pub pod_source: Option<PodSourceRole>,
     /// Whether instances are kept; none means a fresh one for each call.
     pub warm: Option<Warm>,
+    /// What it may reach.
+    pub grants: Grants,
+    /// How many calls are kept for replay; none means no recording.
+    pub record: Option<usize>,
     /// Handed to the plugin as JSON.
     pub config: Value,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct FileDocument {
-    api_version: String,
-    kind: String,
-    #[serde(default)]
-    plugins: Vec<EntryDocument>,
+/// The whole file, all defaults filled in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PluginConfiguration {
+    /// Values that plugins may be granted.
+    pub secrets: Vec<SecretEntry>,
+    /// The plugins in the file's order.
+    pub plugins: Vec<PluginEntry>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct EntryDocument {
-    name: String,
-    component: String,
-    admission: Option<AdmissionDocument>,
-    probe: Option<IgnoredAny>,
-    pod_source: Option<IgnoredAny>,
-    grants: Option<IgnoredAny>,
-    #[serde(default)]
-    limits: LimitsDocument,
-    #[serde(default)]
-    instances: InstancesDocument,
-    #[serde(default)]
-    config: Value,
+/// What the program itself has, which the file may name or mustn't.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shipped<'a> {
+    /// Names of built-in plugins: no entry may have one of them.
+    pub reserved: &'a [&'a str],
+    /// Probe types of built-in plugins: no entry may have one of them.
+    pub probe_types: &'a [&'a str],
+    /// Components that are shipped and off: what `builtin:NAME` may name.
+    pub components: &'a [&'a str],
 }
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct AdmissionDocument {
-    order: Option<i32>,
-    failure_policy: Option<FailurePolicy>,
-    mode: Option<String>,
-    #[serde(default, rename = "match")]
-    matches: MatchDocument,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct MatchDocument {
-    namespaces: Option<Vec<String>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct LimitsDocument {
-    timeout: Option<DurationText>,
-    memory: Option<BytesText>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct InstancesDocument {
-    warm: Option<WarmDocument>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct WarmDocument {
-    max: usize,
-    uses: Option<u64>,
-    idle: Option<DurationText>,
-}
-
-/// `500ms`, `1.5s`, `2m`.
-#[derive(Clone, Copy)]
-struct DurationText(Duration);
-
-impl<'de> Deserialize<'de> for DurationText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        parse_duration(&text).map(Self).ok_or_else(|| {
-            de::Error::custom(format!(
-                "{text:?} is no duration: write a number with its unit, such as 500ms or 2s"
-            ))
-        })
-    }
-}
-
-/// A quantity in bytes, such as `16Mi`.
-#[derive(Clone, Copy)]
-struct BytesText(usize);
-
-impl<'de> Deserialize<'de> for BytesText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let amount = witlet_core::pod::quantity::parse(&text).map_err(de::Error::custom)?;
-        usize::try_from(amount.value())
-            .map(Self)
-            .map_err(|_negative| de::Error::custom(format!("{text:?} is no size: write bytes, such as 16Mi")))
-    }
-}
-
-/// A number and a unit; no sums.
-fn parse_duration(text: &str) -> Option<Duration> {
-    let unit_at = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
-    let (number, unit) = text.split_at(unit_at);
-    let number: f64 = number.parse().ok()?;
-    let seconds = match unit {
-        "ms" => number / 1000.0,
-        "s" => number,
-        "m" => number * 60.0,
-        "h" => number * 3600.0,
-        _ => return None,
-    };
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// Reads the file's text. `reserved` are the names of the built-ins.
-pub fn parse(text: &str, reserved: &[&str]) -> Result<Vec<PluginEntry>, ConfigError> {
+/// Reads the file's text.
+///
+/// # Errors
+///
+/// When anything in it is wrong: the whole file is refused, with the field's path.
+pub fn parse(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigError> {
     if text.len() > FILE_BYTES_MAX {
         return Err(ConfigError::TooLarge);
     }
@@ -246,28 +163,31 @@ pub fn parse(text: &str, reserved: &[&str]) -> Result<Vec<PluginEntry>, ConfigEr
         serde_saphyr::from_str(text).map_err(|error| ConfigError::Syntax { message: error.to_string() })?;
     check_equal("apiVersion", &document.api_version, API_VERSION)?;
     check_equal("kind", &document.kind, KIND)?;
-    if document.plugins.len() > PLUGINS_MAX {
-        return field("plugins", format!("{} plugins are more than {PLUGINS_MAX}", document.plugins.len()));
-    }
+    check_count("plugins", document.plugins.len(), PLUGINS_MAX)?;
+    check_count("secrets", document.secrets.len(), SECRETS_MAX)?;
+    let secrets = secrets(document.secrets)?;
+    let known = Known { shipped, secrets: &secrets, pull_credentials: document.pull_credentials.as_deref() };
     let mut names = BTreeSet::new();
-    let mut entries = Vec::with_capacity(document.plugins.len());
+    let mut probe_types = BTreeSet::new();
+    let mut plugins = Vec::with_capacity(document.plugins.len());
     for (index, plugin) in document.plugins.into_iter().enumerate() {
         let path = format!("plugins[{index}]");
-        if reserved.contains(&plugin.name.as_str()) {
-            return field(
-                &format!("{path}.name"),
-                format!("{} is the name of a built-in plugin", plugin.name),
-            );
+        check_new("name", &path, &plugin.name, shipped.reserved, "name", &mut names)?;
+        let entry = entry(plugin, &path, &known)?;
+        if let Some(probe) = &entry.probe {
+            let name = "probe.type";
+            check_new(name, &path, &probe.probe_type, shipped.probe_types, "probe type", &mut probe_types)?;
         }
-        if !names.insert(plugin.name.clone()) {
-            return field(
-                &format!("{path}.name"),
-                format!("{} is the name of another plugin too", plugin.name),
-            );
-        }
-        entries.push(entry(plugin, &path)?);
+        plugins.push(entry);
     }
-    Ok(entries)
+    Ok(PluginConfiguration { secrets, plugins })
+}
+
+/// What an entry may refer to.
+struct Known<'a> {
+    shipped: Shipped<'a>,
+    secrets: &'a [SecretEntry],
+    pull_credentials: Option<&'a std::path::Path>,
 }
 
 fn field<T>(field: &str, problem: impl Into<String>) -> Result<T, ConfigError> {
@@ -278,47 +198,82 @@ fn check_equal(name: &str, value: &str, wanted: &str) -> Result<(), ConfigError>
     if value == wanted { Ok(()) } else { field(name, format!("{value:?} isn't {wanted:?}")) }
 }
 
-fn entry(plugin: EntryDocument, path: &str) -> Result<PluginEntry, ConfigError> {
-    check_name(&plugin.name, path)?;
-    check_component(&plugin.component, path)?;
-    let later = [
-        ("probe", plugin.probe.is_some()),
-        ("podSource", plugin.pod_source.is_some()),
-        ("grants", plugin.grants.is_some()),
-    ];
-    if let Some((name, _)) = later.iter().find(|(_, present)| *present) {
-        return field(&format!("{path}.{name}"), "this release doesn't have it");
+fn check_count(name: &str, count: usize, limit: usize) -> Result<(), ConfigError> {
+    if count <= limit { Ok(()) } else { field(name, format!("{count} are more than {limit}")) }
+}
+
+/// Whether neither a built-in nor an earlier entry has it.
+fn check_new(
+    name: &str,
+    path: &str,
+    value: &str,
+    reserved: &[&str],
+    what: &str,
+    seen: &mut BTreeSet<String>,
+) -> Result<(), ConfigError> {
+    let path = format!("{path}.{name}");
+    if reserved.contains(&value) {
+        return field(&path, format!("{value} is the {what} of a built-in plugin: take another"));
     }
-    let Some(admission) = plugin.admission else {
-        return field(path, "no role: write `admission: {}` for an admission handler");
-    };
-    match admission.mode.as_deref() {
-        None | Some("enforce") => {}
-        Some("shadow") => {
-            return field(&format!("{path}.admission.mode"), "this release doesn't have `shadow`");
-        }
-        Some(other) => return field(&format!("{path}.admission.mode"), format!("{other:?} isn't `enforce`")),
+    if !seen.insert(value.to_owned()) {
+        return field(&path, format!("{value} is the {what} of another plugin too"));
     }
-    let namespaces = match admission.matches.namespaces {
-        None => Globs::all(),
-        Some(patterns) if patterns.is_empty() => {
-            return field(
-                &format!("{path}.admission.match.namespaces"),
-                "the list is empty, so that the plugin would never be asked: leave it out or write [\"*\"]",
-            );
+    Ok(())
+}
+
+fn secrets(documents: Vec<SecretDocument>) -> Result<Vec<SecretEntry>, ConfigError> {
+    let mut names = BTreeSet::new();
+    let mut secrets = Vec::with_capacity(documents.len());
+    for (index, SecretDocument { name, file }) in documents.into_iter().enumerate() {
+        let path = format!("secrets[{index}]");
+        check_name(&name, &format!("{path}.name"))?;
+        if !names.insert(name.clone()) {
+            return field(&format!("{path}.name"), format!("{name} is the name of another secret too"));
         }
-        Some(patterns) => Globs::new(patterns),
-    };
+        if file.as_os_str().is_empty() {
+            return field(&format!("{path}.file"), "no path");
+        }
+        secrets.push(SecretEntry { name, file });
+    }
+    Ok(secrets)
+}
+
+fn entry(plugin: EntryDocument, path: &str, known: &Known<'_>) -> Result<PluginEntry, ConfigError> {
+    check_name(&plugin.name, &format!("{path}.name"))?;
+    let component = component::parse(&plugin.component, plugin.pull_credentials.as_deref(), known, path)?;
+    if plugin.admission.is_none() && plugin.probe.is_none() && plugin.pod_source.is_none() {
+        let problem = "no role: write `admission: {}` for an admission handler, `probe: {}` for a probe type, or \
+                       `podSource: {allow: {namespaces: […]}}` for a pod source";
+        return field(path, problem);
+    }
+    let limits = &plugin.limits;
+    let admission = plugin.admission.map(|document| roles::admission(document, limits, path)).transpose()?;
+    let name = &plugin.name;
+    let probe = plugin.probe.map(|document| roles::probe(document, name, limits, path)).transpose()?;
+    let source = plugin.pod_source.map(|document| roles::pod_source(document, name, limits, path));
+    let pod_source = source.transpose()?;
+    if limits.timeout.is_some() && admission.is_none() && pod_source.is_none() {
+        return field(
+            &format!("{path}.limits.timeout"),
+            "a probe has the time that its pod gives it: leave it out",
+        );
+    }
+    let roles = grants::Roles { probe: probe.is_some(), pod_source: pod_source.is_some() };
+    let grants = grants::parse(plugin.grants, roles, known.secrets, path)?;
+    let record = plugin.record.map(|record| record.max);
+    if let Some(max) = record.filter(|max| !(1..=RECORDS_MAX).contains(max)) {
+        return field(&format!("{path}.record.max"), format!("{max} isn't between 1 and {RECORDS_MAX}"));
+    }
     Ok(PluginEntry {
-        order: admission.order.unwrap_or(ORDER_DEFAULT),
-        failure_policy: admission.failure_policy.unwrap_or_default(),
-        namespaces,
-        timeout: timeout(plugin.limits.timeout, path)?,
-        memory_bytes: memory(plugin.limits.memory, path)?,
+        component,
+        admission,
+        probe,
+        pod_source,
         warm: plugin.instances.warm.map(|warm| self::warm(&warm, path)).transpose()?,
+        grants,
+        record,
         config: plugin.config,
         name: plugin.name,
-        component: plugin.component,
     })
 }
 
@@ -331,48 +286,10 @@ fn check_name(name: &str, path: &str) -> Result<(), ConfigError> {
         || name.starts_with('-')
         || name.ends_with('-')
     {
-        return field(
-            &format!("{path}.name"),
-            format!("{name:?} isn't a name: lower case letters, digits and `-`, at most {NAME_BYTES_MAX}"),
-        );
+        let rule = format!("lower case letters, digits and `-`, at most {NAME_BYTES_MAX}");
+        return field(path, format!("{name:?} isn't a name: {rule}"));
     }
     Ok(())
-}
-
-fn check_component(component: &str, path: &str) -> Result<(), ConfigError> {
-    let name = format!("{path}.component");
-    if component.is_empty() {
-        return field(&name, "no path");
-    }
-    if let Some((scheme, _)) = component.split_once("://") {
-        return field(&name, format!("this release doesn't have `{scheme}://`: write a path"));
-    }
-    Ok(())
-}
-
-fn timeout(text: Option<DurationText>, path: &str) -> Result<Duration, ConfigError> {
-    let timeout = text.map_or(TIMEOUT_DEFAULT, |text| text.0);
-    if timeout < Duration::from_millis(1) || timeout > TIMEOUT_MAX {
-        return field(
-            &format!("{path}.limits.timeout"),
-            format!("{timeout:?} isn't between 1ms and {}s", TIMEOUT_MAX.as_secs()),
-        );
-    }
-    Ok(timeout)
-}
-
-fn memory(text: Option<BytesText>, path: &str) -> Result<usize, ConfigError> {
-    let bytes = text.map_or(MEMORY_BYTES_DEFAULT, |text| text.0);
-    if bytes == 0 || bytes > POOL_MEMORY_BYTES_MAX {
-        return field(
-            &format!("{path}.limits.memory"),
-            format!(
-                "{bytes} bytes aren't between 1 and {POOL_MEMORY_BYTES_MAX} ({}Mi)",
-                POOL_MEMORY_BYTES_MAX >> 20
-            ),
-        );
-    }
-    Ok(bytes)
 }
 
 fn warm(warm: &WarmDocument, path: &str) -> Result<Warm, ConfigError> {

@@ -1,33 +1,31 @@
 //! From a component's bytes to a plugin that can be asked.
 
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
 use thiserror::Error;
+use tokio::time::Instant;
 use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
+use witlet_core::error::one_line;
+use witlet_ports::{ComponentFetcher, FetchError};
 
-use super::Spec;
 use super::call::{CallError, Caller, Guests};
+use super::config::{AdmissionRole, Grants, SOURCE_TIMEOUT_DEFAULT};
+use super::waiting::{WaitingGuests, WaitingHost, WaitingSpec, WaitingStartError};
+use super::{Origin, Spec, VALIDATE_TIMEOUT};
 use crate::compile::{self, CompileError, Compiler};
 use crate::engine::EngineKind;
-use crate::guest::GuestState;
+use crate::guest::{GrantedSecrets, GuestState, Secrets};
 use crate::inspect::{self, InspectError};
 use crate::limits::{Limits, NeedsError, StaticNeeds};
+use crate::role::Role;
 use crate::wasi;
 use crate::worlds::admission::{self, HandlerPre};
-use crate::worlds::detect;
-use witlet_core::error::one_line;
-
-/// Where a component comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// Part of the program.
-    Builtin(&'static [u8]),
-    /// A file, read when the plugin is loaded and whenever it changes.
-    File(PathBuf),
-}
+use crate::worlds::detect::{Capabilities, Detected};
 
 /// Why a plugin couldn't be loaded.
 #[derive(Debug, Error)]
@@ -41,6 +39,36 @@ pub enum LoadError {
         #[source]
         cause: std::io::Error,
     },
+    /// The registry didn't bring it.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// Its component is in a registry, and this program has nobody who asks registries.
+    #[error("components from registries can't be had here")]
+    NoFetcher,
+    /// It is granted a folder of its own, and this program has no place for it.
+    #[error("a folder for its state can't be had here")]
+    NoStateFolder,
+    /// The folder for its state can't be made.
+    #[error("make the folder for its state {}", path.display())]
+    StateFolder {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// What it is granted of the node isn't a folder that is there.
+    #[error("the granted folder {} can't be had", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The engine of probes and pod sources can't be started.
+    #[error("start the engine of probes and pod sources")]
+    Engine(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Loading it ended before it was done, by a fault of the host's.
     #[error("loading it ended early, which is a fault of the host's")]
     Interrupted,
@@ -74,6 +102,27 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    fn refused(obstacle: String) -> Self {
+        Self::Refused { obstacles: vec![obstacle] }
+    }
+
+    fn of_validate(error: CallError) -> Self {
+        match error {
+            CallError::Refused { words } => Self::Configuration { words },
+            other => Self::Validate(other),
+        }
+    }
+
+    fn of_waiting(error: WaitingStartError) -> Self {
+        match error {
+            WaitingStartError::Mismatch { message } => Self::Mismatch { message },
+            other @ (WaitingStartError::Engine(_)
+            | WaitingStartError::Ticker(_)
+            | WaitingStartError::Threads { .. }
+            | WaitingStartError::Linker { .. }) => Self::Engine(other.into()),
+        }
+    }
+
     /// With its causes.
     pub fn sentence(&self) -> String {
         one_line(self)
@@ -83,17 +132,92 @@ impl LoadError {
 /// A plugin's code, linked, type-checked, and content with its configuration.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) guests: Arc<Guests>,
+    /// As an admission handler, if its entry names that role.
+    pub(crate) admission: Option<Arc<Guests>>,
+    /// As a probe type and a pod source, if its entry names one of these roles.
+    pub(crate) waiting: Option<Arc<WaitingGuests>>,
+    /// SHA-256 of the component, in hexadecimal.
     pub(crate) digest: String,
     pub(crate) size_bytes: usize,
+    /// The component's roles with the versions of the contracts that serve it, in those that its entry names.
+    versions: Vec<(Role, &'static str)>,
+    unused: Vec<Role>,
 }
 
-/// Loads plugins onto the synchronous engine.
+impl Loaded {
+    /// The version of the contract that serves it in this role.
+    pub(crate) fn version(&self, role: Role) -> Option<&'static str> {
+        self.versions.iter().find(|(served, _)| *served == role).map(|(_, version)| *version)
+    }
+
+    /// Roles that the component has and its entry doesn't name.
+    pub(crate) fn unused(&self) -> &[Role] {
+        &self.unused
+    }
+
+    /// How many instances wait for their next call in this role.
+    pub(crate) fn warm(&self, role: Role) -> usize {
+        match role {
+            Role::Admission => self.admission.as_ref().map_or(0, |guests| guests.warm()),
+            Role::Probe | Role::PodSource => self.waiting.as_ref().map_or(0, |guests| guests.warm(role)),
+        }
+    }
+
+    /// Drops instances that have waited too long.
+    pub(crate) fn shrink(&self, now: Instant) {
+        if let Some(guests) = &self.admission {
+            guests.shrink(now);
+        }
+        if let Some(guests) = &self.waiting {
+            guests.shrink(now);
+        }
+    }
+
+    /// Drops all instances that wait, and keeps none from now on.
+    pub(crate) fn retire(&self) {
+        if let Some(guests) = &self.admission {
+            guests.retire();
+        }
+        if let Some(guests) = &self.waiting {
+            guests.retire();
+        }
+    }
+}
+
+#[cfg(test)]
+impl Loaded {
+    /// Code that nobody calls, for tests of what is made of code.
+    pub(crate) fn uncalled(digest: &str) -> Self {
+        let (versions, unused) = (Vec::new(), Vec::new());
+        Self { admission: None, waiting: None, digest: digest.to_owned(), size_bytes: 0, versions, unused }
+    }
+}
+
+/// What a load came to.
+#[derive(Debug)]
+pub(crate) struct Loading {
+    /// Of the component, if it could be read.
+    pub(crate) digest: Option<String>,
+    /// None if the component is known already.
+    pub(crate) result: Result<Option<Loaded>, LoadError>,
+}
+
+/// What a loader needs beside the engine of admission.
+pub(crate) struct LoaderParts {
+    pub(crate) compiler: Arc<Compiler>,
+    pub(crate) caller: Caller,
+    pub(crate) secrets: Arc<Secrets>,
+    pub(crate) waiting: WaitingHost,
+    pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
+    /// Has a folder for each plugin that is granted one.
+    pub(crate) state_folder: Option<PathBuf>,
+}
+
+/// Loads plugins onto the engines of their roles.
 pub(crate) struct Loader {
     engine: Engine,
     linker: Linker<GuestState>,
-    compiler: Arc<Compiler>,
-    caller: Caller,
+    parts: LoaderParts,
 }
 
 impl std::fmt::Debug for Loader {
@@ -102,50 +226,164 @@ impl std::fmt::Debug for Loader {
     }
 }
 
+/// A component that was looked at and not compiled.
+struct Seen {
+    wasm: Arc<[u8]>,
+    digest: String,
+    needs: StaticNeeds,
+    /// In the roles that its entry names.
+    detected: Detected,
+    unused: Vec<Role>,
+}
+
 impl Loader {
-    pub(crate) fn new(engine: Engine, compiler: Arc<Compiler>, caller: Caller) -> wasmtime::Result<Self> {
+    pub(crate) fn new(engine: Engine, parts: LoaderParts) -> wasmtime::Result<Self> {
         let mut linker = Linker::new(&engine);
         wasi::add_to_linker(&mut linker)?;
         admission::add_to_linker(&mut linker)?;
-        Ok(Self { engine, linker, compiler, caller })
+        Ok(Self { engine, linker, parts })
     }
 
-    /// Reads, compiles, links and validates.
-    pub(crate) async fn load(&self, spec: &Spec) -> Result<Loaded, LoadError> {
-        let wasm = read(&spec.origin).await?;
-        self.load_bytes(spec, wasm).await
+    /// Reads, compiles, links and validates, unless the component's digest is one of `known`.
+    pub(crate) async fn load(&self, spec: &Spec, known: &[String]) -> Loading {
+        let wasm = match self.read(&spec.origin).await {
+            Ok(wasm) => wasm,
+            Err(error) => return Loading { digest: None, result: Err(error) },
+        };
+        let digest = digest(wasm.clone()).await;
+        let result = match &digest {
+            Some(digest) if known.contains(digest) => Ok(None),
+            Some(_) | None => self.load_bytes(spec, wasm).await.map(Some),
+        };
+        Loading { digest, result }
     }
 
-    /// Compiles, links and validates.
+    /// Compiles for the engine of each role, links and validates.
     pub(crate) async fn load_bytes(&self, spec: &Spec, wasm: Arc<[u8]>) -> Result<Loaded, LoadError> {
-        let limits = Limits::with_memory(spec.memory_bytes);
-        let digest = look(wasm.clone(), limits).await?;
-        let size_bytes = wasm.len();
-        let component = self
-            .compiler
-            .load(&self.engine, EngineKind::Synchronous, wasm)
-            .await
-            .map_err(LoadError::Compile)?;
-        let needs = StaticNeeds::of(&component);
-        needs.check(&limits).map_err(LoadError::Needs)?;
-        let pre = self.link(&component)?;
-        let guests = Arc::new(Guests::new(spec, pre, limits, needs.memories));
-        let loaded = Loaded { guests, digest, size_bytes };
-        self.caller.validate(&loaded.guests).await.map_err(|error| match error {
-            CallError::Refused { words } => LoadError::Configuration { words },
-            other => LoadError::Validate(other),
-        })?;
-        Ok(loaded)
+        let seen = look(wasm, spec).await?;
+        let admission = match &spec.admission {
+            Some(role) => Some(self.load_admission(spec, role, &seen).await?),
+            None => None,
+        };
+        let waiting = match spec.waiting_memory_bytes() {
+            Some(memory_bytes) => Some(self.load_waiting(spec, memory_bytes, &seen).await?),
+            None => None,
+        };
+        Ok(Loaded {
+            admission,
+            waiting,
+            size_bytes: seen.wasm.len(),
+            digest: seen.digest,
+            versions: seen.detected.roles(),
+            unused: seen.unused,
+        })
     }
 
-    fn link(&self, component: &Component) -> Result<HandlerPre, LoadError> {
+    async fn load_admission(
+        &self,
+        spec: &Spec,
+        role: &AdmissionRole,
+        seen: &Seen,
+    ) -> Result<Arc<Guests>, LoadError> {
+        let limits = Limits::with_memory(role.memory_bytes);
+        seen.needs.check(&limits).map_err(LoadError::Needs)?;
+        let component = self.compile(&self.engine, EngineKind::Synchronous, seen, &limits).await?;
+        let needs = StaticNeeds::of(&component);
+        let pre = self.link(&component, &seen.detected)?;
+        let secrets = GrantedSecrets::new(self.parts.secrets.clone(), spec.grants.secrets.clone());
+        let guests = Arc::new(Guests::new(spec, role.timeout, pre, limits, needs.memories, secrets));
+        self.parts.caller.validate(&guests).await.map_err(LoadError::of_validate)?;
+        Ok(guests)
+    }
+
+    async fn load_waiting(
+        &self,
+        spec: &Spec,
+        memory_bytes: usize,
+        seen: &Seen,
+    ) -> Result<Arc<WaitingGuests>, LoadError> {
+        let waiting = WaitingSpec {
+            name: spec.name.clone(),
+            config: spec.config.clone(),
+            source_timeout: spec.pod_source.as_ref().map_or(SOURCE_TIMEOUT_DEFAULT, |role| role.timeout),
+            validate_timeout: VALIDATE_TIMEOUT,
+            memory_bytes,
+            warm: spec.warm,
+            grants: Arc::new(spec.grants.clone()),
+            state_folder: self.state_folder(spec).await?,
+        };
+        let limits = WaitingHost::limits(&waiting, &seen.detected);
+        seen.needs.check(&limits).map_err(LoadError::Needs)?;
+        let engine = self.parts.waiting.engine().map_err(LoadError::of_waiting)?;
+        let component = self.compile(&engine, EngineKind::Asynchronous, seen, &limits).await?;
+        let guests =
+            self.parts.waiting.link(waiting, &component, &seen.detected).map_err(LoadError::of_waiting)?;
+        for role in spec.roles().filter(|role| guests.has(*role)) {
+            guests.validate(role).await.map_err(LoadError::of_validate)?;
+        }
+        Ok(guests)
+    }
+
+    /// Makes the plugin's own folder, if it is granted one. Refuses grants of what isn't a folder: WASI has no others.
+    async fn state_folder(&self, spec: &Spec) -> Result<Option<PathBuf>, LoadError> {
+        check_folders(&spec.grants).await?;
+        if !spec.grants.state {
+            return Ok(None);
+        }
+        let folder = self.parts.state_folder.as_ref().ok_or(LoadError::NoStateFolder)?.join(&*spec.name);
+        let made = {
+            let folder = folder.clone();
+            tokio::task::spawn_blocking(move || {
+                std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+            })
+        };
+        match made.await.unwrap_or(Err(std::io::ErrorKind::Interrupted.into())) {
+            Ok(()) => Ok(Some(folder)),
+            Err(cause) => Err(LoadError::StateFolder { path: folder, cause }),
+        }
+    }
+
+    async fn compile(
+        &self,
+        engine: &Engine,
+        kind: EngineKind,
+        seen: &Seen,
+        limits: &Limits,
+    ) -> Result<Component, LoadError> {
+        let compiled = self.parts.compiler.load(engine, kind, seen.wasm.clone()).await;
+        let component = compiled.map_err(LoadError::Compile)?;
+        StaticNeeds::of(&component).check(limits).map_err(LoadError::Needs)?;
+        Ok(component)
+    }
+
+    async fn read(&self, origin: &Origin) -> Result<Arc<[u8]>, LoadError> {
+        match origin {
+            Origin::Embedded(bytes) => Ok((*bytes).into()),
+            Origin::Registry { reference, credentials } => {
+                let fetcher = self.parts.fetcher.as_ref().ok_or(LoadError::NoFetcher)?;
+                Ok(fetcher.fetch(reference, credentials.as_deref()).await?)
+            }
+            Origin::File(path) => {
+                let read_error = |cause| LoadError::Read { path: path.clone(), cause };
+                let task = tokio::task::spawn_blocking({
+                    let path = path.clone();
+                    move || compile::read_component(&path)
+                });
+                match task.await {
+                    Ok(read) => read.map_err(read_error),
+                    Err(_cancelled) => Err(read_error(std::io::ErrorKind::Interrupted.into())),
+                }
+            }
+        }
+    }
+
+    fn link(&self, component: &Component, detected: &Detected) -> Result<HandlerPre, LoadError> {
         let ty = component.component_type();
         let imports: Vec<_> = ty.imports(&self.engine).collect();
-        let exports: Vec<&str> = ty.exports(&self.engine).map(|(name, _)| name).collect();
-        let detected = detect::detect(imports.iter().map(|(name, _)| *name), exports).map_err(|found| {
-            LoadError::Refused { obstacles: found.iter().map(ToString::to_string).collect() }
-        })?;
         let mismatch = |error: wasmtime::Error| LoadError::Mismatch { message: format!("{error:#}") };
+        let Some(version) = detected.admission else {
+            return Err(LoadError::refused(without(Role::Admission, detected)));
+        };
         let given = wasi::Given::of(&self.engine, &imports);
         let mut linker = self.linker.clone();
         for (name, item) in &imports {
@@ -156,19 +394,40 @@ impl Loader {
                 wasi::define_denied(&self.engine, &mut instance, wanted, &given).map_err(mismatch)?;
             }
         }
-        HandlerPre::link(&linker, component, detected.version).map_err(mismatch)
+        HandlerPre::link(&linker, component, version).map_err(mismatch)
     }
 }
 
-/// Refuses what can be refused without compiling it, off the caller's thread. Returns the digest.
-async fn look(wasm: Arc<[u8]>, limits: Limits) -> Result<String, LoadError> {
+async fn check_folders(grants: &Grants) -> Result<(), LoadError> {
+    let folders: Vec<PathBuf> = grants.files.iter().map(|grant| grant.path.clone()).collect();
+    let check = move || {
+        folders.into_iter().try_for_each(|path| match std::fs::read_dir(&path) {
+            Ok(_) => Ok(()),
+            Err(cause) => Err(LoadError::Folder { path, cause }),
+        })
+    };
+    tokio::task::spawn_blocking(check).await.unwrap_or(Err(LoadError::Interrupted))
+}
+
+/// The component's digest, computed off the caller's thread; none while the program ends.
+async fn digest(wasm: Arc<[u8]>) -> Option<String> {
+    tokio::task::spawn_blocking(move || compile::hex(&Sha256::digest(&wasm))).await.ok()
+}
+
+/// Refuses what can be refused without compiling it, off the caller's thread.
+async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<Seen, LoadError> {
+    let granted = Capabilities { secret: !spec.grants.secrets.is_empty(), exec: spec.grants.exec };
+    let wanted: Vec<Role> = spec.roles().collect();
+    let memory_bytes_max = spec.memory_bytes();
     let task = tokio::task::spawn_blocking(move || match inspect::inspect(&wasm) {
-        Ok(seen) => {
-            seen.needs.check(&limits).map_err(LoadError::Needs)?;
-            if !seen.obstacles.is_empty() {
-                return Err(LoadError::Refused { obstacles: seen.obstacles });
-            }
-            Ok(seen.digest)
+        Ok(inspection) => {
+            // Before what is in the way of linking it: too large is too large for every host.
+            inspection.needs.check(&Limits::with_memory(memory_bytes_max)).map_err(LoadError::Needs)?;
+            let detected = inspection.detect(granted).map_err(|found| LoadError::Refused {
+                obstacles: found.iter().map(ToString::to_string).collect(),
+            })?;
+            let (detected, unused) = choose(detected, &wanted)?;
+            Ok(Seen { wasm, digest: inspection.digest, needs: inspection.needs, detected, unused })
         }
         Err(InspectError::NotAComponent(error)) => Err(LoadError::Compile(error)),
         Err(InspectError::Damaged { offset, message }) => {
@@ -179,19 +438,30 @@ async fn look(wasm: Arc<[u8]>, limits: Limits) -> Result<String, LoadError> {
     task.await.unwrap_or(Err(LoadError::Compile(CompileError::Ending)))
 }
 
-async fn read(origin: &Origin) -> Result<Arc<[u8]>, LoadError> {
-    match origin {
-        Origin::Builtin(bytes) => Ok((*bytes).into()),
-        Origin::File(path) => {
-            let read_error = |cause| LoadError::Read { path: path.clone(), cause };
-            let task = tokio::task::spawn_blocking({
-                let path = path.clone();
-                move || compile::read_component(&path)
-            });
-            match task.await {
-                Ok(read) => read.map_err(read_error),
-                Err(_cancelled) => Err(read_error(std::io::ErrorKind::Interrupted.into())),
-            }
-        }
+/// Leaves only the roles that are wanted, all of which must be there; and says which others there are.
+fn choose(detected: Detected, wanted: &[Role]) -> Result<(Detected, Vec<Role>), LoadError> {
+    let has = |role| detected.roles().iter().any(|(found, _)| *found == role);
+    let missing = wanted.iter().filter(|role| !has(**role));
+    let obstacles: Vec<String> = missing.map(|role| without(*role, &detected)).collect();
+    if !obstacles.is_empty() {
+        return Err(LoadError::Refused { obstacles });
     }
+    let unused = Role::ALL.into_iter().filter(|role| has(*role) && !wanted.contains(role)).collect();
+    let wants = |role| wanted.contains(&role);
+    let detected = Detected {
+        admission: detected.admission.filter(|_| wants(Role::Admission)),
+        probe: detected.probe.filter(|_| wants(Role::Probe)),
+        pod_source: detected.pod_source.filter(|_| wants(Role::PodSource)),
+        ..detected
+    };
+    Ok((detected, unused))
 }
+
+/// What is said of a role that an entry names and its component doesn't have.
+fn without(role: Role, detected: &Detected) -> String {
+    let found: Vec<&str> = detected.roles().iter().map(|(role, _)| role.as_str()).collect();
+    format!("its entry names the role {role}, but the component has only {}", found.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,21 @@
 //! What people see of a plugin.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 use witlet_core::admission::chain::FailurePolicy;
+
+use super::shadow::ShadowReport;
+use crate::role::Role;
 
 /// Where a plugin stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum PluginState {
+    /// It is fetched, compiled or asked about its configuration: its failure policy answers for it.
+    Loading,
     /// It is asked.
     Ready,
     /// It couldn't be loaded: its failure policy answers for it.
     Failed,
-    /// It failed too often: its failure policy answers for it until the quarantine is over.
+    /// It failed too often in one role at least: its failure policy answers for it there until the quarantine is over.
     Quarantined,
 }
 
@@ -20,11 +23,44 @@ impl PluginState {
     /// The word for tables.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Loading => "Loading",
             Self::Ready => "Ready",
             Self::Failed => "Failed",
             Self::Quarantined => "Quarantined",
         }
     }
+}
+
+/// A plugin in one of its roles.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoleStatus {
+    /// Which role.
+    pub role: Role,
+    /// The version of the contract that serves it; none while it isn't loaded.
+    pub version: Option<&'static str>,
+    /// Whether it is left alone in this role, and for how many seconds more.
+    pub quarantine_seconds: Option<f64>,
+    /// Calls that reached it.
+    pub calls: u64,
+    /// Those of them without a usable answer, timeouts among them.
+    pub errors: u64,
+    /// Those of them that took too long.
+    pub timeouts: u64,
+    /// How long half of the calls took at most, in seconds; none before the first.
+    pub p50_seconds: Option<f64>,
+    /// How long 99 of 100 calls took at most, in seconds; none before the first.
+    pub p99_seconds: Option<f64>,
+    /// Time spent in calls, in seconds.
+    pub seconds_total: f64,
+    /// CPU time of all calls, in seconds, as far as it is measured.
+    pub cpu_seconds: f64,
+    /// The most memory that one instance had.
+    pub memory_bytes_peak: u64,
+    /// Instances that wait for their next call.
+    pub warm_instances: usize,
+    /// Calls that run now.
+    pub in_flight: u64,
 }
 
 /// A plugin as it is now.
@@ -33,38 +69,54 @@ impl PluginState {
 pub struct PluginStatus {
     /// Its configured name.
     pub name: String,
-    /// `admission`
-    pub role: &'static str,
-    /// Whether it is part of the program.
+    /// Whether it is part of the program and there without being configured.
     pub builtin: bool,
-    /// Its file; none for a built-in.
-    pub component: Option<PathBuf>,
+    /// Where its component comes from: a path, a reference with its digest, or `builtin`.
+    pub component: String,
     /// SHA-256 of the component that runs, in hexadecimal; none while none does.
     pub digest: Option<String>,
     /// Size of the component that runs.
     pub size_bytes: Option<usize>,
-    /// Its place among the configured ones; built-ins come first.
-    pub order: i32,
-    /// What its failure means for a pod.
-    pub failure_policy: FailurePolicy,
+    /// Its place among the configured handlers; built-ins come first. None if it is no admission handler.
+    pub order: Option<i32>,
+    /// What its failure as an admission handler means for a pod.
+    pub failure_policy: Option<FailurePolicy>,
+    /// The probe type that it is.
+    pub probe_type: Option<String>,
+    /// Whether its verdicts are compared and don't count.
+    pub shadow: bool,
     /// Whether it is asked.
     pub state: PluginState,
     /// Why it isn't ready, in one sentence.
     pub detail: Option<String>,
     /// Why the newest component or entry isn't the one that runs; none if it is.
     pub pending: Option<String>,
-    /// Calls since it was loaded.
-    pub calls: u64,
-    /// Calls that failed, timeouts among them.
-    pub failures: u64,
-    /// Calls that took too long.
-    pub timeouts: u64,
-    /// Time spent in calls, in seconds.
-    pub seconds_total: f64,
-    /// The most memory that one instance had.
-    pub memory_bytes_peak: u64,
-    /// Instances that wait for their next call.
-    pub warm_instances: usize,
     /// The latest failure, in one sentence.
     pub last_error: Option<String>,
+    /// Its roles, one at least.
+    pub roles: Vec<RoleStatus>,
+    /// How its verdicts compare with the node's decisions, if it is a shadow.
+    pub shadow_report: Option<ShadowReport>,
+}
+
+impl PluginStatus {
+    /// Calls that reached it, in all roles.
+    pub fn calls(&self) -> u64 {
+        self.roles.iter().map(|role| role.calls).sum()
+    }
+
+    /// Calls without a usable answer, in all roles.
+    pub fn errors(&self) -> u64 {
+        self.roles.iter().map(|role| role.errors).sum()
+    }
+
+    /// Calls that took too long, in all roles.
+    pub fn timeouts(&self) -> u64 {
+        self.roles.iter().map(|role| role.timeouts).sum()
+    }
+
+    /// Instances that wait for their next call, in all roles.
+    pub fn warm_instances(&self) -> usize {
+        self.roles.iter().map(|role| role.warm_instances).sum()
+    }
 }

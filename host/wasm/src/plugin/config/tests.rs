@@ -2,17 +2,33 @@
 
 use expect_test::{Expect, expect};
 
+use witlet_core::admission::chain::FailurePolicy;
+use witlet_core::config::allow::SecurityLevel;
+use witlet_egress::NetworkGrant;
+
+use super::values::{glob, parse_duration};
 use super::*;
 
 fn file(entries: &str) -> String {
     format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n{entries}")
 }
 
+const SHIPPED: Shipped<'_> = Shipped {
+    reserved: &["host-ports"],
+    probe_types: &["exec", "httpGet"],
+    components: &["compose", "redis"],
+};
+
 fn error(text: &str) -> String {
-    match parse(text, &["host-ports"]) {
-        Ok(entries) => panic!("taken: {entries:?}"),
+    match parse(text, SHIPPED) {
+        Ok(taken) => panic!("taken: {taken:?}"),
         Err(error) => error.to_string(),
     }
+}
+
+fn one(entry: &str) -> PluginEntry {
+    let taken = parse(&file(entry), SHIPPED).unwrap_or_else(|error| panic!("{error}"));
+    taken.plugins.into_iter().next().expect("one entry")
 }
 
 fn check(text: &str, expected: &Expect) {
@@ -21,81 +37,181 @@ fn check(text: &str, expected: &Expect) {
 
 #[test]
 fn the_example_of_the_design_is_taken() {
-    let entries = parse(
-        &file(
-            r#"
+    let taken = parse(
+        r#"
+apiVersion: witlet.dev/v1alpha1
+kind: PluginConfiguration
+secrets:
+  - {name: redis-password, file: secrets/redis}
+pullCredentials: registry.json
+plugins:
   - name: no-latest-tag
     component: ./no-latest-tag.wasm
-    admission: {order: 7, failurePolicy: Reject, mode: enforce, match: {namespaces: ["team-*"]}}
+    admission: {order: 7, failurePolicy: Reject, mode: shadow, match: {namespaces: ["team-*"]}}
     limits: {timeout: 500ms, memory: 32Mi}
-    instances: {warm: {max: 4, uses: 10, idle: 1m}}
+    record: {max: 20}
     config: {allowedRegistries: ["registry.example.com"]}
+  - name: redis-fast
+    component: oci://registry.example.com/probes/redis:1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+    probe: {type: redis}
+    limits: {memory: 8Mi}
+    instances: {warm: {max: 4, uses: 10, idle: 1m}}
+    grants: {network: [pod, "10.0.0.0/8:6379"], secrets: [redis-password], tls: insecure, exec: true}
+  - name: compose
+    component: builtin:compose
+    podSource: {interval: 5s, allow: {namespaces: [edge], namePrefix: c-, podSecurity: restricted, maxPods: 3}}
+    grants: {files: [{path: /etc/witlet/compose, guestPath: /compose}, {path: /var/edge, readOnly: false}], state: true}
 "#,
-        ),
-        &[],
+        SHIPPED,
     )
-    .expect("taken");
-    let expected = PluginEntry {
-        name: "no-latest-tag".to_owned(),
-        component: "./no-latest-tag.wasm".to_owned(),
+    .unwrap_or_else(|error| panic!("{error}"));
+    let [secret] = &taken.secrets[..] else { panic!("{taken:?}") };
+    assert_eq!((&*secret.name, &*secret.file), ("redis-password", std::path::Path::new("secrets/redis")));
+    let [tag, redis, compose] = &taken.plugins[..] else { panic!("{taken:?}") };
+    let admission = AdmissionRole {
         order: 7,
         failure_policy: FailurePolicy::Reject,
+        mode: AdmissionMode::Shadow,
         namespaces: Globs::new(vec!["team-*".to_owned()]),
         timeout: Duration::from_millis(500),
         memory_bytes: 32 << 20,
-        warm: Some(Warm { max: 4, uses: 10, idle: Duration::from_secs(60) }),
-        config: serde_json::json!({"allowedRegistries": ["registry.example.com"]}),
     };
-    assert_eq!(entries, [expected]);
+    assert_eq!(tag.admission, Some(admission));
+    assert_eq!((tag.record, &tag.grants), (Some(20), &Grants::default()));
+    assert_eq!(tag.config, serde_json::json!({"allowedRegistries": ["registry.example.com"]}));
+
+    assert_eq!(redis.probe, Some(ProbeRole { probe_type: "redis".into(), memory_bytes: 8 << 20 }));
+    assert_eq!(redis.warm, Some(Warm { max: 4, uses: 10, idle: Duration::from_secs(60) }));
+    assert_eq!(redis.grants.names(), ["network", "secrets", "exec", "tls"]);
+    assert_eq!(redis.grants.network[0], NetworkGrant::Pod);
+    let ComponentSource::Registry { reference, credentials } = &redis.component else { panic!("{redis:?}") };
+    assert_eq!(reference.name(), "registry.example.com/probes/redis");
+    assert_eq!(credentials.as_deref(), Some(std::path::Path::new("registry.json")), "those for all");
+
+    let source = compose.pod_source.as_ref().expect("it is one");
+    assert_eq!((source.interval, source.timeout), (Duration::from_secs(5), Duration::from_secs(30)));
+    assert_eq!((source.memory_bytes, source.allow.pods_max), (64 << 20, 3));
+    assert_eq!(source.allow.namespaces, ["edge"]);
+    assert_eq!(source.allow.name_prefix.as_deref(), Some("c-"));
+    assert_eq!(source.allow.pod_security, SecurityLevel::Restricted);
+    assert_eq!(compose.component, ComponentSource::Shipped("compose".to_owned()));
+    let folder = |path: &str, read_only, guest_path: &str| FileGrant {
+        path: path.into(),
+        read_only,
+        guest_path: guest_path.to_owned(),
+    };
+    let folders = [folder("/etc/witlet/compose", true, "/compose"), folder("/var/edge", false, "/var/edge")];
+    assert_eq!(compose.grants.files, folders);
+    assert!(compose.grants.state);
 }
 
 #[test]
 fn an_entry_that_says_nothing_gets_the_defaults() {
-    let entries = parse(&file("- {name: a, component: a.wasm, admission: {}}"), &[]).expect("taken");
     let expected = PluginEntry {
         name: "a".to_owned(),
-        component: "a.wasm".to_owned(),
-        order: 100,
-        failure_policy: FailurePolicy::Defer,
-        namespaces: Globs::all(),
-        timeout: Duration::from_millis(100),
-        memory_bytes: 16 << 20,
+        component: ComponentSource::File("a.wasm".into()),
+        admission: Some(AdmissionRole {
+            order: 100,
+            failure_policy: FailurePolicy::Defer,
+            mode: AdmissionMode::Enforce,
+            namespaces: Globs::all(),
+            timeout: Duration::from_millis(100),
+            memory_bytes: 16 << 20,
+        }),
+        probe: None,
+        pod_source: None,
         warm: None,
+        grants: Grants::default(),
+        record: None,
         config: Value::Null,
     };
-    assert_eq!(entries, [expected]);
+    assert_eq!(one("- {name: a, component: a.wasm, admission: {}}"), expected);
+    assert!(expected.grants.names().is_empty(), "nothing is granted by default");
+    let probe = one("- {name: ping, component: a.wasm, probe: {}}").probe.expect("it is one");
+    assert_eq!((&*probe.probe_type, probe.memory_bytes), ("ping", 16 << 20), "the type is the plugin's name");
+    let source = one("- {name: s, component: a.wasm, podSource: {allow: {namespaces: ['*']}}}").pod_source;
+    let source = source.expect("it is one");
+    assert_eq!((source.interval, source.allow.pods_max), (Duration::from_secs(10), 110));
+    assert_eq!(source.allow.pod_security, SecurityLevel::Baseline);
+}
+
+#[test]
+fn one_entry_may_have_all_roles() {
+    let entry = one(
+        "- {name: all, component: a.wasm, admission: {}, probe: {}, podSource: {allow: {namespaces: [a]}}, \
+         limits: {timeout: 2s, memory: 20Mi}}",
+    );
+    let (admission, source) = (entry.admission.expect("named"), entry.pod_source.expect("named"));
+    assert_eq!((admission.timeout, source.timeout), (Duration::from_secs(2), Duration::from_secs(2)));
+    assert_eq!((admission.memory_bytes, source.memory_bytes), (20 << 20, 20 << 20));
+    assert_eq!(entry.probe.expect("named").memory_bytes, 20 << 20);
 }
 
 #[test]
 fn a_file_without_plugins_is_taken() {
     for text in ["apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\n", &file("  []\n")] {
-        assert_eq!(parse(text, &[]), Ok(Vec::new()), "{text}");
+        assert_eq!(parse(text, SHIPPED), Ok(PluginConfiguration::default()), "{text}");
     }
 }
 
 #[test]
-fn wrong_values_are_told_with_their_field() {
+fn wrong_values_are_told_with_their_field_and_the_way_out() {
+    let allow = "allow: {namespaces: [a]}";
     let cases = [
         ("- {name: a, component: a.wasm}", "plugins[0]: no role: write `admission: {}`"),
         (
-            "- {name: a, component: a.wasm, admission: {}, probe: {}}",
-            "plugins[0].probe: this release doesn't have it",
-        ),
-        (
             "- {name: a, component: a.wasm, podSource: {interval: 10s}}",
-            "plugins[0].podSource: this release doesn't have it",
+            "plugins[0].podSource.allow.namespaces: a pod source is as powerful as its pods: name the namespaces",
         ),
         (
-            "- {name: a, component: a.wasm, admission: {}, grants: {network: [pod]}}",
-            "plugins[0].grants: this release doesn't have it",
+            "- {name: a, component: a.wasm, podSource: {allow: {namespaces: []}}}",
+            "plugins[0].podSource.allow.namespaces: ",
         ),
         (
-            "- {name: a, component: a.wasm, admission: {mode: shadow}}",
-            "plugins[0].admission.mode: this release doesn't have `shadow`",
+            "- {name: a, component: a.wasm, podSource: {allow: {namespaces: [a], podSecurity: none}}}",
+            "plugins[0].podSource.allow.podSecurity: \"none\" must be privileged, baseline or restricted",
+        ),
+        (
+            "- {name: a, component: a.wasm, podSource: {allow: {namespaces: [a], maxPods: 0}}}",
+            "plugins[0].podSource.allow.maxPods: 0 isn't between 1 and 1000",
+        ),
+        (
+            &format!("- {{name: a, component: a.wasm, podSource: {{interval: 500ms, {allow}}}}}"),
+            "plugins[0].podSource.interval: 500ms isn't between 1s and 24h",
+        ),
+        (
+            &format!("- {{name: file, component: a.wasm, podSource: {{{allow}}}}}"),
+            "plugins[0].name: file is a source of the agent's own",
+        ),
+        (
+            &format!("- {{name: a, component: a.wasm, podSource: {{{allow}}}, limits: {{timeout: 10m}}}}"),
+            "plugins[0].limits.timeout: 600s isn't between 1ms and 300s, which a pod source may take",
+        ),
+        (
+            &format!(
+                "- {{name: a, component: a.wasm, admission: {{}}, podSource: {{{allow}}}, limits: {{timeout: 1m}}}}"
+            ),
+            "plugins[0].limits.timeout: 60s isn't between 1ms and 10s, which an admission handler may take",
+        ),
+        (
+            "- {name: a, component: a.wasm, probe: {}, limits: {timeout: 1s}}",
+            "plugins[0].limits.timeout: a probe has the time that its pod gives it: leave it out",
+        ),
+        (
+            "- {name: a, component: a.wasm, probe: {type: httpGet}}",
+            "plugins[0].probe.type: \"httpGet\" isn't a name",
+        ),
+        (
+            "- {name: exec, component: a.wasm, probe: {}}",
+            "plugins[0].probe.type: exec is the probe type of a built-in plugin",
+        ),
+        (
+            "- {name: a, component: a.wasm, probe: {}}\n- {name: b, component: a.wasm, probe: {type: a}}",
+            "plugins[1].probe.type: a is the probe type of another plugin too",
         ),
         (
             "- {name: a, component: a.wasm, admission: {mode: audit}}",
-            "plugins[0].admission.mode: \"audit\" isn't `enforce`",
+            "plugins[0].admission.mode: \"audit\" is neither `enforce` nor `shadow`",
         ),
         (
             "- {name: a, component: a.wasm, admission: {match: {namespaces: []}}}",
@@ -103,7 +219,23 @@ fn wrong_values_are_told_with_their_field() {
         ),
         (
             "- {name: a, component: 'oci://registry.example.com/a@sha256:0', admission: {}}",
-            "plugins[0].component: this release doesn't have `oci://`",
+            "plugins[0].component: \"oci://registry.example.com/a@sha256:0\": the digest isn't",
+        ),
+        (
+            "- {name: a, component: 'oci://registry.example.com/a:1', admission: {}}",
+            "plugins[0].component: \"oci://registry.example.com/a:1\": the digest is missing: add @sha256:",
+        ),
+        (
+            "- {name: a, component: 'https://example.com/a.wasm', admission: {}}",
+            "plugins[0].component: https:// isn't known: write a path, builtin:NAME or oci://",
+        ),
+        (
+            "- {name: a, component: 'builtin:nothing', admission: {}}",
+            "plugins[0].component: \"nothing\" isn't shipped; these are: compose, redis",
+        ),
+        (
+            "- {name: a, component: a.wasm, pullCredentials: c.json, admission: {}}",
+            "plugins[0].pullCredentials: only for components from registries (oci://): leave it out",
         ),
         ("- {name: a, component: '', admission: {}}", "plugins[0].component: no path"),
         ("- {name: 'A b', component: a.wasm, admission: {}}", "plugins[0].name: \"A b\" isn't a name"),
@@ -117,7 +249,7 @@ fn wrong_values_are_told_with_their_field() {
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, limits: {timeout: 1h}}",
-            "plugins[0].limits.timeout: 3600s isn't between 1ms and 10s",
+            "plugins[0].limits.timeout: 1h isn't between 1ms and 10s",
         ),
         (
             "- {name: a, component: a.wasm, admission: {}, limits: {memory: 1Gi}}",
@@ -131,9 +263,83 @@ fn wrong_values_are_told_with_their_field() {
             "- {name: a, component: a.wasm, admission: {}, instances: {warm: {max: 1, uses: 0}}}",
             "plugins[0].instances.warm.uses: 0 uses",
         ),
+        (
+            "- {name: a, component: a.wasm, admission: {}, record: {max: 0}}",
+            "plugins[0].record.max: 0 isn't between 1 and 1000",
+        ),
     ];
     for (entries, words) in cases {
         let told = error(&file(entries));
+        assert!(told.starts_with(words), "{told:?} doesn't begin with {words:?}");
+    }
+}
+
+#[test]
+fn a_grant_that_could_not_take_effect_is_refused() {
+    let cases = [
+        ("admission: {}", "network: [pod]", ".network: only a probe type or a pod source may have it"),
+        ("admission: {}", "tls: insecure", ".tls: only a probe type or a pod source"),
+        ("admission: {}", "exec: true", ".exec: only a probe type may have it"),
+        ("probe: {}", "state: true", ".state: only a pod source may have it"),
+        ("probe: {}", "files: [{path: /a}]", ".files: only a pod source may have it"),
+        ("probe: {}", "tls: insecure", ".tls: without `network` it has no use"),
+        ("probe: {}", "network: [pod], tls: never", ".tls: \"never\" is neither `verify` nor `insecure`"),
+        ("probe: {}", "network: [everywhere]", ".network[0]: \"everywhere\": "),
+        ("probe: {}", "secrets: [unknown]", ".secrets[0]: \"unknown\" isn't among `secrets:` of the file"),
+        (
+            "podSource: {allow: {namespaces: [a]}}",
+            "network: [pod]",
+            ".network[0]: \"pod\" is for probe types",
+        ),
+        ("podSource: {allow: {namespaces: [a]}}", "exec: true", ".exec: only a probe type may have it"),
+        (
+            "podSource: {allow: {namespaces: [a]}}",
+            "files: [{path: etc}]",
+            ".files[0].path: etc isn't an absolute path without `..`",
+        ),
+        (
+            "podSource: {allow: {namespaces: [a]}}",
+            "files: [{path: /a/../b}]",
+            ".files[0].path: /a/../b isn't an absolute path without `..`",
+        ),
+        (
+            "podSource: {allow: {namespaces: [a]}}",
+            "files: [{path: /a, guestPath: b}]",
+            ".files[0].guestPath: b isn't an absolute path without `..`",
+        ),
+        (
+            "podSource: {allow: {namespaces: [a]}}",
+            "files: [{path: /a}, {path: /b, guestPath: /a}]",
+            ".files[1].guestPath: /a is taken by another grant",
+        ),
+        (
+            "podSource: {allow: {namespaces: [a]}}",
+            "files: [{path: /a, guestPath: /state/}], state: true",
+            ".files[0].guestPath: /state is the plugin's own folder",
+        ),
+    ];
+    for (role, grants, words) in cases {
+        let told = error(&file(&format!("- {{name: a, component: a.wasm, {role}, grants: {{{grants}}}}}")));
+        let expected = format!("plugins[0].grants{words}");
+        assert!(told.starts_with(&expected), "{told:?} doesn't begin with {expected:?}");
+    }
+    let taken =
+        one("- {name: a, component: a.wasm, admission: {}, probe: {}, grants: {network: [pod], exec: true}}");
+    assert_eq!(taken.grants.names(), ["network", "exec"], "for its other role");
+}
+
+#[test]
+fn wrong_secrets_are_told_with_their_field() {
+    let with = |secrets: &str| {
+        error(&format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nsecrets: {secrets}\n"))
+    };
+    let cases = [
+        ("[{name: 'A', file: a}]", "secrets[0].name: \"A\" isn't a name"),
+        ("[{name: a, file: a}, {name: a, file: b}]", "secrets[1].name: a is the name of another secret too"),
+        ("[{name: a, file: ''}]", "secrets[0].file: no path"),
+    ];
+    for (secrets, words) in cases {
+        let told = with(secrets);
         assert!(told.starts_with(words), "{told:?} doesn't begin with {words:?}");
     }
 }
@@ -229,8 +435,8 @@ fn globs_match_whole_names() {
 proptest::proptest! {
     #[test]
     fn no_text_breaks_the_parser(text in "\\PC{0,200}") {
-        let parsed = parse(&text, &[]);
-        proptest::prop_assert!(parsed.is_err() || parsed.is_ok_and(|entries| entries.is_empty()));
+        let parsed = parse(&text, SHIPPED);
+        proptest::prop_assert!(parsed.is_err() || parsed.is_ok_and(|taken| taken.plugins.is_empty()));
     }
 
     #[test]

@@ -1,0 +1,116 @@
+//! The set of plugins: how one gets into it, and what becomes of it there.
+
+use std::sync::{Arc, PoisonError};
+
+use tokio::time::Instant;
+use witlet_core::event::EventType;
+
+use super::{Shared, supervisor::LoadFailure};
+use crate::metrics::LoadOutcome;
+use crate::plugin::{Code, LoadError, Loaded, Loading, Plugin, Spec};
+use crate::record::{About, PluginRecorder};
+
+impl Shared {
+    /// Loads a plugin, unless its component is one of `known`. Waits for its turn.
+    pub(super) async fn load(&self, spec: &Spec, known: &[String]) -> Loading {
+        match self.loads.acquire().await {
+            Ok(_permit) => self.loader.load(spec, known).await,
+            Err(_closed) => Loading { digest: None, result: Err(LoadError::Interrupted) },
+        }
+    }
+
+    /// A plugin that begins anew.
+    pub(super) fn plugin(&self, spec: Spec, code: Code) -> Arc<Plugin> {
+        let recorder = self.recorder(&spec, &code);
+        let metrics = self.metrics.plugin(&spec.name);
+        Arc::new(Plugin::new(spec, code, metrics, recorder))
+    }
+
+    /// A plugin whose code goes on under another entry.
+    pub(super) fn respecified(&self, old: &Plugin, spec: Spec) -> Arc<Plugin> {
+        let recorder = self.recorder(&spec, &old.code);
+        Arc::new(old.respecified(spec, recorder))
+    }
+
+    fn recorder(&self, spec: &Spec, code: &Code) -> Option<PluginRecorder> {
+        let (recorder, max, loaded) = (self.recorder.as_ref()?, spec.record?, code.ready()?);
+        let values = self.secrets.clone();
+        let names = spec.grants.secrets.clone();
+        Some(recorder.plugin(About {
+            plugin: spec.name.clone(),
+            max,
+            component: spec.origin_told(),
+            digest: loaded.digest.clone(),
+            config: spec.config.clone(),
+            timeout: spec.timeout(),
+            memory_bytes: spec.memory_bytes(),
+            grants: spec.grants.names(),
+            secrets: Arc::new(move || values.values(&names)),
+        }))
+    }
+
+    /// Makes the set be these. Calls that run end on what they began with; what no plugin of the new set uses is drained.
+    pub(super) fn replace(&self, plugins: Vec<Arc<Plugin>>) {
+        let next: Arc<[Arc<Plugin>]> = plugins.into();
+        let old = {
+            let mut set = self.plugins.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *set, next.clone())
+        };
+        let code = |plugin: &Plugin| plugin.code.ready().map(Arc::as_ptr);
+        for plugin in old.iter().filter(|old| !next.iter().any(|next| code(next) == code(old))) {
+            plugin.retire();
+        }
+        self.metrics.retain(next.iter().map(|plugin| &*plugin.spec.name));
+        self.generation.send_modify(|generation| *generation += 1);
+    }
+
+    /// Lets whoever waits for a plugin ask again when a quarantine is over, and drops instances that nobody needs.
+    pub(super) fn maintain(&self) {
+        let now = Instant::now();
+        let mut released = false;
+        for plugin in self.plugins().iter() {
+            released |= plugin.take_release(now);
+            if let Code::Ready(loaded) = &plugin.code {
+                loaded.shrink(now);
+                for role in plugin.spec.roles() {
+                    plugin.metrics().role(role).set_warm(loaded.warm(role));
+                }
+            }
+        }
+        if released {
+            self.generation.send_modify(|generation| *generation += 1);
+        }
+    }
+
+    /// Notes that a version was loaded, in place of the `old` one if that ran.
+    pub(super) fn tell_loaded(&self, spec: &Spec, loaded: &Loaded, old: Option<&Arc<Plugin>>) {
+        let (name, digest) = (&*spec.name, &*loaded.digest);
+        self.metrics.plugin(name).record_load(LoadOutcome::Loaded);
+        tracing::info!(plugin = name, digest, "plugin loaded");
+        for role in loaded.unused() {
+            tracing::warn!(
+                plugin = name,
+                %role,
+                "the component has a role that its entry doesn't name, in which it isn't used"
+            );
+        }
+        if let Some(old) = old.and_then(|old| old.code.ready()) {
+            let message = match &*old.digest == digest {
+                true => format!("runs sha256:{digest} with another configuration"),
+                false => format!("runs sha256:{digest} in place of sha256:{}", old.digest),
+            };
+            self.tell(name, EventType::Normal, "PluginReplaced", message);
+        }
+    }
+
+    /// Notes that a version doesn't load; told once for each reason.
+    pub(super) fn tell_not_loaded(&self, failure: &LoadFailure, previous: Option<&LoadFailure>) {
+        let name = &*failure.spec.name;
+        let message = failure.error.sentence();
+        self.metrics.plugin(name).record_load(LoadOutcome::Failed);
+        tracing::error!(plugin = name, error = message, "plugin not loaded");
+        if previous.is_none_or(|previous| previous.error.sentence() != message) {
+            self.tell(name, EventType::Warning, "PluginNotLoaded", message);
+        }
+    }
+}

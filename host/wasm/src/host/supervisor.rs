@@ -1,0 +1,446 @@
+//! Keeps the set of plugins as the files have it: loads what is new beside what runs, and swaps.
+//!
+//! A changed file takes effect as a whole: the new set replaces the old one when each of its plugins was loaded or
+//! couldn't be. What takes longer than [`SWAP_WAIT_MAX`] follows by itself. A plugin whose newest version isn't there or
+//! doesn't load goes on with the version that it has, if it has one.
+
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior};
+use witlet_core::error::one_line;
+
+use super::files::{self, Change, Files};
+use super::secrets::{self, Failure as SecretFailure};
+use super::{FileError, MAINTENANCE_PERIOD, Shared, lock};
+use crate::plugin::config::{self, PluginConfiguration, SecretEntry, Shipped};
+use crate::plugin::{Builtin, BuiltinRole, Code, LoadError, Plugin, Spec};
+pub(super) use work::Failure as LoadFailure;
+use work::{Done, Failure, Step, Work, next_step};
+
+/// How long a changed set waits for its slowest plugin before it takes effect without it.
+pub(super) const SWAP_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// Where plugins come from.
+pub(super) struct Sources {
+    pub(super) plugins_file: Option<PathBuf>,
+    pub(super) builtins: Vec<Builtin>,
+    pub(super) shipped: Vec<(&'static str, &'static [u8])>,
+}
+
+/// Looks after the set.
+pub(super) struct Supervisor {
+    sources: Sources,
+    /// What the file says, the built-ins first.
+    wanted: Vec<Spec>,
+    secrets: Vec<SecretEntry>,
+    secret_failures: BTreeMap<String, SecretFailure>,
+    files: Files,
+    /// Whether it was told that the configuration's file is gone.
+    told_gone: bool,
+    loads: JoinSet<Done>,
+    works: HashMap<Arc<str>, Work>,
+    failures: HashMap<Arc<str>, Failure>,
+    /// Numbers loads, so that the result of one that isn't wanted any more is told apart.
+    serial: u64,
+    /// Until when a changed set waits for all of its plugins.
+    swap_at: Option<Instant>,
+    tried: watch::Sender<bool>,
+}
+
+impl Supervisor {
+    /// Reads the configuration for the first time, and loads the built-ins. What the file names is loading when this
+    /// returns. The receiver tells when each plugin was tried.
+    pub(super) async fn start(
+        shared: &Arc<Shared>,
+        sources: Sources,
+    ) -> Result<(Self, watch::Receiver<bool>), FileError> {
+        let (tried, told) = watch::channel(false);
+        let mut supervisor = Self {
+            wanted: sources.builtin_specs(),
+            sources,
+            secrets: Vec::new(),
+            secret_failures: BTreeMap::new(),
+            files: Files::default(),
+            told_gone: false,
+            loads: JoinSet::new(),
+            works: HashMap::new(),
+            failures: HashMap::new(),
+            serial: 0,
+            swap_at: None,
+            tried,
+        };
+        // Looked at before it is read: a change in between is noticed later.
+        supervisor.note_files().await;
+        let configuration = supervisor.sources.read()?;
+        // First alone, so that no other component's compilation is in their way.
+        for spec in supervisor.wanted.clone() {
+            supervisor.begin(shared, spec);
+        }
+        while let Some(joined) = supervisor.loads.join_next().await {
+            supervisor.finish(joined);
+        }
+        supervisor.settle(shared);
+        supervisor.want(shared, configuration).await;
+        // Nobody waits for them at the start.
+        supervisor.swap_at = None;
+        supervisor.settle(shared);
+        Ok((supervisor, told))
+    }
+
+    /// Looks after the plugins until the host is gone.
+    pub(super) async fn run(mut self, host: Weak<Shared>, look: Arc<Notify>) {
+        let mut ticks = tokio::time::interval(MAINTENANCE_PERIOD);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let mut tick = false;
+            tokio::select! {
+                _ = ticks.tick() => tick = true,
+                () = look.notified() => tick = true,
+                Some(joined) = self.loads.join_next() => self.finish(joined),
+            }
+            let Some(shared) = host.upgrade() else { return };
+            if tick {
+                self.look(&shared).await;
+                shared.maintain();
+            }
+            self.settle(&shared);
+        }
+    }
+
+    /// Looks at all files, and begins what follows from their changes.
+    async fn look(&mut self, shared: &Arc<Shared>) {
+        let Some(now) = self.look_at_files().await else { return };
+        if let Some(path) = self.sources.plugins_file.clone() {
+            match self.files.compare(&path, &now) {
+                Change::None if !self.told_gone => {}
+                Change::None | Change::Written => self.reload_file(shared).await,
+                Change::Gone => self.tell_gone(shared, &path),
+            }
+        }
+        let secrets = self.secrets.clone();
+        // All of them are compared, so that each change is noticed once.
+        let changes = secrets.iter().map(|secret| self.files.compare(&secret.file, &now));
+        let changed = changes.filter(|change| *change != Change::None).count() > 0;
+        // What can't be read may be so for reasons that its own file doesn't show.
+        if changed || !self.secret_failures.is_empty() {
+            self.read_secrets(shared).await;
+        }
+        let instant = Instant::now();
+        for spec in self.wanted.clone() {
+            let written = spec.path().is_some_and(|path| self.files.compare(path, &now) == Change::Written);
+            let failure = self.failures.get(&spec.name);
+            let due = failure.is_some_and(|failure| failure.is_due(instant))
+                && !self.works.contains_key(&spec.name);
+            if written || due {
+                self.begin(shared, spec);
+            }
+        }
+    }
+
+    async fn reload_file(&mut self, shared: &Arc<Shared>) {
+        match self.sources.read() {
+            Ok(configuration) => {
+                self.want(shared, configuration).await;
+                self.told_gone = false;
+                *lock(&shared.file_error) = None;
+                tracing::info!("plugin configuration read");
+            }
+            Err(error) => {
+                let message = one_line(&error);
+                tracing::error!(error = message, "plugin configuration not taken; the old one stays");
+                let path = self.sources.plugins_file.as_deref().unwrap_or(Path::new(""));
+                shared.tell_file("plugins", path, "PluginConfigurationInvalid", message.clone());
+                *lock(&shared.file_error) = Some(message);
+            }
+        }
+    }
+
+    fn tell_gone(&mut self, shared: &Shared, path: &Path) {
+        if self.told_gone {
+            return;
+        }
+        self.told_gone = true;
+        let message = format!("{} is gone; the plugins that it named last go on", path.display());
+        tracing::error!(error = message, "plugin configuration not found");
+        shared.tell_file("plugins", path, "PluginConfigurationMissing", message.clone());
+        *lock(&shared.file_error) = Some(message);
+    }
+
+    /// Begins to make the set be what the file says.
+    async fn want(&mut self, shared: &Arc<Shared>, configuration: PluginConfiguration) {
+        let (wanted, secrets) = self.sources.specs(configuration);
+        self.wanted = wanted;
+        self.secrets = secrets;
+        self.note_files().await;
+        self.read_secrets(shared).await;
+        let names: Vec<Arc<str>> = self.wanted.iter().map(|spec| spec.name.clone()).collect();
+        // Dropping work ends it.
+        self.works.retain(|name, _| names.contains(name));
+        self.failures.retain(|name, _| names.contains(name));
+        let running = shared.plugins();
+        for spec in self.wanted.clone() {
+            let old = running.iter().find(|plugin| plugin.spec.name == spec.name);
+            let work = self.works.get_mut(&spec.name);
+            match next_step(&spec, old, work.as_deref(), self.failures.get(&spec.name)) {
+                Step::Nothing => {}
+                Step::Respecify => {
+                    if let Some(work) = work {
+                        work.spec = spec;
+                    }
+                }
+                Step::Return => {
+                    self.works.remove(&spec.name);
+                    self.failures.remove(&spec.name);
+                }
+                Step::Load => self.begin(shared, spec),
+            }
+        }
+        self.swap_at = Some(Instant::now() + SWAP_WAIT_MAX);
+    }
+
+    /// Starts to load this, in place of what was being loaded under its name.
+    fn begin(&mut self, shared: &Arc<Shared>, spec: Spec) {
+        self.serial += 1;
+        let serial = self.serial;
+        let known = self.known(shared, &spec);
+        if let Some(old) = shared.plugins().iter().find(|plugin| plugin.spec.name == spec.name)
+            && !self.failures.contains_key(&spec.name)
+        {
+            old.set_pending(Some("its newest version is being loaded".to_owned()));
+        }
+        let (shared, name) = (shared.clone(), spec.name.clone());
+        let load = {
+            let spec = spec.clone();
+            async move { Done { serial, loading: shared.load(&spec, &known).await } }
+        };
+        let task = self.loads.spawn(load);
+        self.works.insert(name, Work::new(spec, serial, task));
+    }
+
+    /// Digests of components that needn't be compiled again for this specification: what runs, and what failed by
+    /// itself.
+    fn known(&self, shared: &Shared, spec: &Spec) -> Vec<String> {
+        let running = shared.plugins();
+        let old = running.iter().find(|plugin| plugin.spec.runs_as(spec));
+        let runs = old.and_then(|plugin| plugin.code.ready()).map(|loaded| loaded.digest.clone());
+        let failure = self.failures.get(&spec.name).filter(|failure| failure.is_final_for(spec));
+        runs.into_iter().chain(failure.and_then(|failure| failure.digest.clone())).collect()
+    }
+
+    /// Notes the result of a load.
+    fn finish(&mut self, joined: Result<Done, JoinError>) {
+        match joined {
+            Ok(done) => {
+                let work = self.works.values_mut().find(|work| work.serial == done.serial);
+                if let Some(work) = work {
+                    work.result = Some(done.loading);
+                }
+            }
+            Err(error) if error.is_cancelled() => {}
+            Err(error) => {
+                tracing::error!(%error, "loading a plugin ended the task");
+                for work in self.works.values_mut().filter(|work| work.is_dead()) {
+                    work.result = Some(work::interrupted());
+                }
+            }
+        }
+    }
+
+    /// Makes what is loaded run, unless a changed set still waits for the rest of it.
+    fn settle(&mut self, shared: &Shared) {
+        let now = Instant::now();
+        let loading = self.works.values().any(|work| work.result.is_none());
+        if loading && self.swap_at.is_some_and(|at| now < at) {
+            return;
+        }
+        self.swap_at = None;
+        let running = shared.plugins();
+        let wanted = self.wanted.clone();
+        let next: Vec<Arc<Plugin>> = wanted
+            .into_iter()
+            .map(|spec| {
+                let old = running.iter().find(|plugin| plugin.spec.name == spec.name);
+                self.next(shared, spec, old, now)
+            })
+            .collect();
+        let same = next.len() == running.len()
+            && next.iter().zip(running.iter()).all(|(next, old)| Arc::ptr_eq(next, old));
+        if !same {
+            shared.replace(next);
+        }
+        if !loading {
+            self.tried.send_if_modified(|tried| !std::mem::replace(tried, true));
+        }
+    }
+
+    /// The plugin that answers for this specification from now on.
+    fn next(&mut self, shared: &Shared, spec: Spec, old: Option<&Arc<Plugin>>, now: Instant) -> Arc<Plugin> {
+        let Some(mut work) = self.works.remove(&spec.name) else { return self.unloaded(shared, spec, old) };
+        let Some(loading) = work.result.take() else {
+            let plugin = Self::meanwhile(shared, &spec, old);
+            self.works.insert(spec.name, work);
+            return plugin;
+        };
+        let runs = old.filter(|old| old.code.ready().is_some());
+        match loading.result {
+            Ok(None) => self.known_again(shared, spec, old, loading.digest),
+            Ok(Some(loaded)) => {
+                self.failures.remove(&spec.name);
+                shared.tell_loaded(&spec, &loaded, runs);
+                shared.plugin(spec, Code::Ready(Arc::new(loaded)))
+            }
+            Err(error) => {
+                let previous = self.failures.get(&spec.name);
+                let error = Arc::new(error);
+                let failure = Failure::new(&spec, loading.digest, error.clone(), previous, now);
+                shared.tell_not_loaded(&failure, previous);
+                self.failures.insert(spec.name.clone(), failure);
+                match runs {
+                    Some(old) => {
+                        old.set_pending(Some(error.sentence()));
+                        old.clone()
+                    }
+                    None => shared.plugin(spec, Code::Failed(error)),
+                }
+            }
+        }
+    }
+
+    /// Who answers while the newest version is being loaded.
+    fn meanwhile(shared: &Shared, spec: &Spec, old: Option<&Arc<Plugin>>) -> Arc<Plugin> {
+        match old {
+            Some(old) if old.code.ready().is_some() => old.clone(),
+            // It is being loaded already, or failed and is tried again.
+            Some(old) if old.spec == *spec => old.clone(),
+            Some(_) | None => shared.plugin(spec.clone(), Code::Loading),
+        }
+    }
+
+    /// Nothing was loaded: the old one goes on, under what its entry says now.
+    fn unloaded(&self, shared: &Shared, spec: Spec, old: Option<&Arc<Plugin>>) -> Arc<Plugin> {
+        match old {
+            Some(old) if self.failures.contains_key(&spec.name) && !old.spec.runs_as(&spec) => old.clone(),
+            Some(old) if old.spec == spec => {
+                if !self.failures.contains_key(&spec.name) {
+                    old.set_pending(None);
+                }
+                old.clone()
+            }
+            Some(old) if old.spec.runs_as(&spec) => {
+                let pending = old.pending().filter(|_| self.failures.contains_key(&spec.name));
+                let plugin = shared.respecified(old, spec);
+                plugin.set_pending(pending);
+                plugin
+            }
+            // A plugin never goes missing: one that nobody answers for would let every pod pass.
+            Some(_) | None => shared.plugin(spec, Code::Failed(Arc::new(LoadError::Interrupted))),
+        }
+    }
+
+    /// The bytes are those that run, or those that failed before.
+    fn known_again(
+        &mut self,
+        shared: &Shared,
+        spec: Spec,
+        old: Option<&Arc<Plugin>>,
+        digest: Option<String>,
+    ) -> Arc<Plugin> {
+        let runs = old.and_then(|old| old.code.ready()).map(|loaded| &loaded.digest);
+        if runs.is_some() && runs == digest.as_ref() {
+            self.failures.remove(&spec.name);
+        }
+        self.unloaded(shared, spec, old)
+    }
+
+    async fn read_secrets(&mut self, shared: &Shared) {
+        let entries = self.secrets.clone();
+        let Ok(read) = tokio::task::spawn_blocking(move || secrets::read(&entries)).await else { return };
+        for (name, failure) in &read.failures {
+            if self.secret_failures.get(name) != Some(failure) {
+                tracing::error!(secret = name, error = failure.message, "secret not read");
+                shared.tell_file("secrets", &failure.file, "SecretNotRead", failure.message.clone());
+            }
+        }
+        self.secret_failures = read.failures;
+        shared.secrets.replace(read.values);
+    }
+
+    /// Every file that matters.
+    fn paths(&self) -> Vec<PathBuf> {
+        let components = self.wanted.iter().filter_map(|spec| spec.path().map(Path::to_path_buf));
+        let secrets = self.secrets.iter().map(|secret| secret.file.clone());
+        self.sources.plugins_file.iter().cloned().chain(components).chain(secrets).collect()
+    }
+
+    async fn look_at_files(&self) -> Option<files::Seen> {
+        let paths = self.paths();
+        tokio::task::spawn_blocking(move || files::look(paths)).await.ok()
+    }
+
+    async fn note_files(&mut self) {
+        let paths = self.paths();
+        if let Some(now) = self.look_at_files().await {
+            self.files.note(now);
+            self.files.retain(|path| paths.iter().any(|known| known == path));
+        }
+    }
+}
+
+impl Sources {
+    fn builtin_specs(&self) -> Vec<Spec> {
+        let orders = i32::MIN..;
+        self.builtins.iter().zip(orders).map(|(builtin, order)| Spec::builtin(builtin, order)).collect()
+    }
+
+    /// What the file says; nothing if there is none.
+    fn read(&self) -> Result<PluginConfiguration, FileError> {
+        let Some(path) = &self.plugins_file else { return Ok(PluginConfiguration::default()) };
+        let text = read_text(path)?;
+        let reserved: Vec<&str> = self.builtins.iter().map(|builtin| builtin.name).collect();
+        let types = self.builtins.iter().filter_map(|builtin| match builtin.role {
+            BuiltinRole::Admission { .. } => None,
+            BuiltinRole::Probe { probe_type } => Some(probe_type),
+        });
+        let probe_types: Vec<&str> = types.collect();
+        let components: Vec<&str> = self.shipped.iter().map(|(name, _)| *name).collect();
+        let shipped = Shipped { reserved: &reserved, probe_types: &probe_types, components: &components };
+        config::parse(&text, shipped).map_err(|cause| FileError::Content { path: path.clone(), cause })
+    }
+
+    /// The built-ins, then the file's handlers by their order, then the rest. Secrets with paths that can be opened.
+    fn specs(&self, configuration: PluginConfiguration) -> (Vec<Spec>, Vec<SecretEntry>) {
+        let folder = self.plugins_file.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+        let mut specs = self.builtin_specs();
+        let entries = configuration.plugins.into_iter();
+        // The parser knows the names of what is shipped, so that none is left out.
+        let mut configured: Vec<Spec> =
+            entries.filter_map(|entry| Spec::configured(entry, folder, &self.shipped)).collect();
+        configured.sort_by_key(|spec| spec.admission.as_ref().map_or(i64::MAX, |role| role.order.into()));
+        specs.extend(configured);
+        let secrets = configuration.secrets.into_iter();
+        let secrets = secrets.map(|secret| SecretEntry { file: folder.join(secret.file), ..secret });
+        (specs, secrets.collect())
+    }
+}
+
+/// Reads at most one byte more than the parser takes.
+fn read_text(path: &Path) -> Result<String, FileError> {
+    use std::io::Read as _;
+    let read = || {
+        let mut text = String::new();
+        let limit = config::FILE_BYTES_MAX as u64 + 1;
+        crate::compile::open_file(path)?.take(limit).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    read().map_err(|cause| FileError::Read { path: path.to_path_buf(), cause })
+}

@@ -1,0 +1,66 @@
+//! Where an entry's component is.
+
+use std::path::{Path, PathBuf};
+
+use witlet_core::error::one_line;
+use witlet_ports::{ComponentReference, OCI_SCHEME};
+
+use super::{ConfigError, Known, field};
+
+/// What stands before the name of a component that is shipped and off.
+const BUILTIN_SCHEME: &str = "builtin:";
+
+/// Where a component is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ComponentSource {
+    /// A file; relative ones are looked up beside the configuration.
+    File(PathBuf),
+    /// One of those that are shipped and off, by its name.
+    Shipped(String),
+    /// In a registry, pinned.
+    Registry {
+        /// Which one.
+        reference: ComponentReference,
+        /// A file in the form of a docker configuration; relative ones are looked up beside the configuration. None
+        /// leaves it to the node's own credentials.
+        credentials: Option<PathBuf>,
+    },
+}
+
+pub(super) fn parse(
+    text: &str,
+    credentials: Option<&Path>,
+    known: &Known<'_>,
+    path: &str,
+) -> Result<ComponentSource, ConfigError> {
+    let name = format!("{path}.component");
+    if text.starts_with(OCI_SCHEME) {
+        return match text.parse() {
+            Ok(reference) => {
+                let credentials = credentials.or(known.pull_credentials).map(Path::to_owned);
+                Ok(ComponentSource::Registry { reference, credentials })
+            }
+            Err(error) => field(&name, format!("{text:?}: {}", one_line(&error))),
+        };
+    }
+    if credentials.is_some() {
+        let problem = format!("only for components from registries ({OCI_SCHEME}): leave it out");
+        return field(&format!("{path}.pullCredentials"), problem);
+    }
+    if let Some(shipped) = text.strip_prefix(BUILTIN_SCHEME) {
+        let components = known.shipped.components;
+        if !components.contains(&shipped) {
+            let problem = format!("{shipped:?} isn't shipped; these are: {}", components.join(", "));
+            return field(&name, problem);
+        }
+        return Ok(ComponentSource::Shipped(shipped.to_owned()));
+    }
+    if text.is_empty() {
+        return field(&name, "no path");
+    }
+    if let Some((scheme, _)) = text.split_once("://") {
+        let problem = format!("{scheme}:// isn't known: write a path, {BUILTIN_SCHEME}NAME or {OCI_SCHEME}…");
+        return field(&name, problem);
+    }
+    Ok(ComponentSource::File(PathBuf::from(text)))
+}

@@ -1,0 +1,206 @@
+//! What an entry says about each role of its component.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use witlet_core::admission::chain::FailurePolicy;
+use witlet_core::config::allow::{Allowance, PODS_DEFAULT, PODS_MAX, SecurityLevel};
+
+use super::document::{AdmissionDocument, AllowDocument, LimitsDocument, PodSourceDocument, ProbeDocument};
+use super::values::{Globs, told};
+use super::{
+    ConfigError, INTERVAL_DEFAULT, INTERVAL_MAX, INTERVAL_MIN, MEMORY_BYTES_DEFAULT, ORDER_DEFAULT,
+    SOURCE_MEMORY_BYTES_DEFAULT, SOURCE_TIMEOUT_DEFAULT, SOURCE_TIMEOUT_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX,
+    check_name, field,
+};
+use crate::engine::POOL_MEMORY_BYTES_MAX;
+
+/// The shortest timeout that can be configured.
+const TIMEOUT_MIN: Duration = Duration::from_millis(1);
+/// Names of the agent's own sources, which no plugin may take.
+const OWN_SOURCES: [&str; 3] = ["file", "http", "api"];
+
+/// Whether a handler's verdicts count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AdmissionMode {
+    /// They do.
+    #[default]
+    Enforce,
+    /// They are compared with the node's decision, and change nothing.
+    Shadow,
+}
+
+/// How a plugin is asked about pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmissionRole {
+    /// Place among the configured plugins; built-ins come before all of them, equal ones in the file's order.
+    pub order: i32,
+    /// What a failure means for a pod. A shadow's means nothing.
+    pub failure_policy: FailurePolicy,
+    /// Whether its verdicts count.
+    pub mode: AdmissionMode,
+    /// Namespaces of the pods that the plugin is asked about.
+    pub namespaces: Globs,
+    /// For one call.
+    pub timeout: Duration,
+    /// For one instance.
+    pub memory_bytes: usize,
+}
+
+impl AdmissionRole {
+    /// As an entry gets it that says nothing.
+    pub fn standard() -> Self {
+        Self {
+            order: ORDER_DEFAULT,
+            failure_policy: FailurePolicy::default(),
+            mode: AdmissionMode::Enforce,
+            namespaces: Globs::all(),
+            timeout: TIMEOUT_DEFAULT,
+            memory_bytes: MEMORY_BYTES_DEFAULT,
+        }
+    }
+}
+
+/// How a plugin is a probe type. A call may take as long as the pod says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbeRole {
+    /// What pods call it.
+    pub probe_type: Arc<str>,
+    /// For one instance.
+    pub memory_bytes: usize,
+}
+
+/// How a plugin brings pods. The source's name is the plugin's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PodSourceRole {
+    /// Between two polls, unless the plugin asks for another time.
+    pub interval: Duration,
+    /// What it may bring.
+    pub allow: Arc<Allowance>,
+    /// For one poll.
+    pub timeout: Duration,
+    /// For one instance.
+    pub memory_bytes: usize,
+}
+
+pub(super) fn admission(
+    document: AdmissionDocument,
+    limits: &LimitsDocument,
+    path: &str,
+) -> Result<AdmissionRole, ConfigError> {
+    let mode = match document.mode.as_deref() {
+        None | Some("enforce") => AdmissionMode::Enforce,
+        Some("shadow") => AdmissionMode::Shadow,
+        Some(other) => {
+            let name = format!("{path}.admission.mode");
+            return field(&name, format!("{other:?} is neither `enforce` nor `shadow`"));
+        }
+    };
+    let namespaces = match document.matches.namespaces {
+        None => Globs::all(),
+        Some(patterns) if patterns.is_empty() => {
+            return field(
+                &format!("{path}.admission.match.namespaces"),
+                "the list is empty, so that the plugin would never be asked: leave it out or write [\"*\"]",
+            );
+        }
+        Some(patterns) => Globs::new(patterns),
+    };
+    Ok(AdmissionRole {
+        order: document.order.unwrap_or(ORDER_DEFAULT),
+        failure_policy: document.failure_policy.unwrap_or_default(),
+        mode,
+        namespaces,
+        timeout: timeout(limits, TIMEOUT_DEFAULT, TIMEOUT_MAX, "an admission handler", path)?,
+        memory_bytes: memory(limits, MEMORY_BYTES_DEFAULT, path)?,
+    })
+}
+
+pub(super) fn probe(
+    document: ProbeDocument,
+    plugin: &str,
+    limits: &LimitsDocument,
+    path: &str,
+) -> Result<ProbeRole, ConfigError> {
+    let probe_type = document.probe_type.unwrap_or_else(|| plugin.to_owned());
+    check_name(&probe_type, &format!("{path}.probe.type"))?;
+    Ok(ProbeRole { probe_type: probe_type.into(), memory_bytes: memory(limits, MEMORY_BYTES_DEFAULT, path)? })
+}
+
+pub(super) fn pod_source(
+    document: PodSourceDocument,
+    plugin: &str,
+    limits: &LimitsDocument,
+    path: &str,
+) -> Result<PodSourceRole, ConfigError> {
+    if OWN_SOURCES.contains(&plugin) {
+        let problem = format!("{plugin} is a source of the agent's own: take another name for a pod source");
+        return field(&format!("{path}.name"), problem);
+    }
+    let interval = document.interval.map_or(INTERVAL_DEFAULT, |text| text.0);
+    check_between(&format!("{path}.podSource.interval"), interval, INTERVAL_MIN, INTERVAL_MAX)?;
+    let timeout = timeout(limits, SOURCE_TIMEOUT_DEFAULT, SOURCE_TIMEOUT_MAX, "a pod source", path)?;
+    Ok(PodSourceRole {
+        interval,
+        allow: Arc::new(allowance(document.allow, &format!("{path}.podSource.allow"))?),
+        timeout,
+        memory_bytes: memory(limits, SOURCE_MEMORY_BYTES_DEFAULT, path)?,
+    })
+}
+
+fn allowance(document: AllowDocument, path: &str) -> Result<Allowance, ConfigError> {
+    let Some(namespaces) = document.namespaces.filter(|namespaces| !namespaces.is_empty()) else {
+        let problem = "a pod source is as powerful as its pods: name the namespaces that it may bring pods into, \
+                       such as [edge], or [\"*\"] for all";
+        return field(&format!("{path}.namespaces"), problem);
+    };
+    let pod_security = match document.pod_security.as_deref().map(str::parse::<SecurityLevel>) {
+        None => SecurityLevel::default(),
+        Some(Ok(level)) => level,
+        Some(Err(error)) => return field(&format!("{path}.podSecurity"), error.to_string()),
+    };
+    let pods_max = document.max_pods.unwrap_or(PODS_DEFAULT);
+    if !(1..=PODS_MAX).contains(&pods_max) {
+        return field(&format!("{path}.maxPods"), format!("{pods_max} isn't between 1 and {PODS_MAX}"));
+    }
+    Ok(Allowance { namespaces, name_prefix: document.name_prefix, pod_security, pods_max })
+}
+
+fn check_between(name: &str, value: Duration, min: Duration, max: Duration) -> Result<(), ConfigError> {
+    if (min..=max).contains(&value) {
+        return Ok(());
+    }
+    field(name, format!("{} isn't between {} and {}", told(value), told(min), told(max)))
+}
+
+fn timeout(
+    limits: &LimitsDocument,
+    default: Duration,
+    max: Duration,
+    whose: &str,
+    path: &str,
+) -> Result<Duration, ConfigError> {
+    let timeout = limits.timeout.map_or(default, |text| text.0);
+    if (TIMEOUT_MIN..=max).contains(&timeout) {
+        return Ok(timeout);
+    }
+    let (timeout, min, max) = (told(timeout), told(TIMEOUT_MIN), told(max));
+    field(
+        &format!("{path}.limits.timeout"),
+        format!("{timeout} isn't between {min} and {max}, which {whose} may take"),
+    )
+}
+
+fn memory(limits: &LimitsDocument, default: usize, path: &str) -> Result<usize, ConfigError> {
+    let bytes = limits.memory.map_or(default, |text| text.0);
+    if bytes == 0 || bytes > POOL_MEMORY_BYTES_MAX {
+        return field(
+            &format!("{path}.limits.memory"),
+            format!(
+                "{bytes} bytes aren't between 1 and {POOL_MEMORY_BYTES_MAX} ({}Mi)",
+                POOL_MEMORY_BYTES_MAX >> 20
+            ),
+        );
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,96 @@
+//! Values as people write them in the file: durations, sizes, patterns.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer};
+
+/// Patterns of names: `*` stands for any run of characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Globs(Vec<String>);
+
+impl Globs {
+    /// Matches everything.
+    pub fn all() -> Self {
+        Self(vec!["*".to_owned()])
+    }
+
+    /// Of these patterns.
+    pub fn new(patterns: Vec<String>) -> Self {
+        Self(patterns)
+    }
+
+    /// Whether one of them matches the whole name.
+    pub fn matches(&self, name: &str) -> bool {
+        self.0.iter().any(|pattern| glob(pattern, name))
+    }
+}
+
+/// The first and last part must stand at the ends, those between in order.
+pub(super) fn glob(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(head) else { return false };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*').filter(|part| !part.is_empty()) {
+        match name.find(part) {
+            Some(at) => name = &name[at + part.len()..],
+            None => return false,
+        }
+    }
+    name.ends_with(tail)
+}
+
+/// `500ms`, `1.5s`, `2m`.
+#[derive(Clone, Copy)]
+pub(super) struct DurationText(pub(super) Duration);
+
+impl<'de> Deserialize<'de> for DurationText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse_duration(&text).map(Self).ok_or_else(|| {
+            de::Error::custom(format!(
+                "{text:?} is no duration: write a number with its unit, such as 500ms or 2s"
+            ))
+        })
+    }
+}
+
+/// A quantity in bytes, such as `16Mi`.
+#[derive(Clone, Copy)]
+pub(super) struct BytesText(pub(super) usize);
+
+impl<'de> Deserialize<'de> for BytesText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let amount = witlet_core::pod::quantity::parse(&text).map_err(de::Error::custom)?;
+        usize::try_from(amount.value())
+            .map(Self)
+            .map_err(|_negative| de::Error::custom(format!("{text:?} is no size: write bytes, such as 16Mi")))
+    }
+}
+
+/// A number and a unit; no sums.
+pub(super) fn parse_duration(text: &str) -> Option<Duration> {
+    let unit_at = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+    let (number, unit) = text.split_at(unit_at);
+    let number: f64 = number.parse().ok()?;
+    let seconds = match unit {
+        "ms" => number / 1000.0,
+        "s" => number,
+        "m" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// As people write it: `100ms`, `30s`, `24h`.
+pub(super) fn told(duration: Duration) -> String {
+    let (seconds, rest) = (duration.as_secs(), duration.subsec_nanos());
+    match (seconds, rest) {
+        (0, _) => format!("{}ms", duration.as_secs_f64() * 1000.0),
+        (_, 1..) => format!("{}s", duration.as_secs_f64()),
+        (_, 0) if seconds % 3600 == 0 => format!("{}h", seconds / 3600),
+        (_, 0) => format!("{seconds}s"),
+    }
+}

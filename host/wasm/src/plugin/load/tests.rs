@@ -1,0 +1,37 @@
+//! Which of a component's roles are used.
+
+use super::*;
+use crate::worlds::{pod_source, probe};
+
+fn all() -> Detected {
+    Detected {
+        admission: Some(admission::Version::V0_1_0),
+        probe: Some(probe::Version::V0_1_0),
+        pod_source: Some(pod_source::Version::V0_1_0),
+        ..Detected::default()
+    }
+}
+
+#[test]
+fn only_the_roles_that_an_entry_names_are_used() {
+    let (used, unused) = choose(all(), &[Role::Probe]).expect("it has it");
+    assert_eq!((used.admission, used.pod_source), (None, None));
+    assert!(used.probe.is_some());
+    assert_eq!(unused, [Role::Admission, Role::PodSource]);
+    let (used, unused) = choose(all(), &Role::ALL).expect("it has all");
+    assert_eq!((used, unused), (all(), Vec::new()));
+}
+
+#[test]
+fn each_role_that_is_missing_is_told() {
+    let found = Detected { admission: None, pod_source: None, ..all() };
+    let told = match choose(found, &Role::ALL) {
+        Err(error) => error.sentence(),
+        Ok(_) => panic!("taken"),
+    };
+    assert_eq!(
+        told,
+        "the component can't be a plugin here: its entry names the role admission, but the component has only probe; \
+         its entry names the role podSource, but the component has only probe"
+    );
+}

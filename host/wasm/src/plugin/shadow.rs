@@ -1,0 +1,161 @@
+//! Shadows: how their verdicts compare with what the node decided.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::time::Instant;
+use witlet_core::admission::{Decision, Verdict};
+
+/// How many verdicts that differed are kept, the newest.
+pub const DIFFERENCES_MAX: usize = 32;
+/// No more than one event about differing verdicts of one plugin in this time.
+pub const EVENT_PERIOD: Duration = Duration::from_secs(60);
+/// How much of a message is kept.
+const MESSAGE_BYTES_MAX: usize = 512;
+
+/// A verdict that isn't what the node decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Difference {
+    /// Namespace and name of the pod.
+    pub pod: String,
+    /// Its UID.
+    pub uid: String,
+    /// When it was asked for, in RFC 3339.
+    pub time: String,
+    /// What the shadow said.
+    pub verdict: String,
+    /// What the node decided without it.
+    pub decision: String,
+}
+
+/// How a shadow's verdicts compare with the node's decisions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShadowReport {
+    /// Verdicts that were the node's decision.
+    pub agreed: u64,
+    /// Verdicts that weren't.
+    pub differed: u64,
+    /// Questions without a verdict: it failed, or is in quarantine.
+    pub failed: u64,
+    /// Questions that it wasn't asked, because the node was busy with real ones.
+    pub skipped: u64,
+    /// The newest verdicts that differed, the newest last.
+    pub differences: Vec<Difference>,
+}
+
+/// Collects the report of one plugin.
+#[derive(Debug, Default)]
+pub(crate) struct Shadow {
+    agreed: u64,
+    differed: u64,
+    failed: u64,
+    skipped: u64,
+    differences: VecDeque<Difference>,
+    told: Option<Instant>,
+    /// Differences since the last event.
+    untold: u64,
+}
+
+impl Shadow {
+    pub(crate) fn agreed(&mut self) {
+        self.agreed += 1;
+    }
+
+    pub(crate) fn failed(&mut self) {
+        self.failed += 1;
+    }
+
+    pub(crate) fn skipped(&mut self) {
+        self.skipped += 1;
+    }
+
+    /// Notes a difference. Returns what an event says about it, if it is time for one.
+    pub(crate) fn differed(&mut self, difference: Difference, now: Instant) -> Option<String> {
+        self.differed += 1;
+        self.untold += 1;
+        let due = self.told.is_none_or(|told| now.saturating_duration_since(told) >= EVENT_PERIOD);
+        let event = due.then(|| {
+            let Difference { pod, verdict, decision, .. } = &difference;
+            let others = self.untold - 1;
+            let more =
+                if others == 0 { String::new() } else { format!(" ({others} more since the last event)") };
+            format!("of pod {pod} it says {verdict}, but the node decided {decision}{more}")
+        });
+        if due {
+            self.told = Some(now);
+            self.untold = 0;
+        }
+        if self.differences.len() == DIFFERENCES_MAX {
+            self.differences.pop_front();
+        }
+        self.differences.push_back(difference);
+        event
+    }
+
+    pub(crate) fn report(&self) -> ShadowReport {
+        ShadowReport {
+            agreed: self.agreed,
+            differed: self.differed,
+            failed: self.failed,
+            skipped: self.skipped,
+            differences: self.differences.iter().cloned().collect(),
+        }
+    }
+}
+
+/// Whether the node would have decided the same by the shadow's verdict: both let the pod run, or both refuse it in the
+/// same way for the same reason. Messages may differ.
+pub(crate) fn agrees(verdict: &Verdict, decision: &Decision) -> bool {
+    match (verdict, decision) {
+        (Verdict::Admit, Decision::Admit) => true,
+        (Verdict::Reject { reason, .. }, Decision::Reject { reason: decided, .. })
+        | (Verdict::Defer { reason, .. }, Decision::Defer { reason: decided, .. }) => reason == decided,
+        (Verdict::Shortage(shortages), Decision::Reject { reason, .. }) => {
+            shortages.first().is_some_and(|shortage| reason.strip_prefix("OutOf") == Some(&shortage.resource))
+        }
+        // Room is made for what is short.
+        (Verdict::Shortage(_), Decision::Preempt { .. }) => true,
+        (Verdict::Admit, Decision::Reject { .. } | Decision::Preempt { .. } | Decision::Defer { .. })
+        | (Verdict::Reject { .. }, Decision::Admit | Decision::Preempt { .. } | Decision::Defer { .. })
+        | (Verdict::Defer { .. }, Decision::Admit | Decision::Reject { .. } | Decision::Preempt { .. })
+        | (Verdict::Shortage(_), Decision::Admit | Decision::Defer { .. }) => false,
+    }
+}
+
+/// In a few words.
+pub(crate) fn verdict_told(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Admit => "admit".to_owned(),
+        Verdict::Reject { reason, message } => told("reject", reason, message),
+        Verdict::Defer { reason, message, .. } => told("defer", reason, message),
+        Verdict::Shortage(shortages) => {
+            let resources: Vec<&str> = shortages.iter().map(|shortage| &*shortage.resource).collect();
+            cut(format!("shortage of {}", resources.join(", ")))
+        }
+    }
+}
+
+/// In a few words.
+pub(crate) fn decision_told(decision: &Decision) -> String {
+    match decision {
+        Decision::Admit => "admit".to_owned(),
+        Decision::Reject { reason, message } => told("reject", reason, message),
+        Decision::Preempt { message, .. } => told("preempt", "Preempting", message),
+        Decision::Defer { reason, message, .. } => told("defer", reason, message),
+    }
+}
+
+fn told(what: &str, reason: &str, message: &str) -> String {
+    cut(format!("{what} {reason}: {message}"))
+}
+
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MESSAGE_BYTES_MAX));
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! What counts as a difference, and what is kept and told of them.
+
+use witlet_core::admission::Shortage;
+
+use super::*;
+
+fn reject(reason: &str) -> Decision {
+    Decision::Reject { reason: reason.to_owned(), message: "words of the node".to_owned() }
+}
+
+fn says(reason: &str) -> Verdict {
+    Verdict::Reject { reason: reason.to_owned(), message: "words of the shadow".to_owned() }
+}
+
+fn defers(reason: &str) -> Verdict {
+    Verdict::Defer { reason: reason.to_owned(), message: String::new(), retry_after: Duration::from_secs(1) }
+}
+
+fn short_of(resource: &str) -> Verdict {
+    let resource = resource.to_owned();
+    Verdict::Shortage(vec![Shortage { resource, requested: 2, used: 0, capacity: 1 }])
+}
+
+#[test]
+fn verdicts_agree_when_the_pod_fares_the_same_for_the_same_reason() {
+    let preempt = Decision::Preempt { victims: Vec::new(), message: String::new() };
+    let defer = Decision::Defer {
+        reason: "NotNow".to_owned(),
+        message: String::new(),
+        retry_after: Duration::from_secs(9),
+    };
+    let cases = [
+        (Verdict::Admit, Decision::Admit, true),
+        (Verdict::Admit, reject("A"), false),
+        (Verdict::Admit, defer.clone(), false),
+        (Verdict::Admit, preempt.clone(), false),
+        (says("A"), reject("A"), true),
+        (says("A"), reject("B"), false),
+        (says("A"), Decision::Admit, false),
+        (says("NotNow"), defer.clone(), false),
+        (defers("NotNow"), defer.clone(), true),
+        (defers("Later"), defer.clone(), false),
+        (defers("A"), reject("A"), false),
+        (short_of("cpu"), reject("OutOfcpu"), true),
+        (short_of("cpu"), reject("OutOfmemory"), false),
+        (short_of("cpu"), preempt, true),
+        (short_of("cpu"), Decision::Admit, false),
+        (short_of("cpu"), defer, false),
+    ];
+    for (verdict, decision, expected) in cases {
+        assert_eq!(agrees(&verdict, &decision), expected, "{verdict:?} and {decision:?}");
+    }
+}
+
+fn difference(number: u64) -> Difference {
+    Difference {
+        pod: format!("default/{number}"),
+        uid: number.to_string(),
+        time: String::new(),
+        verdict: verdict_told(&says("NotWanted")),
+        decision: decision_told(&Decision::Admit),
+    }
+}
+
+#[test]
+fn the_newest_differences_are_kept() {
+    let mut shadow = Shadow::default();
+    let now = Instant::now();
+    for number in 0..40 {
+        shadow.differed(difference(number), now);
+    }
+    let report = shadow.report();
+    assert_eq!((report.differed, report.differences.len()), (40, DIFFERENCES_MAX));
+    assert_eq!(report.differences[0].pod, "default/8");
+    assert_eq!(report.differences[31].pod, "default/39");
+}
+
+#[test]
+fn events_about_differences_are_rare_and_say_how_many_there_were() {
+    let mut shadow = Shadow::default();
+    let start = Instant::now();
+    let events: Vec<String> = (0..100)
+        .filter_map(|second| shadow.differed(difference(second), start + Duration::from_secs(second)))
+        .collect();
+    assert_eq!(
+        events,
+        [
+            "of pod default/0 it says reject NotWanted: words of the shadow, but the node decided admit",
+            "of pod default/60 it says reject NotWanted: words of the shadow, but the node decided admit \
+             (59 more since the last event)",
+        ]
+    );
+}
+
+#[test]
+fn long_messages_are_cut_between_letters() {
+    let verdict = Verdict::Reject { reason: "A".to_owned(), message: "ö".repeat(4000) };
+    let told = verdict_told(&verdict);
+    assert!(told.len() <= MESSAGE_BYTES_MAX && told.ends_with('ö'), "{}", told.len());
+}

@@ -1,0 +1,259 @@
+//! What the host needs to know about a plugin apart from its code.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use witlet_core::admission::chain::FailurePolicy;
+use witlet_ports::ComponentReference;
+
+use super::config::{
+    AdmissionMode, AdmissionRole, ComponentSource, Grants, MEMORY_BYTES_DEFAULT, PluginEntry, PodSourceRole,
+    ProbeRole, Warm,
+};
+use crate::role::Role;
+
+/// What a built-in handler may take for one call.
+pub const BUILTIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// What a probe type may take to look at its configuration or at parameters: its calls' own time isn't known then.
+pub(crate) const VALIDATE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What a component that is part of the program is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuiltinRole {
+    /// Asked about every pod, at its place among the built-ins.
+    Admission {
+        /// For one call.
+        timeout: Duration,
+    },
+    /// A probe type.
+    Probe {
+        /// What pods call it.
+        probe_type: &'static str,
+    },
+}
+
+/// A component that is part of the program. It gets nothing that an entry of the configuration couldn't get too.
+#[derive(Clone, Debug)]
+pub struct Builtin {
+    /// Its name, which no configured plugin may take.
+    pub name: &'static str,
+    /// The component.
+    pub component: &'static [u8],
+    /// What it is for.
+    pub role: BuiltinRole,
+    /// What it may reach.
+    pub grants: Grants,
+    /// Handed to it as JSON.
+    pub config: Value,
+}
+
+impl Builtin {
+    /// An admission handler without grants and configuration.
+    pub fn admission(name: &'static str, component: &'static [u8]) -> Self {
+        let role = BuiltinRole::Admission { timeout: BUILTIN_TIMEOUT };
+        Self { name, component, role, grants: Grants::default(), config: Value::Null }
+    }
+
+    /// A probe type with these grants.
+    pub fn probe(
+        name: &'static str,
+        probe_type: &'static str,
+        component: &'static [u8],
+        grants: Grants,
+    ) -> Self {
+        Self { name, component, role: BuiltinRole::Probe { probe_type }, grants, config: Value::Null }
+    }
+}
+
+/// Where a component comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Part of the program.
+    Embedded(&'static [u8]),
+    /// A file, read when the plugin is loaded and whenever it changes.
+    File(PathBuf),
+    /// A registry, asked once for each digest.
+    Registry { reference: ComponentReference, credentials: Option<PathBuf> },
+}
+
+/// What the host needs to know about a plugin apart from its code. It has one role at least.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Spec {
+    pub(crate) name: Arc<str>,
+    /// Whether it is there without being configured.
+    pub(crate) builtin: bool,
+    pub(crate) origin: Origin,
+    pub(crate) admission: Option<AdmissionRole>,
+    pub(crate) probe: Option<ProbeRole>,
+    pub(crate) pod_source: Option<PodSourceRole>,
+    pub(crate) warm: Option<Warm>,
+    pub(crate) grants: Grants,
+    /// How many calls are kept for replay.
+    pub(crate) record: Option<usize>,
+    /// As JSON text.
+    pub(crate) config: Arc<str>,
+}
+
+impl Spec {
+    /// A shipped component in its place. Its failure makes a pod wait, as any handler's does by default.
+    pub(crate) fn builtin(builtin: &Builtin, order: i32) -> Self {
+        let (admission, probe) = match builtin.role {
+            BuiltinRole::Admission { timeout } => {
+                let role = AdmissionRole { order, timeout, ..AdmissionRole::standard() };
+                (Some(role), None)
+            }
+            BuiltinRole::Probe { probe_type } => {
+                let memory_bytes = MEMORY_BYTES_DEFAULT;
+                (None, Some(ProbeRole { probe_type: probe_type.into(), memory_bytes }))
+            }
+        };
+        Self {
+            name: builtin.name.into(),
+            builtin: true,
+            origin: Origin::Embedded(builtin.component),
+            admission,
+            probe,
+            pod_source: None,
+            warm: None,
+            grants: builtin.grants.clone(),
+            record: None,
+            config: builtin.config.to_string().into(),
+        }
+    }
+
+    /// An entry of the configuration whose file lies in `folder`. None if it names a shipped component that `shipped`
+    /// doesn't have.
+    pub(crate) fn configured(
+        entry: PluginEntry,
+        folder: &Path,
+        shipped: &[(&'static str, &'static [u8])],
+    ) -> Option<Self> {
+        let origin = match entry.component {
+            ComponentSource::File(path) => Origin::File(folder.join(path)),
+            ComponentSource::Shipped(name) => {
+                Origin::Embedded(shipped.iter().find(|(shipped, _)| *shipped == name)?.1)
+            }
+            ComponentSource::Registry { reference, credentials } => {
+                Origin::Registry { reference, credentials: credentials.map(|path| folder.join(path)) }
+            }
+        };
+        Some(Self {
+            name: entry.name.into(),
+            builtin: false,
+            origin,
+            admission: entry.admission,
+            probe: entry.probe,
+            pod_source: entry.pod_source,
+            warm: entry.warm,
+            grants: entry.grants,
+            record: entry.record,
+            config: entry.config.to_string().into(),
+        })
+    }
+
+    /// One admission handler that is handed its bytes.
+    pub(crate) fn direct(
+        timeout: Duration,
+        memory_bytes: usize,
+        warm: Option<Warm>,
+        grants: Grants,
+        config: &Value,
+    ) -> Self {
+        let standard = AdmissionRole::standard();
+        Self {
+            name: "direct".into(),
+            builtin: false,
+            origin: Origin::Embedded(&[]),
+            admission: Some(AdmissionRole { timeout, memory_bytes, ..standard }),
+            probe: None,
+            pod_source: None,
+            warm,
+            grants,
+            record: None,
+            config: config.to_string().into(),
+        }
+    }
+
+    /// The roles that it is used in.
+    pub(crate) fn roles(&self) -> impl Iterator<Item = Role> + '_ {
+        Role::ALL.into_iter().filter(|role| self.has(*role))
+    }
+
+    pub(crate) fn has(&self, role: Role) -> bool {
+        match role {
+            Role::Admission => self.admission.is_some(),
+            Role::Probe => self.probe.is_some(),
+            Role::PodSource => self.pod_source.is_some(),
+        }
+    }
+
+    /// Memory of an instance on the engine of those that wait: the most that one of the roles there may have.
+    pub(crate) fn waiting_memory_bytes(&self) -> Option<usize> {
+        let probe = self.probe.as_ref().map(|role| role.memory_bytes);
+        let source = self.pod_source.as_ref().map(|role| role.memory_bytes);
+        probe.max(source)
+    }
+
+    /// What a call may take at most: the longest of its roles', as far as they have one.
+    pub(crate) fn timeout(&self) -> Duration {
+        let admission = self.admission.as_ref().map(|role| role.timeout);
+        let source = self.pod_source.as_ref().map(|role| role.timeout);
+        admission.max(source).unwrap_or(VALIDATE_TIMEOUT)
+    }
+
+    /// What an instance may have at most.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let admission = self.admission.as_ref().map(|role| role.memory_bytes);
+        admission.max(self.waiting_memory_bytes()).unwrap_or(MEMORY_BYTES_DEFAULT)
+    }
+
+    /// Whether a plugin of this specification runs exactly as one of the other: what is different, if anything is,
+    /// concerns only whom the host asks and what it makes of the answers.
+    pub(crate) fn runs_as(&self, other: &Self) -> bool {
+        let run = |spec: &Self| {
+            let admission = spec.admission.as_ref().map(|role| (role.timeout, role.memory_bytes));
+            let source = spec.pod_source.as_ref().map(|role| (role.timeout, role.memory_bytes));
+            (admission, spec.probe.as_ref().map(|role| role.memory_bytes), source)
+        };
+        self.name == other.name
+            && self.origin == other.origin
+            && self.warm == other.warm
+            && self.grants == other.grants
+            && self.config == other.config
+            && run(self) == run(other)
+    }
+
+    /// Whether its verdicts are compared and not counted.
+    pub(crate) fn is_shadow(&self) -> bool {
+        self.admission.as_ref().is_some_and(|role| role.mode == AdmissionMode::Shadow)
+    }
+
+    /// What a failure as an admission handler means for a pod.
+    pub(crate) fn failure_policy(&self) -> Option<FailurePolicy> {
+        self.admission.as_ref().map(|role| role.failure_policy)
+    }
+
+    /// Whether it is asked about pods in this namespace, with or without its verdict counting.
+    pub(crate) fn admits_in(&self, namespace: &str) -> bool {
+        self.admission.as_ref().is_some_and(|role| role.namespaces.matches(namespace))
+    }
+
+    /// Its file, if that can change.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::Embedded(_) | Origin::Registry { .. } => None,
+            Origin::File(path) => Some(path),
+        }
+    }
+
+    /// For people: a path, a reference, or that it is part of the program.
+    pub(crate) fn origin_told(&self) -> String {
+        match &self.origin {
+            Origin::Embedded(_) => "builtin".to_owned(),
+            Origin::File(path) => path.display().to_string(),
+            Origin::Registry { reference, .. } => reference.to_string(),
+        }
+    }
+}
