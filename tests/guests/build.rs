@@ -11,7 +11,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     encode();
-    let hostile = ["witlet-hostile-guest", "witlet-loop-at-start-guest"];
+    let hostile =
+        ["witlet-hostile-guest", "witlet-loop-at-start-guest", "witlet-prober-guest", "witlet-sourcer-guest"];
     let examples = ["no-latest-tag", "not-before", "witlet-example-workloads"];
     witlet_build::Guests::new(&[&hostile[..], &examples[..]].concat()).embed()
 }

@@ -11,7 +11,10 @@ use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConf
 /// How many instances may be alive at once on the synchronous engine. A node asks about one pod at a time, so that
 /// this is many; each slot costs address space only.
 pub const POOL_SLOTS: u32 = 64;
-/// How large the linear memory of one instance may become on the synchronous engine, whatever its configuration says.
+/// How many memories of probes and pod sources may be alive at once on their engine, most of which wait. As many as
+/// probes run at once.
+pub const WAITING_SLOTS: u32 = 1024;
+/// How large the linear memory of one instance may become in a pool, whatever its configuration says.
 pub const POOL_MEMORY_BYTES_MAX: usize = 128 << 20;
 /// How many elements a table may have. Large C# and Go programs need more than ten thousand.
 pub const POOL_TABLE_ELEMENTS: usize = 40_000;
@@ -39,7 +42,7 @@ pub const ASYNC_STACK_BYTES: usize = 2 * GUEST_STACK_BYTES;
 pub enum EngineKind {
     /// Synchronous calls that never block: admission.
     Synchronous,
-    /// Guests that wait and yield: workloads of the embedded runtime, later probes and pod sources.
+    /// Guests that wait and yield: probes, pod sources, and workloads of the embedded runtime.
     Asynchronous,
 }
 
@@ -107,13 +110,14 @@ pub fn compiling(kind: EngineKind) -> Result<Engine, EngineError> {
     make(kind, &settings(kind))
 }
 
-/// The engine of admission: instances from a pool, copy-on-write memory images, calls that epochs interrupt.
-pub fn synchronous() -> Result<Engine, EngineError> {
+/// A pool of `slots` instances with one memory each; more slots cost address space and a few bytes of bookkeeping.
+fn pool(slots: u32) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(POOL_SLOTS)
-        .total_core_instances(POOL_SLOTS * COMPONENT_CORE_INSTANCES_MAX)
-        .total_memories(POOL_SLOTS)
-        .total_tables(POOL_SLOTS * COMPONENT_TABLES_MAX)
+    pool.total_component_instances(slots)
+        .total_core_instances(slots * COMPONENT_CORE_INSTANCES_MAX)
+        .total_memories(slots)
+        .total_tables(slots * COMPONENT_TABLES_MAX)
+        .total_stacks(slots)
         .max_core_instances_per_component(COMPONENT_CORE_INSTANCES_MAX)
         .max_memories_per_component(COMPONENT_MEMORIES_MAX)
         .max_tables_per_component(COMPONENT_TABLES_MAX)
@@ -124,12 +128,27 @@ pub fn synchronous() -> Result<Engine, EngineError> {
         .max_unused_warm_slots(POOL_WARM_SLOTS_MAX)
         .linear_memory_keep_resident(MEMORY_KEEP_RESIDENT_BYTES)
         .table_keep_resident(TABLE_KEEP_RESIDENT_BYTES);
-    let mut config = settings(EngineKind::Synchronous);
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    make(EngineKind::Synchronous, &config)
+    pool
 }
 
-/// The engine of guests that live long and wait: memory is allocated on demand, for there are few and they stay.
+fn pooled(kind: EngineKind, slots: u32) -> Result<Engine, EngineError> {
+    let mut config = settings(kind);
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots)));
+    make(kind, &config)
+}
+
+/// The engine of admission: instances from a pool, copy-on-write memory images, calls that epochs interrupt.
+pub fn synchronous() -> Result<Engine, EngineError> {
+    pooled(EngineKind::Synchronous, POOL_SLOTS)
+}
+
+/// The engine of probes and pod sources: as admission's, with calls that wait and give way. Code for
+/// [`EngineKind::Asynchronous`] fits.
+pub fn waiting() -> Result<Engine, EngineError> {
+    pooled(EngineKind::Asynchronous, WAITING_SLOTS)
+}
+
+/// The engine of workloads, which live long: memory is allocated on demand, for there are few and they stay.
 pub fn asynchronous() -> Result<Engine, EngineError> {
     make(EngineKind::Asynchronous, &settings(EngineKind::Asynchronous))
 }

@@ -1,8 +1,11 @@
 //! What a store holds for its guest: limits, the question it is asked, its log, and a WASI that grants nothing.
 
 mod log;
+mod secrets;
+pub(crate) mod waiting;
 
 pub(crate) use log::{GuestLog, Line, printable};
+pub(crate) use secrets::{GrantedSecrets, NoSecret, Secrets};
 
 use std::sync::Arc;
 
@@ -13,6 +16,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use crate::limits::StoreLimits;
 use crate::wasi;
 use crate::worlds::admission::facts::RequestFacts;
+use crate::worlds::host::HostView;
 
 /// The data of a store on the synchronous engine.
 pub(crate) struct GuestState {
@@ -22,6 +26,8 @@ pub(crate) struct GuestState {
     /// The question, while one is asked.
     pub(crate) request: Option<Arc<RequestFacts>>,
     pub(crate) log: GuestLog,
+    /// What it may have of the node's secrets.
+    pub(crate) secrets: GrantedSecrets,
     /// Counts questions, so that handles of earlier ones are told apart.
     serial: u16,
     now: Timestamp,
@@ -38,6 +44,7 @@ impl GuestState {
             config,
             request: None,
             log: GuestLog::new(plugin),
+            secrets: GrantedSecrets::default(),
             serial: 0,
             now,
             table: ResourceTable::new(),
@@ -48,6 +55,11 @@ impl GuestState {
     /// Number of the current question.
     pub(crate) fn serial(&self) -> u16 {
         self.serial
+    }
+
+    /// What it may import from `witlet:host`.
+    pub(crate) fn host(&mut self) -> HostView<'_> {
+        HostView { log: &self.log, config: &self.config, secrets: &self.secrets }
     }
 
     /// Before a question: clocks and random numbers begin anew, so that a used instance sees what a fresh one sees.

@@ -8,7 +8,8 @@ use wasmparser::{KnownCustom, Parser, Payload, ProducersSectionReader};
 use crate::compile::{self, CompileError};
 use crate::guest::printable;
 use crate::limits::StaticNeeds;
-use crate::worlds::detect;
+use crate::role::Role;
+use crate::worlds::detect::{self, Capabilities, Detected, Obstacle};
 
 /// How many names, modules and tools are listed at most.
 const ITEMS_MAX: usize = 1000;
@@ -28,16 +29,27 @@ pub struct Producer {
     pub version: String,
 }
 
+/// A role that a component exports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ServedRole {
+    /// Which.
+    pub role: Role,
+    /// The contract's version that serves it.
+    pub version: &'static str,
+}
+
 /// What a component says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inspection {
-    /// `admission`; none if this host can't use it.
-    pub role: Option<&'static str>,
-    /// The contract's version that serves it; none if this host can't use it.
-    pub version: Option<&'static str>,
-    /// Why this host can't use it; empty if it can, as far as names tell.
+    /// What it can be; empty if this host can't use it.
+    pub roles: Vec<ServedRole>,
+    /// Why this host can't use it, whatever it is granted; empty if it can, as far as names tell.
     pub obstacles: Vec<String>,
+    /// The fields of `grants` without which it can't be loaded.
+    pub needs_grants: Vec<&'static str>,
+    /// The fields of `grants` that it may have use for, and is loaded without.
+    pub may_use_grants: Vec<&'static str>,
     /// Interfaces that it imports.
     pub imports: Vec<String>,
     /// Imports that link and are always refused.
@@ -71,6 +83,17 @@ pub enum InspectError {
     },
 }
 
+impl Inspection {
+    /// What it is for a host that grants it this, or everything that is in the way.
+    pub(crate) fn detect(&self, granted: Capabilities) -> Result<Detected, Vec<Obstacle>> {
+        detect(&self.imports, &self.exports, granted)
+    }
+}
+
+fn detect(imports: &[String], exports: &[String], granted: Capabilities) -> Result<Detected, Vec<Obstacle>> {
+    detect::detect(imports.iter().map(String::as_str), exports.iter().map(String::as_str), granted)
+}
+
 impl From<wasmparser::BinaryReaderError> for InspectError {
     fn from(error: wasmparser::BinaryReaderError) -> Self {
         Self::Damaged { offset: error.offset() as u64, message: error.message().to_owned() }
@@ -87,15 +110,26 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
     let Found { imports, exports, mut producers, needs, .. } = found;
     producers.sort();
     producers.dedup();
-    let detected = detect::detect(imports.iter().map(String::as_str), exports.iter().map(String::as_str));
-    let (role, denied, obstacles) = match detected {
-        Ok(detected) => (Some(detected.version.as_str()), detected.denied, Vec::new()),
-        Err(obstacles) => (None, Vec::new(), obstacles.iter().map(ToString::to_string).collect()),
+    let detected = detect(&imports, &exports, Capabilities::ALL);
+    let (detected, obstacles) = match detected {
+        Ok(detected) => (detected, Vec::new()),
+        Err(obstacles) => (Detected::default(), obstacles.iter().map(ToString::to_string).collect()),
     };
+    let roles = detected.roles().into_iter().map(|(role, version)| ServedRole { role, version }).collect();
+    let files = detected.waits() && imports.iter().any(|import| import.starts_with("wasi:filesystem/"));
+    let needs_grants = [("secrets", detected.wants.secret), ("exec", detected.wants.exec)];
+    let may_use_grants =
+        [("network", detected.waits() && detected.network), ("files", files), ("state", files)];
+    let names = |grants: &[(&'static str, bool)]| {
+        grants.iter().filter(|(_, wanted)| *wanted).map(|(name, _)| *name).collect()
+    };
+    // What the engine of its roles has; that of admission has less.
+    let denied = if detected.waits() { detected.denied_waiting } else { detected.denied };
     Ok(Inspection {
-        role: role.map(|_| "admission"),
-        version: role,
+        roles,
         obstacles,
+        needs_grants: names(&needs_grants),
+        may_use_grants: names(&may_use_grants),
         imports,
         denied,
         exports,

@@ -1,10 +1,12 @@
 //! What a guest may take: memory summed over its store, tables, instances, and time.
 
+mod shared;
 mod ticker;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use shared::{MemoryPool, PooledLimits, SHARED_MEMORY_BYTES_MAX, Usage};
 pub use ticker::{EpochTicker, TickerError, Ticking};
 
 use std::time::Duration;

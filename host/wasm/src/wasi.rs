@@ -7,6 +7,7 @@
 
 mod denied;
 mod stdio;
+pub(crate) mod waiting;
 
 #[cfg(test)]
 mod tests;

@@ -30,6 +30,12 @@ pub const HOSTILE: &[u8] = components::HOSTILE;
 /// An admission handler that never ends its initialisation.
 pub const LOOP_AT_START: &[u8] = components::LOOP_AT_START;
 
+/// A probe type that does what its parameters say. `tests/guests/prober` lists what.
+pub const PROBER: &[u8] = components::PROBER;
+
+/// A pod source that does what its configuration says. `tests/guests/sourcer` lists what.
+pub const SOURCER: &[u8] = components::SOURCER;
+
 /// The example handler that refuses images without a fixed tag.
 pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
 

@@ -5,7 +5,8 @@ use super::*;
 #[test]
 fn a_real_plugin_tells_its_role_and_tools() {
     let seen = inspect(witlet_test_guests::NO_LATEST_TAG).expect("a component");
-    assert_eq!((seen.role, seen.version), (Some("admission"), Some("0.1.0")));
+    assert_eq!(seen.roles, [ServedRole { role: Role::Admission, version: "0.1.0" }]);
+    assert_eq!((seen.needs_grants.len(), seen.may_use_grants.len()), (0, 0));
     assert_eq!((seen.obstacles.len(), seen.denied.len()), (0, 0));
     assert_eq!(seen.size_bytes, witlet_test_guests::NO_LATEST_TAG.len());
     assert_eq!(seen.digest.len(), 64);
@@ -20,8 +21,8 @@ fn refused_interfaces_and_obstacles_are_told() {
     let hostile = inspect(witlet_test_guests::HOSTILE).expect("a component");
     assert_eq!(hostile.denied, ["wasi:http/test-handler@0.2.3"]);
     let strange = inspect(&witlet_test_guests::unknown_imports()).expect("a component");
-    assert_eq!((strange.role, strange.version), (None, None));
-    assert_eq!(strange.obstacles.len(), 4, "{:?}", strange.obstacles);
+    assert_eq!(strange.roles, []);
+    assert_eq!(strange.obstacles.len(), 3, "{:?}", strange.obstacles);
     let wrong = inspect(&witlet_test_guests::wrong_world()).expect("a component");
     assert_eq!(wrong.exports, ["run"]);
 }

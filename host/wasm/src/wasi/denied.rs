@@ -10,8 +10,6 @@ use wasmtime::{Engine, StoreContextMut};
 use wasmtime_wasi_io::poll::DynPollable;
 use wasmtime_wasi_io::streams::{DynInputStream, DynOutputStream, Error};
 
-use crate::guest::GuestState;
-
 /// How large the answer of a refused function may be: values and the bytes of their names. The host makes it by the
 /// guest's own type, so that nothing else bounds it. The largest of `wasi:http` has two thousand.
 const ANSWER_SIZE_MAX: usize = 16 << 10;
@@ -58,9 +56,9 @@ impl Given {
 }
 
 /// Fills the linker's instance with refusals for everything that `wanted` exports.
-pub(crate) fn define_denied(
+pub(crate) fn define_denied<T: 'static>(
     engine: &Engine,
-    linker: &mut LinkerInstance<'_, GuestState>,
+    linker: &mut LinkerInstance<'_, T>,
     wanted: &ComponentInstance,
     given: &Given,
 ) -> wasmtime::Result<()> {
@@ -151,7 +149,7 @@ fn fits(ty: &Type, left: &mut usize) -> bool {
 }
 
 /// Gives back the handles that a call lent or handed over.
-fn drop_handles(store: &mut StoreContextMut<'_, GuestState>, value: &Val) -> wasmtime::Result<()> {
+fn drop_handles<T: 'static>(store: &mut StoreContextMut<'_, T>, value: &Val) -> wasmtime::Result<()> {
     match value {
         Val::Resource(handle) => handle.resource_drop(&mut *store),
         Val::List(values) | Val::Tuple(values) => {
@@ -166,8 +164,8 @@ fn drop_handles(store: &mut StoreContextMut<'_, GuestState>, value: &Val) -> was
     }
 }
 
-fn refuse(
-    mut store: StoreContextMut<'_, GuestState>,
+fn refuse<T: 'static>(
+    mut store: StoreContextMut<'_, T>,
     types: impl Iterator<Item = Type>,
     results: &mut [Val],
 ) -> wasmtime::Result<()> {
@@ -178,7 +176,7 @@ fn refuse(
 }
 
 /// The value of this type that comes closest to a refusal.
-fn refusal(store: &mut StoreContextMut<'_, GuestState>, ty: &Type) -> wasmtime::Result<Val> {
+fn refusal<T: 'static>(store: &mut StoreContextMut<'_, T>, ty: &Type) -> wasmtime::Result<Val> {
     Ok(match ty {
         Type::Result(result) => {
             let error = match result.err() {

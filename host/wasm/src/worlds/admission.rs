@@ -7,6 +7,8 @@ use wasmtime::Store;
 use wasmtime::component::{Component, Linker};
 use witlet_core::admission::Verdict;
 
+pub(crate) use super::Reply;
+use super::host;
 use crate::guest::GuestState;
 
 /// The interface whose export makes a component an admission handler, without its version.
@@ -31,17 +33,9 @@ pub(crate) enum Handler {
     V0_1_0(v0_1_0::Instance),
 }
 
-/// What a handler answered to a question that it understood.
-pub(crate) enum Reply<T> {
-    Answer(T),
-    /// The `error` of its `result`, in its own words.
-    Refusal(String),
-    /// An answer that the contract doesn't allow, and why.
-    Malformed(String),
-}
-
 /// Everything that handlers of any version may import from this host.
 pub(crate) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    host::v0_1_0::add_to_linker(linker, GuestState::host)?;
     v0_1_0::add_to_linker(linker)
 }
 

@@ -1,9 +1,10 @@
-//! Finds a component's role and version from what it exports, and what in its imports this host can't give.
+//! Finds a component's roles and their versions from what it exports, and what in its imports this host can't give.
 
 use std::fmt;
 
-use super::admission::{self, Version};
+use super::{admission, pod_source, probe};
 use crate::guest::printable;
+use crate::role::Role;
 
 /// Longest list of names in a message.
 const NAMES_MAX: usize = 16;
@@ -12,20 +13,68 @@ const NAME_BYTES_MAX: usize = 128;
 /// How many imports a component may have; the interpreters of Python and JavaScript have thirty.
 const IMPORTS_MAX: usize = 256;
 /// Interfaces of this project that every plugin may import, with their versions.
-const GIVEN: [&str; 3] =
-    ["witlet:host/log@0.1.0", "witlet:host/config@0.1.0", "witlet:admission/types@0.1.0"];
-/// Roles that the design has and this release doesn't.
-const LATER_ROLES: [&str; 2] = ["witlet:probe/", "witlet:pod-source/"];
+const GIVEN: [&str; 2] = ["witlet:host/log@0.1.0", "witlet:host/config@0.1.0"];
+/// Interfaces of this project that need a grant.
+const SECRET: &str = "witlet:host/secret@0.1.0";
+/// See [`SECRET`].
+const EXEC: &str = "witlet:probe/exec@0.1.0";
+/// The words of the roles, which come with them.
+const TYPES: [(Role, &str); 3] = [
+    (Role::Admission, "witlet:admission/types@0.1.0"),
+    (Role::Probe, "witlet:probe/types@0.1.0"),
+    (Role::PodSource, "witlet:pod-source/types@0.1.0"),
+];
 /// The packages of WASI 0.2 that link as they are; other WASI interfaces link as refusals.
 const WASI_BASIC: [&str; 6] =
     ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
+/// What links beside these on the engine of guests that may wait.
+const WASI_WAITING: [&str; 2] = ["wasi:http/types@0.2", "wasi:http/outgoing-handler@0.2"];
+
+/// Capabilities that a component can have only by a grant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Capabilities {
+    /// Secrets.
+    pub(crate) secret: bool,
+    /// Commands in probed containers.
+    pub(crate) exec: bool,
+}
+
+impl Capabilities {
+    /// All of them.
+    pub(crate) const ALL: Self = Self { secret: true, exec: true };
+}
 
 /// What a component is, as far as this host can use it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Detected {
-    pub(crate) version: Version,
-    /// WASI interfaces to be linked as refusals.
+    pub(crate) admission: Option<admission::Version>,
+    pub(crate) probe: Option<probe::Version>,
+    pub(crate) pod_source: Option<pod_source::Version>,
+    /// Whether it is a pod source that wants to know how its pods fare.
+    pub(crate) feedback: bool,
+    /// The capabilities that it imports.
+    pub(crate) wants: Capabilities,
+    /// Whether it imports what needs a grant to be of use: sockets or HTTP.
+    pub(crate) network: bool,
+    /// Interfaces to be linked as refusals on the synchronous engine.
     pub(crate) denied: Vec<String>,
+    /// Interfaces to be linked as refusals on the engine of probes and pod sources.
+    pub(crate) denied_waiting: Vec<String>,
+}
+
+impl Detected {
+    /// Its roles with the versions that serve them.
+    pub(crate) fn roles(&self) -> Vec<(Role, &'static str)> {
+        let admission = self.admission.map(|version| (Role::Admission, version.as_str()));
+        let probe = self.probe.map(|version| (Role::Probe, version.as_str()));
+        let pod_source = self.pod_source.map(|version| (Role::PodSource, version.as_str()));
+        admission.into_iter().chain(probe).chain(pod_source).collect()
+    }
+
+    /// Whether one of its roles is served by the engine of guests that may wait.
+    pub(crate) fn waits(&self) -> bool {
+        self.probe.is_some() || self.pod_source.is_some()
+    }
 }
 
 /// One thing that keeps a component from being linked.
@@ -33,11 +82,13 @@ pub(crate) struct Detected {
 pub(crate) enum Obstacle {
     /// No role of this project is among the exports.
     WrongWorld { exports: Vec<String> },
-    /// A role that this release doesn't have.
-    LaterRole { export: String },
     /// A role in a version that this host doesn't serve.
-    Version { export: String },
-    /// A capability of this project that isn't granted or doesn't exist in this version.
+    Version { export: String, served: &'static [&'static str] },
+    /// It wants to know how its pods fare, and has none.
+    FeedbackAlone { export: String },
+    /// A capability that isn't granted.
+    NotGranted { import: String, grant: &'static str },
+    /// A capability of this project that doesn't exist in this version.
     Capability { import: String },
     /// An import that nobody here can give.
     UnknownImport { import: String },
@@ -49,25 +100,29 @@ pub(crate) enum Obstacle {
 
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const WANTED: [&str; 3] = [admission::HANDLER, probe::PROBER, pod_source::SOURCE];
         match self {
             Self::WrongWorld { exports } if exports.is_empty() => {
-                write!(f, "it exports nothing; an admission handler exports {}@0.1.0", admission::HANDLER)
+                write!(f, "it exports nothing; a plugin exports one of {}", WANTED.join(", "))
             }
             Self::WrongWorld { exports } => write!(
                 f,
-                "it is no plugin: it exports {}; an admission handler exports {}@0.1.0",
+                "it is no plugin: it exports {}; a plugin exports one of {}",
                 exports.join(", "),
-                admission::HANDLER
+                WANTED.join(", ")
             ),
-            Self::LaterRole { export } => {
-                write!(f, "it exports {export}, a role that this release doesn't have")
+            Self::Version { export, served } => {
+                write!(f, "it exports {export}, but this host serves version {}", served.join(", "))
             }
-            Self::Version { export } => write!(
-                f,
-                "it exports {export}, but this host serves version {}",
-                admission::VERSIONS.join(", ")
-            ),
-            Self::Capability { import } => write!(f, "it imports {import}, which isn't granted"),
+            Self::FeedbackAlone { export } => {
+                write!(f, "it exports {export} without {}", pod_source::SOURCE)
+            }
+            Self::NotGranted { import, grant } => {
+                write!(f, "it imports {import}, which isn't granted (grants.{grant})")
+            }
+            Self::Capability { import } => {
+                write!(f, "it imports {import}, which doesn't exist in this release")
+            }
             Self::UnknownImport { import } => write!(f, "it imports {import}, which nobody here provides"),
             Self::More { obstacles } => write!(f, "and {obstacles} more"),
             Self::TooManyImports => write!(f, "it has more than {IMPORTS_MAX} imports"),
@@ -79,40 +134,66 @@ impl fmt::Display for Obstacle {
 pub(crate) fn detect<'a>(
     imports: impl IntoIterator<Item = &'a str>,
     exports: impl IntoIterator<Item = &'a str>,
+    granted: Capabilities,
 ) -> Result<Detected, Vec<Obstacle>> {
     let exports: Vec<&str> = exports.into_iter().collect();
+    let mut detected = Detected::default();
     let mut obstacles = Vec::new();
-    let version = match role(&exports) {
-        Ok(version) => Some(version),
-        Err(found) => {
-            obstacles.extend(found);
-            None
-        }
-    };
-    let mut denied = Vec::new();
+    roles(&exports, &mut detected, &mut obstacles);
     for (number, import) in imports.into_iter().enumerate() {
         if number >= IMPORTS_MAX {
             obstacles.push(Obstacle::TooManyImports);
             break;
         }
-        if GIVEN.contains(&import) || WASI_BASIC.iter().any(|package| import.starts_with(package)) {
-        } else if import.starts_with("wasi:") {
-            denied.push(import.to_owned());
-        } else if import.starts_with("witlet:") {
-            obstacles.push(Obstacle::Capability { import: told(import) });
-        } else {
-            obstacles.push(Obstacle::UnknownImport { import: told(import) });
-        }
+        obstacles.extend(take(import, granted, &mut detected));
     }
     if obstacles.len() > NAMES_MAX {
         let more = obstacles.len() - NAMES_MAX;
         obstacles.truncate(NAMES_MAX);
         obstacles.push(Obstacle::More { obstacles: more });
     }
-    match version {
-        Some(version) if obstacles.is_empty() => Ok(Detected { version, denied }),
-        Some(_) | None => Err(obstacles),
+    if obstacles.is_empty() { Ok(detected) } else { Err(obstacles) }
+}
+
+/// Notes what an import means, or says what is in the way.
+fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<Obstacle> {
+    let denied = |here: bool, list: &mut Vec<String>| {
+        if !here {
+            list.push(import.to_owned());
+        }
+    };
+    if let Some((role, _)) = TYPES.iter().find(|(_, types)| *types == import) {
+        // On the other engine than its role's it is of no use, but the component has it.
+        denied(*role == Role::Admission, &mut detected.denied);
+        denied(*role != Role::Admission, &mut detected.denied_waiting);
+        return None;
     }
+    match import {
+        SECRET => {
+            detected.wants.secret = true;
+            not_granted(import, "secrets", granted.secret)
+        }
+        EXEC => {
+            detected.wants.exec = true;
+            denied(false, &mut detected.denied);
+            not_granted(import, "exec", granted.exec)
+        }
+        _ if GIVEN.contains(&import) => None,
+        _ if import.starts_with("wasi:") => {
+            let basic = WASI_BASIC.iter().any(|package| import.starts_with(package));
+            let waiting = WASI_WAITING.iter().any(|interface| import.starts_with(interface));
+            detected.network |= waiting || import.starts_with("wasi:sockets/");
+            denied(basic, &mut detected.denied);
+            denied(basic || waiting, &mut detected.denied_waiting);
+            None
+        }
+        _ if import.starts_with("witlet:") => Some(Obstacle::Capability { import: told(import) }),
+        _ => Some(Obstacle::UnknownImport { import: told(import) }),
+    }
+}
+
+fn not_granted(import: &str, grant: &'static str, granted: bool) -> Option<Obstacle> {
+    (!granted).then(|| Obstacle::NotGranted { import: import.to_owned(), grant })
 }
 
 /// A name as it is told to people: whoever made the component chose it.
@@ -120,23 +201,45 @@ fn told(name: &str) -> String {
     printable(name, NAME_BYTES_MAX)
 }
 
-fn role(exports: &[&str]) -> Result<Version, Vec<Obstacle>> {
-    let mut obstacles = Vec::new();
+/// Finds the roles among the exports. A role of another version is in the way only if the component has none that is
+/// served: it may bring an older and a newer one, for older and newer hosts.
+fn roles(exports: &[&str], detected: &mut Detected, obstacles: &mut Vec<Obstacle>) {
+    let mut others = Vec::new();
+    let mut feedback = None;
     for export in exports {
-        if let Some((admission::HANDLER, version)) = export.split_once('@') {
-            match Version::serving(version) {
-                Some(version) => return Ok(version),
-                None => obstacles.push(Obstacle::Version { export: told(export) }),
+        let Some((interface, version)) = export.split_once('@') else { continue };
+        let other = |served| Obstacle::Version { export: told(export), served };
+        match interface {
+            admission::HANDLER => match admission::Version::serving(version) {
+                Some(version) => detected.admission = Some(version),
+                None => others.push(other(admission::VERSIONS)),
+            },
+            probe::PROBER => match probe::Version::serving(version) {
+                Some(version) => detected.probe = Some(version),
+                None => others.push(other(probe::VERSIONS)),
+            },
+            pod_source::SOURCE => match pod_source::Version::serving(version) {
+                Some(version) => detected.pod_source = Some(version),
+                None => others.push(other(pod_source::VERSIONS)),
+            },
+            pod_source::FEEDBACK if pod_source::Version::serving(version).is_some() => {
+                feedback = Some(*export);
             }
-        } else if LATER_ROLES.iter().any(|role| export.starts_with(role)) {
-            obstacles.push(Obstacle::LaterRole { export: told(export) });
+            _ => {}
         }
     }
-    if obstacles.is_empty() {
-        let exports = exports.iter().take(NAMES_MAX).map(|name| told(name)).collect();
-        obstacles.push(Obstacle::WrongWorld { exports });
+    detected.feedback = feedback.is_some();
+    if detected.roles().is_empty() {
+        obstacles.append(&mut others);
+        if obstacles.is_empty() {
+            let exports = exports.iter().take(NAMES_MAX).map(|name| told(name)).collect();
+            obstacles.push(Obstacle::WrongWorld { exports });
+        }
+    } else if let Some(export) = feedback
+        && detected.pod_source.is_none()
+    {
+        obstacles.push(Obstacle::FeedbackAlone { export: told(export) });
     }
-    Err(obstacles)
 }
 
 #[cfg(test)]

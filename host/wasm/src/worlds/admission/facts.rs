@@ -4,12 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use serde::Serialize;
-use serde_json::Value;
 use witlet_core::admission::{AdmissionRequest, Operation};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::pod::resources::{self, Amounts, HostPort};
+
+use crate::worlds::document::Document;
 
 /// The resource that counts pods.
 const PODS: &str = "pods";
@@ -41,24 +41,6 @@ pub(crate) struct NodeView {
     requested: OnceLock<Amounts>,
     used_host_ports: OnceLock<Vec<HostPort>>,
     document: Document,
-}
-
-/// An object as JSON, as text and as a tree.
-#[derive(Debug, Default)]
-struct Document {
-    text: OnceLock<String>,
-    tree: OnceLock<Value>,
-}
-
-impl Document {
-    fn tree(&self, object: &impl Serialize) -> &Value {
-        // Kubernetes objects have string keys and finite numbers; there is nothing that JSON couldn't hold.
-        self.tree.get_or_init(|| serde_json::to_value(object).unwrap_or_default())
-    }
-
-    fn text(&self, object: &impl Serialize) -> &str {
-        self.text.get_or_init(|| serde_json::to_string(object).unwrap_or_default())
-    }
 }
 
 impl RequestFacts {
@@ -140,7 +122,7 @@ impl PodFacts {
     }
 
     pub(crate) fn pointer(&self, path: &str) -> Option<String> {
-        self.document.tree(&*self.pod).pointer(path).map(Value::to_string)
+        self.document.pointer(&*self.pod, path)
     }
 }
 
@@ -150,6 +132,6 @@ impl NodeView {
     }
 
     pub(crate) fn pointer(&self, path: &str) -> Option<String> {
-        self.document.tree(&self.facts.node).pointer(path).map(Value::to_string)
+        self.document.pointer(&self.facts.node, path)
     }
 }

@@ -1,4 +1,4 @@
-//! `witlet:admission@0.1.0` and `witlet:host@0.1.0`.
+//! `witlet:admission@0.1.0`.
 
 mod convert;
 
@@ -10,9 +10,8 @@ use witlet_core::admission::Verdict;
 
 use super::Reply;
 use super::facts::{PodFacts, RequestFacts};
-use crate::guest::{GuestState, Line};
+use crate::guest::GuestState;
 use bindings::witlet::admission::types as wit;
-use bindings::witlet::host::{config, log};
 
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
@@ -21,6 +20,7 @@ mod bindings {
         world: "witlet:admission/admission-handler",
         imports: { default: trappable },
         with: {
+            "witlet:host": crate::worlds::host::v0_1_0::bindings::witlet::host,
             "witlet:admission/types.request": super::RequestHandle,
             "witlet:admission/types.pod": super::PodHandle,
             "witlet:admission/types.node": super::NodeHandle,
@@ -56,7 +56,7 @@ fn handle(serial: u16, index: usize) -> u32 {
 }
 
 pub(crate) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    bindings::AdmissionHandler::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
+    wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
 }
 
 pub(crate) fn validate(
@@ -226,6 +226,11 @@ impl wit::HostNode for GuestState {
         Ok(convert::pairs(Some(&self.node(&node)?.node.facts.facts)))
     }
 
+    fn devices(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<String> {
+        let devices = &self.node(&node)?.node.facts.devices;
+        Ok(if devices.is_empty() { "[]".to_owned() } else { devices.clone() })
+    }
+
     fn json(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<String> {
         Ok(self.node(&node)?.node.json().to_owned())
     }
@@ -236,23 +241,5 @@ impl wit::HostNode for GuestState {
 
     fn drop(&mut self, _node: Resource<NodeHandle>) -> wasmtime::Result<()> {
         Ok(())
-    }
-}
-
-impl log::Host for GuestState {
-    fn write(
-        &mut self,
-        level: log::Level,
-        message: String,
-        fields: Vec<(String, String)>,
-    ) -> wasmtime::Result<()> {
-        self.log.write(Line { level: convert::level(level), message, fields });
-        Ok(())
-    }
-}
-
-impl config::Host for GuestState {
-    fn get(&mut self) -> wasmtime::Result<String> {
-        Ok(self.config.to_string())
     }
 }

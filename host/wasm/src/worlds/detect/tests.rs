@@ -3,12 +3,19 @@
 use super::*;
 
 const HANDLER: &str = "witlet:admission/handler@0.1.0";
+const PROBER: &str = "witlet:probe/prober@0.1.0";
+const SOURCE: &str = "witlet:pod-source/source@0.1.0";
+const FEEDBACK: &str = "witlet:pod-source/feedback@0.1.0";
 
 fn obstacles(imports: &[&str], exports: &[&str]) -> Vec<String> {
-    match detect(imports.iter().copied(), exports.iter().copied()) {
+    match detect(imports.iter().copied(), exports.iter().copied(), Capabilities::default()) {
         Ok(_) => Vec::new(),
         Err(found) => found.iter().map(ToString::to_string).collect(),
     }
+}
+
+fn detected(imports: &[&str], exports: &[&str], granted: Capabilities) -> Detected {
+    detect(imports.iter().copied(), exports.iter().copied(), granted).expect("nothing is in the way")
 }
 
 #[test]
@@ -18,17 +25,58 @@ fn a_handler_with_given_imports_is_found() {
         "witlet:host/log@0.1.0",
         "witlet:host/config@0.1.0",
         "wasi:cli/environment@0.2.6",
-        "wasi:sockets/tcp@0.2.0",
+        "wasi:clocks/wall-clock@0.2.0",
     ];
-    let detected = detect(imports, [HANDLER]);
-    assert_eq!(detected, Ok(Detected { version: Version::V0_1_0, denied: Vec::new() }));
+    let found = detected(&imports, &[HANDLER], Capabilities::default());
+    assert_eq!(found.roles(), [(Role::Admission, "0.1.0")]);
+    assert!(!found.waits() && !found.network && found.denied.is_empty());
 }
 
 #[test]
-fn wasi_beyond_the_basics_links_as_refusals() {
-    let detected = detect(["wasi:http/types@0.2.3", "wasi:http/outgoing-handler@0.2.3"], [HANDLER]);
-    let denied = ["wasi:http/types@0.2.3", "wasi:http/outgoing-handler@0.2.3"].map(str::to_owned).to_vec();
-    assert_eq!(detected, Ok(Detected { version: Version::V0_1_0, denied }));
+fn one_component_may_have_several_roles() {
+    let cases: [(&[&str], &[Role], bool); 5] = [
+        (&[HANDLER], &[Role::Admission], false),
+        (&[PROBER], &[Role::Probe], false),
+        (&[SOURCE], &[Role::PodSource], false),
+        (&[SOURCE, FEEDBACK], &[Role::PodSource], true),
+        (&[FEEDBACK, SOURCE, PROBER, HANDLER], &Role::ALL, true),
+    ];
+    for (exports, expected, feedback) in cases {
+        let found = detected(&[], exports, Capabilities::default());
+        let roles: Vec<Role> = found.roles().into_iter().map(|(role, _)| role).collect();
+        assert_eq!((roles.as_slice(), found.feedback), (expected, feedback), "{exports:?}");
+    }
+}
+
+#[test]
+fn what_another_role_needs_links_as_a_refusal_on_the_engine_that_has_it_not() {
+    let imports = [
+        "witlet:admission/types@0.1.0",
+        "witlet:probe/types@0.1.0",
+        "witlet:probe/exec@0.1.0",
+        "wasi:http/types@0.2.3",
+        "wasi:http/outgoing-handler@0.2.3",
+        "wasi:http/incoming-handler@0.2.3",
+        "wasi:keyvalue/store@0.2.0",
+    ];
+    let found = detected(&imports, &[HANDLER, PROBER], Capabilities::ALL);
+    assert_eq!(found.denied, &imports[1..]);
+    assert_eq!(found.denied_waiting, [imports[0], imports[5], imports[6]]);
+    assert!(found.network);
+    assert_eq!(found.wants, Capabilities { secret: false, exec: true });
+}
+
+#[test]
+fn capabilities_need_their_grants() {
+    let imports = ["witlet:host/secret@0.1.0", "witlet:probe/exec@0.1.0"];
+    assert_eq!(
+        obstacles(&imports, &[PROBER]),
+        [
+            "it imports witlet:host/secret@0.1.0, which isn't granted (grants.secrets)",
+            "it imports witlet:probe/exec@0.1.0, which isn't granted (grants.exec)",
+        ]
+    );
+    assert_eq!(detected(&imports, &[PROBER], Capabilities::ALL).wants, Capabilities::ALL);
 }
 
 #[test]
@@ -40,39 +88,28 @@ fn everything_in_the_way_is_told_at_once() {
     assert_eq!(
         told,
         [
-            "it is no plugin: it exports wasi:cli/run@0.2.0; an admission handler exports \
-             witlet:admission/handler@0.1.0",
+            "it is no plugin: it exports wasi:cli/run@0.2.0; a plugin exports one of \
+             witlet:admission/handler, witlet:probe/prober, witlet:pod-source/source",
             "it imports acme:rockets/launch@1.0.0, which nobody here provides",
-            "it imports witlet:host/secret@0.1.0, which isn't granted",
-            "it imports witlet:host/log@0.2.0, which isn't granted",
+            "it imports witlet:host/secret@0.1.0, which isn't granted (grants.secrets)",
+            "it imports witlet:host/log@0.2.0, which doesn't exist in this release",
             "it imports env, which nobody here provides",
         ]
     );
 }
 
 #[test]
-fn roles_and_versions_of_other_releases_are_told_apart() {
-    let cases = [
-        (
-            "witlet:admission/handler@0.9.0",
-            "it exports witlet:admission/handler@0.9.0, but this host serves version 0.1.0",
-        ),
-        (
-            "witlet:probe/probe-type@0.1.0",
-            "it exports witlet:probe/probe-type@0.1.0, a role that this release doesn't have",
-        ),
-        (
-            "witlet:pod-source/source@0.1.0",
-            "it exports witlet:pod-source/source@0.1.0, a role that this release doesn't have",
-        ),
-    ];
-    for (export, told) in cases {
+fn versions_of_other_releases_are_told_apart() {
+    for export in
+        ["witlet:admission/handler@0.9.0", "witlet:probe/prober@0.9.0", "witlet:pod-source/source@0.9.0"]
+    {
+        let told = format!("it exports {export}, but this host serves version 0.1.0");
         assert_eq!(obstacles(&[], &[export]), [told]);
+        assert_eq!(obstacles(&[], &[export, PROBER]), [""; 0], "a role that is served is enough");
     }
     assert_eq!(
-        obstacles(&[], &["witlet:probe/probe-type@0.1.0", HANDLER]),
-        [""; 0],
-        "another role is no obstacle"
+        obstacles(&[], &[FEEDBACK, PROBER]),
+        ["it exports witlet:pod-source/feedback@0.1.0 without witlet:pod-source/source"]
     );
 }
 
@@ -94,6 +131,7 @@ fn what_is_told_of_foreign_names_is_bounded_and_printable() {
 fn a_component_with_very_many_imports_is_refused() {
     let imports: Vec<String> = (0..=IMPORTS_MAX).map(|number| format!("wasi:x/i{number}@0.2.0")).collect();
     let all = imports.iter().map(String::as_str);
-    assert!(detect(all.clone().take(IMPORTS_MAX), [HANDLER]).is_ok());
-    assert_eq!(detect(all, [HANDLER]), Err(vec![Obstacle::TooManyImports]));
+    let few = all.clone().take(IMPORTS_MAX);
+    assert!(detect(few, [HANDLER], Capabilities::default()).is_ok());
+    assert_eq!(detect(all, [HANDLER], Capabilities::default()), Err(vec![Obstacle::TooManyImports]));
 }

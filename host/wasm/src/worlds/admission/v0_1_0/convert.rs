@@ -14,17 +14,13 @@ use witlet_core::runtime::Protocol;
 use super::super::facts::PodFacts;
 use super::super::{MESSAGE_BYTES_MAX, REASON_BYTES_MAX, SHORTAGES_MAX};
 use super::bindings::witlet::admission::types as wit;
-use super::bindings::witlet::host::log;
+use crate::worlds::{WordFault, cut, word};
 
 /// A verdict that the contract doesn't allow.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(super) enum VerdictFault {
-    #[error("the reason is empty")]
-    EmptyReason,
-    #[error("the reason {0:?} isn't a CamelCase word")]
-    NoWord(String),
-    #[error("the reason has {0} bytes, more than {REASON_BYTES_MAX}")]
-    LongReason(usize),
+    #[error(transparent)]
+    Word(#[from] WordFault),
     #[error("the list of shortages is empty")]
     NoShortage,
     #[error("{0} shortages are more than {SHORTAGES_MAX}")]
@@ -37,13 +33,14 @@ pub(super) enum VerdictFault {
 pub(super) fn verdict(verdict: wit::Verdict) -> Result<Verdict, VerdictFault> {
     match verdict {
         wit::Verdict::Admit => Ok(Verdict::Admit),
-        wit::Verdict::Reject(wit::Rejection { reason, message }) => {
-            Ok(Verdict::Reject { reason: word(reason)?, message: cut(message) })
-        }
+        wit::Verdict::Reject(wit::Rejection { reason, message }) => Ok(Verdict::Reject {
+            reason: word(reason, REASON_BYTES_MAX)?,
+            message: cut(message, MESSAGE_BYTES_MAX),
+        }),
         wit::Verdict::Defer(wit::Deferral { reason, message, retry_after_milliseconds }) => {
             Ok(Verdict::Defer {
-                reason: word(reason)?,
-                message: cut(message),
+                reason: word(reason, REASON_BYTES_MAX)?,
+                message: cut(message, MESSAGE_BYTES_MAX),
                 retry_after: Duration::from_millis(retry_after_milliseconds),
             })
         }
@@ -65,28 +62,6 @@ fn shortage(shortage: wit::Shortage) -> Result<Shortage, VerdictFault> {
         return Err(VerdictFault::UnnamedShortage);
     }
     Ok(Shortage { resource, requested, used, capacity })
-}
-
-/// A reason ends up in `status.reason`, which programs compare: a word of letters and digits that begins with a
-/// letter.
-fn word(reason: String) -> Result<String, VerdictFault> {
-    if reason.is_empty() {
-        return Err(VerdictFault::EmptyReason);
-    }
-    if reason.len() > REASON_BYTES_MAX {
-        return Err(VerdictFault::LongReason(reason.len()));
-    }
-    let is_word = reason.starts_with(|first: char| first.is_ascii_alphabetic())
-        && reason.chars().all(|letter| letter.is_ascii_alphanumeric());
-    if is_word { Ok(reason) } else { Err(VerdictFault::NoWord(reason)) }
-}
-
-fn cut(mut message: String) -> String {
-    if message.len() > MESSAGE_BYTES_MAX {
-        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
-        message.push('…');
-    }
-    message
 }
 
 pub(super) fn operation(operation: Operation) -> wit::Operation {
@@ -206,16 +181,6 @@ pub(super) fn conditions(node: &Node) -> Vec<wit::Condition> {
             message: condition.message.clone().unwrap_or_default(),
         })
         .collect()
-}
-
-pub(super) fn level(level: log::Level) -> tracing::Level {
-    match level {
-        log::Level::Trace => tracing::Level::TRACE,
-        log::Level::Debug => tracing::Level::DEBUG,
-        log::Level::Info => tracing::Level::INFO,
-        log::Level::Warn => tracing::Level::WARN,
-        log::Level::Error => tracing::Level::ERROR,
-    }
 }
 
 #[cfg(test)]

@@ -50,10 +50,10 @@ fn verdicts_that_the_contract_forbids_are_told() {
     let shortage =
         |resource: &str| wit::Shortage { resource: resource.to_owned(), requested: 1, used: 1, capacity: 1 };
     let cases = [
-        (rejection(""), VerdictFault::EmptyReason),
-        (rejection("not a word"), VerdictFault::NoWord("not a word".to_owned())),
-        (rejection("1st"), VerdictFault::NoWord("1st".to_owned())),
-        (rejection(&"A".repeat(129)), VerdictFault::LongReason(129)),
+        (rejection(""), WordFault::Empty.into()),
+        (rejection("not a word"), WordFault::NoWord("not a word".to_owned()).into()),
+        (rejection("1st"), WordFault::NoWord("1st".to_owned()).into()),
+        (rejection(&"A".repeat(129)), WordFault::Long { length: 129, limit: 128 }.into()),
         (wit::Verdict::Shortage(Vec::new()), VerdictFault::NoShortage),
         (wit::Verdict::Shortage(vec![shortage("")]), VerdictFault::UnnamedShortage),
         (wit::Verdict::Shortage(vec![shortage("cpu"); 65]), VerdictFault::ManyShortages(65)),

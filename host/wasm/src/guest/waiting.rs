@@ -1,0 +1,208 @@
+//! What a store on the engine of probes and pod sources holds for its guest.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::clocks::{WasiClocksCtx, WasiClocksCtxView};
+use wasmtime_wasi::p2::{TcpSocket, UdpSocket};
+use wasmtime_wasi::sockets::{WasiSocketsCtxView, WasiSocketsView as _};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+use witlet_egress::{Egress, Reach};
+use witlet_ports::Containers;
+
+use super::{GrantedSecrets, GuestLog};
+use crate::limits::{PooledLimits, Usage};
+use crate::plugin::config::Grants;
+use crate::wasi::waiting::{self, ConnectionBudget, Hooks};
+use crate::worlds::host::HostView;
+use crate::worlds::probe::facts::ProbeFacts;
+
+/// How many things a guest may hold on the host's side: sockets, streams, requests, folders, timers, … Interpreters
+/// begin with a dozen, a request by HTTP takes ten.
+pub(crate) const RESOURCES_MAX: usize = 256;
+
+/// What all instances of a plugin share.
+#[derive(Clone)]
+pub(crate) struct GuestSetting {
+    pub(crate) name: Arc<str>,
+    /// `config:` of the plugin's entry as JSON text.
+    pub(crate) config: Arc<str>,
+    pub(crate) grants: Arc<Grants>,
+    pub(crate) secrets: GrantedSecrets,
+    /// The folder behind `/state`, if it is granted one.
+    pub(crate) state_folder: Option<PathBuf>,
+    /// Runs commands in containers, if there is a runtime.
+    pub(crate) containers: Option<Arc<dyn Containers>>,
+    pub(crate) egress: Egress,
+}
+
+/// The data of a store.
+pub(crate) struct WaitingState {
+    pub(crate) limits: PooledLimits,
+    pub(crate) log: GuestLog,
+    setting: Arc<GuestSetting>,
+    /// The probe, while one runs.
+    probe: Option<Arc<ProbeFacts>>,
+    /// Counts calls, so that handles of earlier ones are told apart.
+    serial: u32,
+    /// When the call's time is over.
+    deadline: Instant,
+    reach: Reach,
+    table: ResourceTable,
+    connections: Connections,
+    clocks: WasiClocksCtx,
+    /// Made when a guest first asks for it: most never do, and it is dear.
+    wasi: Option<WasiCtx>,
+    http: WasiHttpCtx,
+    hooks: Hooks,
+}
+
+/// The sockets that an instance made. They count until the end of the call, however many were closed before.
+pub(crate) struct Connections {
+    budget: ConnectionBudget,
+    made: Vec<waiting::ConnectionPermit>,
+}
+
+impl Connections {
+    /// Counts one more, unless there are as many as there may be.
+    pub(crate) fn open(&mut self) -> bool {
+        let permit = self.budget.take();
+        let opened = permit.is_some();
+        self.made.extend(permit);
+        opened
+    }
+}
+
+impl WaitingState {
+    pub(crate) fn new(setting: Arc<GuestSetting>, limits: PooledLimits, budget: ConnectionBudget) -> Self {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(RESOURCES_MAX);
+        Self {
+            limits,
+            log: GuestLog::new(setting.name.clone()),
+            probe: None,
+            serial: 0,
+            deadline: Instant::now(),
+            reach: Reach::nothing(),
+            table,
+            connections: Connections { budget: budget.clone(), made: Vec::new() },
+            clocks: WasiClocksCtx::default(),
+            wasi: None,
+            http: WasiHttpCtx::new(),
+            hooks: Hooks::new(setting.egress.clone(), setting.grants.tls, budget),
+            setting,
+        }
+    }
+
+    /// Before a call that reaches nothing on the network, until `deadline`.
+    pub(crate) fn begin(&mut self, usage: Arc<Usage>, deadline: Instant) {
+        self.serial = self.serial.wrapping_add(1);
+        self.deadline = deadline;
+        self.wasi = None;
+        self.limits.begin(usage);
+        self.log.begin();
+        self.set_reach(Reach::nothing());
+    }
+
+    /// This call may use the network, as far as it is granted for a plugin that probes nobody.
+    pub(crate) fn open_network(&mut self) {
+        self.set_reach(Reach::new(self.setting.grants.network.clone(), &[], None));
+    }
+
+    /// This call is a probe.
+    pub(crate) fn begin_probe(&mut self, probe: Arc<ProbeFacts>) {
+        let network = &self.setting.grants.network;
+        if !network.is_empty() {
+            self.set_reach(Reach::new(network.clone(), &probe.request.pod_ips, probe.host().as_deref()));
+        }
+        self.probe = Some(probe);
+    }
+
+    fn set_reach(&mut self, reach: Reach) {
+        self.hooks.begin(reach.clone());
+        self.reach = reach;
+    }
+
+    /// After a call. Whether the instance may be kept: one that holds sockets may not, for they reach what the next call
+    /// perhaps doesn't.
+    pub(crate) fn end(&mut self) -> bool {
+        self.probe = None;
+        self.log.end();
+        self.set_reach(Reach::nothing());
+        let made = std::mem::take(&mut self.connections.made);
+        made.is_empty()
+            || !self.table.iter_mut().any(|entry| entry.is::<TcpSocket>() || entry.is::<UdpSocket>())
+    }
+
+    /// As JSON text.
+    pub(crate) fn config(&self) -> Arc<str> {
+        self.setting.config.clone()
+    }
+
+    /// Number of the current call.
+    pub(crate) fn serial(&self) -> u32 {
+        self.serial
+    }
+
+    pub(crate) fn probe(&self) -> Option<&Arc<ProbeFacts>> {
+        self.probe.as_ref()
+    }
+
+    /// When the current call's time is over.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// That commands can be run through. Only a component that was granted `exec` gets so far.
+    pub(crate) fn containers(&self) -> Option<Arc<dyn Containers>> {
+        self.setting.containers.clone()
+    }
+
+    /// The way out and how far it leads.
+    pub(crate) fn egress(&self) -> (&Egress, &Reach) {
+        (&self.setting.egress, &self.reach)
+    }
+
+    /// What the guest holds on the host's side.
+    pub(crate) fn resources(&mut self) -> &mut ResourceTable {
+        &mut self.table
+    }
+
+    pub(crate) fn clocks_view(&mut self) -> WasiClocksCtxView<'_> {
+        WasiClocksCtxView { ctx: &mut self.clocks, table: &mut self.table }
+    }
+
+    /// What it may import from `witlet:host`.
+    pub(crate) fn host(&mut self) -> HostView<'_> {
+        HostView { log: &self.log, config: &self.setting.config, secrets: &self.setting.secrets }
+    }
+
+    pub(crate) fn counted(&mut self) -> waiting::Counted<'_> {
+        // Makes the context, if it isn't there yet.
+        self.sockets();
+        let ctx = self.wasi.get_or_insert_with(WasiCtx::default).sockets();
+        waiting::Counted {
+            view: WasiSocketsCtxView { ctx, table: &mut self.table },
+            connections: &mut self.connections,
+        }
+    }
+}
+
+impl WasiView for WaitingState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let Self { setting, reach, log, .. } = self;
+        let ctx = self.wasi.get_or_insert_with(|| {
+            waiting::granted(&setting.grants, setting.state_folder.as_deref(), reach.clone(), log)
+        });
+        WasiCtxView { ctx, table: &mut self.table }
+    }
+}
+
+impl WasiHttpView for WaitingState {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView { hooks: &mut self.hooks, table: &mut self.table, ctx: &mut self.http }
+    }
+}

@@ -1,0 +1,150 @@
+//! The port to probe types: each type is a plugin's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+use tracing::Instrument as _;
+use witlet_core::probe::{ProbeOutcome, ProbeRequest};
+use witlet_ports::{ProbeError, ProbeTypes};
+
+use super::Shared;
+use crate::metrics::{Call, CallOutcome};
+use crate::plugin::waiting::{WaitingCalled, WaitingGuests};
+use crate::plugin::{CallError, Plugin};
+use crate::role::Role;
+use crate::worlds::probe::facts::ProbeFacts;
+
+/// Probe types of the host's plugins, as they are at each call.
+pub(super) struct HostProbes {
+    shared: Arc<Shared>,
+}
+
+impl HostProbes {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+}
+
+#[async_trait]
+impl ProbeTypes for HostProbes {
+    async fn probe(&self, request: &ProbeRequest) -> Result<ProbeOutcome, ProbeError> {
+        let plugins = self.shared.plugins();
+        let has_type = |plugin: &&Arc<Plugin>| {
+            plugin.spec.probe.as_ref().is_some_and(|role| *role.probe_type == *request.probe_type)
+        };
+        let Some(plugin) = plugins.iter().find(has_type) else {
+            return Err(ProbeError::UnknownType { probe_type: request.probe_type.to_string() });
+        };
+        let name = &*plugin.spec.name;
+        let pod = request.pod.metadata.uid.as_deref().unwrap_or_default();
+        let span = tracing::debug_span!(
+            "plugin_call",
+            plugin = name,
+            role = %Role::Probe,
+            pod,
+            container = request.container
+        );
+        self.shared.probe(plugin, request).instrument(span).await
+    }
+}
+
+impl Shared {
+    async fn probe(&self, plugin: &Plugin, request: &ProbeRequest) -> Result<ProbeOutcome, ProbeError> {
+        let started = Instant::now();
+        let guests = match plugin.gate(Role::Probe, started) {
+            Ok(loaded) => loaded.waiting.clone(),
+            Err(error) => {
+                self.note_probe(plugin, Duration::ZERO, Duration::ZERO, 0, &Err(error.clone()));
+                return Err(probe_error(&error));
+            }
+        };
+        let Some(guests) = guests else { return Err(probe_error(&CallError::Host)) };
+        self.check_parameters(plugin, &guests, &request.parameters).await?;
+        let _busy = plugin.metrics().role(Role::Probe).begin();
+        let asked = Instant::now();
+        let facts = Arc::new(ProbeFacts::new(request.clone(), plugin.recorder.is_some()));
+        let WaitingCalled { result, memory_bytes_peak, cpu } = guests.probe(facts.clone()).await;
+        let took = asked.elapsed();
+        self.note_probe(plugin, took, cpu, memory_bytes_peak, &result);
+        if let Some(recorder) = &plugin.recorder {
+            recorder.probe(request, facts.take_execs(), &result, took);
+        }
+        result.map_err(|error| probe_error(&error))
+    }
+
+    /// Asked once for each set of parameters. What the type refuses fails every probe that has them, in its words.
+    async fn check_parameters(
+        &self,
+        plugin: &Plugin,
+        guests: &Arc<WaitingGuests>,
+        parameters: &Arc<str>,
+    ) -> Result<(), ProbeError> {
+        if let Some(answer) = guests.checked(parameters) {
+            return answer.map_err(|words| ProbeError::Parameters { words });
+        }
+        let asked = Instant::now();
+        let WaitingCalled { result, memory_bytes_peak, cpu } = guests.check_parameters(parameters).await;
+        match result {
+            Ok(()) => Ok(()),
+            Err(CallError::Refused { words }) => Err(ProbeError::Parameters { words }),
+            Err(error) => {
+                let failed = Err(error.clone());
+                self.note_probe(plugin, asked.elapsed(), cpu, memory_bytes_peak, &failed);
+                Err(probe_error(&error))
+            }
+        }
+    }
+
+    /// Counts a call, and tells what it changed.
+    fn note_probe(
+        &self,
+        plugin: &Plugin,
+        took: Duration,
+        cpu: Duration,
+        memory_bytes_peak: usize,
+        result: &Result<ProbeOutcome, CallError>,
+    ) {
+        let name = &*plugin.spec.name;
+        let outcome = match result {
+            Ok(outcome) => CallOutcome::from(outcome),
+            Err(error) => CallOutcome::from(error.kind()),
+        };
+        let call = Call { outcome, took, memory_bytes_peak: memory_bytes_peak as u64, cpu };
+        let error = result.as_ref().err();
+        let change = plugin.record(Role::Probe, call, error, Instant::now());
+        match error {
+            None => tracing::debug!(plugin = name, ?took, ?result, "plugin asked"),
+            // Told by the quarantine, and each time it is asked: a line for each would fill the log.
+            Some(CallError::Quarantined { .. } | CallError::NotLoaded { .. } | CallError::Loading) => {}
+            Some(error) => {
+                tracing::warn!(plugin = name, ?took, error = error.sentence(), "plugin failed")
+            }
+        }
+        if let Some(change) = change {
+            self.tell_change(name, change, error);
+        }
+    }
+}
+
+/// What a probe without an outcome means for whoever asked for it.
+fn probe_error(error: &CallError) -> ProbeError {
+    match error {
+        CallError::NotLoaded { .. } | CallError::Loading | CallError::Quarantined { .. } => {
+            ProbeError::NotNow { message: error.sentence() }
+        }
+        CallError::Trap { .. }
+        | CallError::StackOverflow
+        | CallError::Timeout { .. }
+        | CallError::OutOfMemory { .. }
+        | CallError::OutOfTable { .. }
+        | CallError::WouldBlock(_)
+        | CallError::TooMuchData { .. }
+        | CallError::Exited { .. }
+        | CallError::BadAnswer { .. }
+        | CallError::Refused { .. }
+        | CallError::Busy
+        | CallError::Host => ProbeError::NotCarriedOut { message: error.sentence() },
+    }
+}

@@ -1,0 +1,229 @@
+//! Calls of probes and pod sources: guests that wait, on an engine and threads of their own.
+//!
+//! A guest gives way at every tick of the epoch and is cut by dropping its future: at its deadline, wherever it waits
+//! then, or as soon as it has computed for longer than its share. What it takes is counted while it runs, so that it is
+//! known of one that was cut, too.
+
+mod checked;
+mod error;
+mod guests;
+mod metered;
+mod question;
+mod threads;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use error::WaitingStartError;
+pub(crate) use guests::{WaitingCalled, WaitingGuests};
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use wasmtime::Engine;
+use wasmtime::component::types::ComponentItem;
+use wasmtime::component::{Component, Linker};
+use witlet_egress::Egress;
+use witlet_ports::Containers;
+
+use super::config::{Grants, Warm};
+use crate::engine::{self, WAITING_SLOTS};
+use crate::guest::waiting::{GuestSetting, WaitingState};
+use crate::guest::{GrantedSecrets, Secrets};
+use crate::limits::{EpochTicker, Limits, MemoryPool, SHARED_MEMORY_BYTES_MAX, StaticNeeds};
+use crate::wasi::{self, waiting::CONNECTIONS_ALL_MAX};
+use crate::worlds::detect::Detected;
+use crate::worlds::host;
+use crate::worlds::pod_source::SourcePre;
+use crate::worlds::probe::{self, ProberPre};
+use threads::Threads;
+
+/// Time between two ticks of the epoch: how long a guest computes before others have their turn.
+pub(crate) const YIELD_PERIOD: Duration = Duration::from_millis(5);
+/// How many slots instances may hold while they wait for their next call; the rest is for calls.
+pub(crate) const WARM_SLOTS_MAX: usize = WAITING_SLOTS as usize / 4;
+/// How long a guest has to say what it makes of its time being over, before it is cut.
+pub(crate) const GRACE: Duration = Duration::from_millis(150);
+/// The least processor time that a call may take, whatever its timeout: instantiating an interpreter takes a part of it.
+pub(crate) const CPU_MIN: Duration = Duration::from_millis(50);
+/// How much a pod source may hand to the host in one call: as much text as pods may have together.
+pub(crate) const SOURCE_HOSTCALL_BYTES_MAX: usize = 16 << 20;
+
+/// How much processor time a call may take that has `time`: half of it. One that wants more than half a processor isn't
+/// waiting for anything, and two of them would keep a small machine busy.
+pub(crate) fn cpu_limit(time: Duration) -> Duration {
+    (time / 2).max(CPU_MIN)
+}
+
+/// Runs probes and pod sources. The engine and its threads are there as soon as a component is to be linked.
+pub(crate) struct WaitingHost {
+    containers: Option<Arc<dyn Containers>>,
+    secrets: Arc<Secrets>,
+    egress: Egress,
+    machine: Mutex<Option<Arc<Machine>>>,
+}
+
+/// What the calls need.
+struct Machine {
+    engine: Engine,
+    linker: Linker<WaitingState>,
+    ticker: EpochTicker,
+    threads: Threads,
+    /// Memories of instances that may be alive.
+    slots: Arc<Semaphore>,
+    /// Those of them that may wait for their next call.
+    warm_slots: Arc<Semaphore>,
+    connections: Arc<Semaphore>,
+    memory: Arc<MemoryPool>,
+}
+
+/// What the host needs to know of a plugin of these roles, beside its code.
+#[derive(Clone, Debug)]
+pub(crate) struct WaitingSpec {
+    pub(crate) name: Arc<str>,
+    /// As JSON text.
+    pub(crate) config: Arc<str>,
+    /// For one call of a pod source.
+    pub(crate) source_timeout: Duration,
+    /// For looking at the configuration or at parameters.
+    pub(crate) validate_timeout: Duration,
+    /// For one instance.
+    pub(crate) memory_bytes: usize,
+    /// Whether instances are kept.
+    pub(crate) warm: Option<Warm>,
+    pub(crate) grants: Arc<Grants>,
+    /// The folder behind `/state`; not used unless that is granted.
+    pub(crate) state_folder: Option<PathBuf>,
+}
+
+impl WaitingHost {
+    /// `containers` runs commands for probes, where there is a runtime.
+    pub(crate) fn new(
+        containers: Option<Arc<dyn Containers>>,
+        secrets: Arc<Secrets>,
+        egress: Egress,
+    ) -> Self {
+        Self { containers, secrets, egress, machine: Mutex::default() }
+    }
+
+    /// The engine that components for this host are compiled for, as `EngineKind::Asynchronous`.
+    pub(crate) fn engine(&self) -> Result<Engine, WaitingStartError> {
+        Ok(self.machine()?.engine.clone())
+    }
+
+    fn machine(&self) -> Result<Arc<Machine>, WaitingStartError> {
+        let mut machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(machine) = &*machine {
+            return Ok(machine.clone());
+        }
+        let made = Arc::new(Machine::start()?);
+        *machine = Some(made.clone());
+        Ok(made)
+    }
+
+    /// What a store of this plugin may take.
+    pub(crate) fn limits(spec: &WaitingSpec, detected: &Detected) -> Limits {
+        let mut limits = Limits::with_memory(spec.memory_bytes);
+        if detected.pod_source.is_some() {
+            limits.hostcall_bytes_max = SOURCE_HOSTCALL_BYTES_MAX;
+        }
+        limits
+    }
+
+    /// Links a component that was compiled for this host's engine. Its needs were checked before. An error says what of
+    /// its imports or exports doesn't fit the contract.
+    pub(crate) fn link(
+        &self,
+        spec: WaitingSpec,
+        component: &Component,
+        detected: &Detected,
+    ) -> Result<Arc<WaitingGuests>, WaitingStartError> {
+        let machine = self.machine()?;
+        let linked = machine
+            .link(component, detected)
+            .map_err(|error| WaitingStartError::Mismatch { message: format!("{error:#}") })?;
+        let limits = Self::limits(&spec, detected);
+        let setting = GuestSetting {
+            name: spec.name,
+            config: spec.config,
+            secrets: GrantedSecrets::new(self.secrets.clone(), spec.grants.secrets.clone()),
+            state_folder: spec.state_folder.filter(|_| spec.grants.state),
+            containers: self.containers.clone(),
+            egress: self.egress.share(),
+            grants: spec.grants,
+        };
+        Ok(Arc::new(WaitingGuests {
+            machine,
+            setting: Arc::new(setting),
+            linked,
+            limits,
+            memories: StaticNeeds::of(component).memories.max(1),
+            source_timeout: spec.source_timeout,
+            validate_timeout: spec.validate_timeout,
+            warm: spec.warm,
+            idle: Mutex::default(),
+            checked: Mutex::default(),
+        }))
+    }
+}
+
+/// A component's roles, linked and type-checked.
+struct Linked {
+    prober: Option<ProberPre>,
+    source: Option<SourcePre>,
+}
+
+impl Machine {
+    fn start() -> Result<Self, WaitingStartError> {
+        let engine = engine::waiting()?;
+        let ticker = EpochTicker::start(&engine, YIELD_PERIOD)?;
+        let threads = Threads::start().map_err(|cause| WaitingStartError::Threads { cause })?;
+        let linker =
+            linker(&engine).map_err(|error| WaitingStartError::Linker { message: format!("{error:#}") })?;
+        Ok(Self {
+            engine,
+            linker,
+            ticker,
+            threads,
+            slots: Arc::new(Semaphore::new(WAITING_SLOTS as usize)),
+            warm_slots: Arc::new(Semaphore::new(WARM_SLOTS_MAX)),
+            connections: Arc::new(Semaphore::new(CONNECTIONS_ALL_MAX)),
+            memory: Arc::new(MemoryPool::new(SHARED_MEMORY_BYTES_MAX)),
+        })
+    }
+
+    fn link(&self, component: &Component, detected: &Detected) -> wasmtime::Result<Linked> {
+        let ty = component.component_type();
+        let imports: Vec<_> = ty.imports(&self.engine).collect();
+        let given = wasi::Given::of(&self.engine, &imports);
+        let mut linker = self.linker.clone();
+        for (name, item) in &imports {
+            if let ComponentItem::ComponentInstance(wanted) = &item.ty
+                && detected.denied_waiting.iter().any(|denied| denied == name)
+            {
+                let mut instance = linker.instance(name)?;
+                wasi::define_denied(&self.engine, &mut instance, wanted, &given)?;
+            }
+        }
+        let pre = linker.instantiate_pre(component)?;
+        let source = match detected.pod_source {
+            Some(version) => Some(SourcePre::new(&pre, version, detected.feedback)?),
+            None => None,
+        };
+        let prober = match detected.probe {
+            Some(version) => Some(ProberPre::new(pre, version)?),
+            None => None,
+        };
+        Ok(Linked { prober, source })
+    }
+}
+
+fn linker(engine: &Engine) -> wasmtime::Result<Linker<WaitingState>> {
+    let mut linker = Linker::new(engine);
+    wasi::waiting::add_to_linker(&mut linker)?;
+    host::v0_1_0::add_to_linker(&mut linker, WaitingState::host)?;
+    probe::add_to_linker(&mut linker)?;
+    Ok(linker)
+}

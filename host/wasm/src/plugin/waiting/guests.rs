@@ -1,0 +1,433 @@
+//! A plugin's instances, and the calls into them.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+use wasmtime::{Store, UpdateDeadline};
+use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
+use witlet_core::probe::ProbeOutcome;
+
+use super::checked::Checked;
+use super::metered::{Metered, TooBusy};
+use super::question::{CheckParameters, Poll, Probe, Question, Statuses, Validate};
+use super::{GRACE, Linked, Machine, cpu_limit};
+use crate::guest::printable;
+use crate::guest::waiting::{GuestSetting, WaitingState};
+use crate::limits::{HANDLES_MAX, Limits, PooledLimits, Usage};
+use crate::plugin::call::{CallError, classify, has_grown};
+use crate::plugin::config::Warm;
+use crate::role::Role;
+use crate::wasi::waiting::ConnectionBudget;
+use crate::worlds::Reply;
+use crate::worlds::admission::MESSAGE_BYTES_MAX;
+use crate::worlds::pod_source::Source;
+use crate::worlds::probe::Prober;
+use crate::worlds::probe::facts::ProbeFacts;
+
+/// A linked plugin with its limits, and the instances of it that wait for their next call.
+pub(crate) struct WaitingGuests {
+    pub(super) machine: Arc<Machine>,
+    pub(super) setting: Arc<GuestSetting>,
+    pub(super) linked: Linked,
+    pub(super) limits: Limits,
+    /// Of one instance.
+    pub(super) memories: u32,
+    pub(super) source_timeout: Duration,
+    pub(super) validate_timeout: Duration,
+    pub(super) warm: Option<Warm>,
+    pub(super) idle: Mutex<Idle>,
+    pub(super) checked: Mutex<Checked>,
+}
+
+/// The instances that wait.
+#[derive(Default)]
+pub(super) struct Idle {
+    guests: Vec<Guest>,
+    /// No more are kept: the plugin was replaced.
+    retired: bool,
+}
+
+impl fmt::Debug for WaitingGuests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitingGuests").field("name", &self.setting.name).finish_non_exhaustive()
+    }
+}
+
+/// The role that an instance was made for.
+pub(super) enum Handle {
+    Prober(Prober),
+    Source(Source),
+}
+
+impl Handle {
+    fn role(&self) -> Role {
+        match self {
+            Self::Prober(_) => Role::Probe,
+            Self::Source(_) => Role::PodSource,
+        }
+    }
+}
+
+/// One instance.
+pub(super) struct Guest {
+    pub(super) store: Store<WaitingState>,
+    pub(super) handle: Handle,
+    uses: u64,
+    last_used: Instant,
+    /// The memories that it has of the pool's.
+    _slots: OwnedSemaphorePermit,
+    /// Its share of those that may wait, once it was kept.
+    warm_slots: Option<OwnedSemaphorePermit>,
+}
+
+/// What a call came to, and what it took.
+#[derive(Debug)]
+pub(crate) struct WaitingCalled<T> {
+    pub(crate) result: Result<T, CallError>,
+    pub(crate) memory_bytes_peak: usize,
+    pub(crate) cpu: Duration,
+}
+
+/// How a call ended.
+enum Ended<T> {
+    /// With an answer or an error.
+    By(Result<T, CallError>),
+    /// Its time was over while it waited for something.
+    Waiting,
+}
+
+impl WaitingGuests {
+    /// Whether it has this role.
+    pub(crate) fn has(&self, role: Role) -> bool {
+        match role {
+            Role::Admission => false,
+            Role::Probe => self.linked.prober.is_some(),
+            Role::PodSource => self.linked.source.is_some(),
+        }
+    }
+
+    /// Whether it is a pod source that wants to know how its pods fare.
+    pub(crate) fn has_feedback(&self) -> bool {
+        self.linked.source.as_ref().is_some_and(|source| source.has_feedback())
+    }
+
+    /// Asks it in this role whether it is content with its configuration.
+    pub(crate) async fn validate(self: &Arc<Self>, role: Role) -> Result<(), CallError> {
+        self.call(Validate(role), self.validate_timeout).await.finish(self.validate_timeout).result
+    }
+
+    /// What it has said about these parameters, if it was asked.
+    pub(crate) fn checked(&self, parameters: &str) -> Option<Result<(), String>> {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner).get(parameters)
+    }
+
+    /// Asks whether a probe with these parameters makes sense, and keeps the answer.
+    pub(crate) async fn check_parameters(self: &Arc<Self>, parameters: &Arc<str>) -> WaitingCalled<()> {
+        let question = CheckParameters(parameters.clone());
+        let called = self.call(question, self.validate_timeout).await.finish(self.validate_timeout);
+        let answer = match &called.result {
+            Ok(()) => Ok(()),
+            Err(CallError::Refused { words }) => Err(words.clone()),
+            // What else happened says nothing about the parameters.
+            Err(_) => return called,
+        };
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner).keep(parameters.clone(), answer);
+        called
+    }
+
+    /// Probes. One that waits for something when its time is over has failed, and so has one that passes too late.
+    pub(crate) async fn probe(self: &Arc<Self>, facts: Arc<ProbeFacts>) -> WaitingCalled<ProbeOutcome> {
+        let (timeout, deadline) = (facts.request.timeout, facts.deadline());
+        let Call { ended, usage } = self.call(Probe(facts), timeout).await;
+        let late = Instant::now() > deadline;
+        let result = match ended {
+            Ended::By(Ok(ProbeOutcome::Success(_) | ProbeOutcome::Warning(_))) if late => {
+                Ok(no_answer(timeout))
+            }
+            Ended::By(result) => result,
+            Ended::Waiting => Ok(no_answer(timeout)),
+        };
+        usage.with(result)
+    }
+
+    /// Asks a pod source what it has now.
+    pub(crate) async fn poll(
+        self: &Arc<Self>,
+        cursor: Option<&str>,
+    ) -> WaitingCalled<Result<PollAnswer, SourceFault>> {
+        let cursor = cursor.map(str::to_owned);
+        self.call(Poll(cursor), self.source_timeout).await.finish(self.source_timeout)
+    }
+
+    /// Tells a pod source how its pods fare.
+    pub(crate) async fn statuses(self: &Arc<Self>, changed: Arc<[PodStatusChange]>) -> WaitingCalled<()> {
+        self.call(Statuses(changed), self.source_timeout).await.finish(self.source_timeout)
+    }
+
+    /// How many instances wait for their next call in this role.
+    pub(crate) fn warm(&self, role: Role) -> usize {
+        self.lock().guests.iter().filter(|guest| guest.handle.role() == role).count()
+    }
+
+    /// Drops instances that have waited too long.
+    pub(crate) fn shrink(&self, now: Instant) {
+        let Some(warm) = &self.warm else { return };
+        self.lock().guests.retain(|guest| now.saturating_duration_since(guest.last_used) < warm.idle);
+    }
+
+    /// Drops all instances that wait, and keeps none from now on.
+    pub(crate) fn retire(&self) {
+        let mut idle = self.lock();
+        idle.retired = true;
+        let guests = std::mem::take(&mut idle.guests);
+        drop(idle);
+        drop(guests);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks on the plugins' threads. A caller that goes away cancels the call.
+    async fn call<Q: Question>(self: &Arc<Self>, question: Q, timeout: Duration) -> Call<Q::Answer> {
+        let usage = Arc::new(Usage::default());
+        let Some(threads) = self.machine.threads.handle() else {
+            return Call { ended: Ended::By(Err(CallError::Host)), usage };
+        };
+        let deadline = Instant::now() + timeout;
+        let mut task = JoinSet::new();
+        let (guests, counted) = (self.clone(), usage.clone());
+        task.spawn_on(
+            async move {
+                let ended = guests.call_here(question, counted, deadline, timeout).await;
+                // The last to know the machine would end the threads that it runs on.
+                drop(guests);
+                ended
+            },
+            threads,
+        );
+        let ended = match task.join_next().await {
+            Some(Ok(ended)) => ended,
+            Some(Err(error)) => {
+                tracing::error!(%error, plugin = &*self.setting.name, "a call of a plugin ended its task");
+                Ended::By(Err(CallError::Host))
+            }
+            None => Ended::By(Err(CallError::Host)),
+        };
+        Call { ended, usage }
+    }
+
+    async fn call_here<Q: Question>(
+        self: &Arc<Self>,
+        question: Q,
+        usage: Arc<Usage>,
+        deadline: Instant,
+        timeout: Duration,
+    ) -> Ended<Q::Answer> {
+        let limit = cpu_limit(timeout);
+        let asking = self.ask(&question, usage.clone(), deadline);
+        let metered = Metered::new(asking, &self.machine.ticker, usage.clone(), limit);
+        match timeout_at(deadline + GRACE, metered).await {
+            Ok(Ok(result)) => Ended::By(result),
+            Ok(Err(TooBusy)) => Ended::By(Err(CallError::Timeout { limit: timeout })),
+            Err(_elapsed) => match overtime(timeout, usage.runnable(), usage.cpu()) {
+                Overtime::Computed => Ended::By(Err(CallError::Timeout { limit: timeout })),
+                Overtime::Crowded => Ended::By(Err(CallError::Busy)),
+                Overtime::Waited => Ended::Waiting,
+            },
+        }
+    }
+
+    /// Asks a used instance or a fresh one.
+    async fn ask<Q: Question>(
+        &self,
+        question: &Q,
+        usage: Arc<Usage>,
+        deadline: Instant,
+    ) -> Result<Q::Answer, CallError> {
+        if let Some(guest) = self.take_warm(question.role()) {
+            let result = self.ask_guest(guest, question, usage.clone(), deadline).await;
+            // What other calls left behind may be why it ran out: a fresh instance has the whole memory.
+            if !matches!(result, Err(CallError::OutOfMemory { .. } | CallError::OutOfTable { .. })) {
+                return result;
+            }
+        }
+        // No slot until the deadline says nothing about this plugin: others hold them.
+        let slots = self.machine.slots.clone().acquire_many_owned(self.memories);
+        let slots = timeout_at(deadline, slots)
+            .await
+            .map_err(|_elapsed| CallError::Busy)?
+            .map_err(|_closed| CallError::Host)?;
+        let mut store = self.store();
+        store.data_mut().begin(usage.clone(), deadline);
+        question.begin(store.data_mut());
+        let instantiated = match question.role() {
+            Role::Probe => match &self.linked.prober {
+                Some(pre) => pre.instantiate(&mut store).await.map(Handle::Prober),
+                None => return Err(CallError::Host),
+            },
+            Role::PodSource => match &self.linked.source {
+                Some(pre) => pre.instantiate(&mut store).await.map(Handle::Source),
+                None => return Err(CallError::Host),
+            },
+            Role::Admission => return Err(CallError::Host),
+        };
+        let handle = instantiated.map_err(|error| self.failure(&error, store.data()))?;
+        let guest =
+            Guest { store, handle, uses: 0, last_used: Instant::now(), _slots: slots, warm_slots: None };
+        self.ask_begun(guest, question).await
+    }
+
+    async fn ask_guest<Q: Question>(
+        &self,
+        mut guest: Guest,
+        question: &Q,
+        usage: Arc<Usage>,
+        deadline: Instant,
+    ) -> Result<Q::Answer, CallError> {
+        let state = guest.store.data_mut();
+        state.begin(usage, deadline);
+        question.begin(state);
+        guest.store.set_epoch_deadline(1);
+        self.ask_begun(guest, question).await
+    }
+
+    async fn ask_begun<Q: Question>(&self, mut guest: Guest, question: &Q) -> Result<Q::Answer, CallError> {
+        let replied = question.ask(&mut guest).await;
+        match replied {
+            Ok(reply) => {
+                if guest.store.data_mut().end() {
+                    self.keep(guest);
+                }
+                match reply {
+                    Reply::Answer(answer) => Ok(answer),
+                    Reply::Refusal(words) => {
+                        Err(CallError::Refused { words: printable(&words, MESSAGE_BYTES_MAX) })
+                    }
+                    Reply::Malformed(fault) => {
+                        Err(CallError::BadAnswer { fault: printable(&fault, MESSAGE_BYTES_MAX) })
+                    }
+                }
+            }
+            // An instance that trapped can't be entered again.
+            Err(error) => {
+                let failure = self.failure(&error, guest.store.data());
+                guest.store.data_mut().end();
+                Err(failure)
+            }
+        }
+    }
+
+    fn store(&self) -> Store<WaitingState> {
+        let limits = PooledLimits::new(self.limits, self.machine.memory.clone());
+        let budget = ConnectionBudget::new(self.machine.connections.clone());
+        let state = WaitingState::new(self.setting.clone(), limits, budget);
+        let mut store = Store::new(&self.machine.engine, state);
+        store.limiter(|state| &mut state.limits);
+        store.set_hostcall_fuel(self.limits.hostcall_bytes_max);
+        store.set_max_component_handles(HANDLES_MAX);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|store| {
+            store.data().limits.note_yield();
+            Ok(UpdateDeadline::Yield(1))
+        });
+        store
+    }
+
+    fn failure(&self, error: &wasmtime::Error, state: &WaitingState) -> CallError {
+        // Others have the memory that it may have: no fault of its own.
+        if state.limits.crowded() {
+            return CallError::Busy;
+        }
+        classify(error, state.limits.hit(), &self.limits, self.source_timeout)
+    }
+
+    fn take_warm(&self, role: Role) -> Option<Guest> {
+        let mut idle = self.lock();
+        let at = idle.guests.iter().rposition(|guest| guest.handle.role() == role)?;
+        Some(idle.guests.remove(at))
+    }
+
+    /// Keeps an instance for the next call, unless it has served its time, has grown, or there are enough.
+    fn keep(&self, mut guest: Guest) {
+        let Some(warm) = &self.warm else { return };
+        guest.uses += 1;
+        let grown = has_grown(guest.store.data().limits.memory_bytes(), self.limits.memory_bytes_max);
+        if guest.uses >= warm.uses || grown {
+            return;
+        }
+        if guest.warm_slots.is_none() {
+            match self.machine.warm_slots.clone().try_acquire_many_owned(self.memories) {
+                Ok(slots) => guest.warm_slots = Some(slots),
+                Err(_none_left) => return,
+            }
+        }
+        guest.last_used = Instant::now();
+        let mut idle = self.lock();
+        let enough = idle.guests.iter().filter(|other| other.handle.role() == guest.handle.role()).count();
+        if !idle.retired && enough < warm.max {
+            idle.guests.push(guest);
+        }
+    }
+}
+
+/// What a guest did that had no answer in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Overtime {
+    /// It computed.
+    Computed,
+    /// It would have computed, and others had the processors.
+    Crowded,
+    /// It waited for something.
+    Waited,
+}
+
+/// Of the time that it had, how much it could have run and how much it did.
+pub(super) fn overtime(time: Duration, runnable: Duration, cpu: Duration) -> Overtime {
+    if runnable < time / 2 {
+        Overtime::Waited
+    } else if cpu < time / 4 {
+        Overtime::Crowded
+    } else {
+        Overtime::Computed
+    }
+}
+
+fn no_answer(timeout: Duration) -> ProbeOutcome {
+    ProbeOutcome::Failure(format!("no answer within {}", seconds(timeout)))
+}
+
+/// `1s`, `200ms`: seconds where they are whole.
+fn seconds(time: Duration) -> String {
+    match time.subsec_millis() {
+        0 => format!("{}s", time.as_secs()),
+        _ => format!("{}ms", time.as_millis()),
+    }
+}
+
+/// A call that has ended.
+struct Call<T> {
+    ended: Ended<T>,
+    usage: Arc<Usage>,
+}
+
+impl<T> Call<T> {
+    /// Waiting for too long is as bad as computing for too long.
+    fn finish(self, limit: Duration) -> WaitingCalled<T> {
+        let Self { ended, usage } = self;
+        usage.with(match ended {
+            Ended::By(result) => result,
+            Ended::Waiting => Err(CallError::Timeout { limit }),
+        })
+    }
+}
+
+impl Usage {
+    fn with<T>(&self, result: Result<T, CallError>) -> WaitingCalled<T> {
+        WaitingCalled { result, memory_bytes_peak: self.memory_bytes_peak(), cpu: self.cpu() }
+    }
+}

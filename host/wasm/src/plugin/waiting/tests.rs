@@ -1,0 +1,35 @@
+//! Guests that wait: what they are given, what they take, and how they end.
+
+mod node;
+mod probes;
+mod sources;
+
+use std::time::Duration;
+
+use super::guests::{Overtime, overtime};
+use super::{CPU_MIN, cpu_limit};
+
+#[test]
+fn a_call_may_compute_for_half_of_its_time() {
+    let cases = [(0, CPU_MIN.as_millis()), (50, 50), (100, 50), (200, 100), (1000, 500), (30_000, 15_000)];
+    for (time, expected) in cases {
+        assert_eq!(cpu_limit(Duration::from_millis(time)).as_millis(), expected, "{time}");
+    }
+}
+
+#[test]
+fn who_computed_who_waited_and_who_had_no_turn_are_told_apart() {
+    let cases = [
+        // Time, runnable, processor time.
+        ((1000, 0, 0), Overtime::Waited),
+        ((1000, 499, 499), Overtime::Waited),
+        ((1000, 1000, 250), Overtime::Computed),
+        ((1000, 1000, 990), Overtime::Computed),
+        ((1000, 1000, 249), Overtime::Crowded),
+        ((1000, 500, 10), Overtime::Crowded),
+    ];
+    for ((time, runnable, cpu), expected) in cases {
+        let [time, runnable, cpu] = [time, runnable, cpu].map(Duration::from_millis);
+        assert_eq!(overtime(time, runnable, cpu), expected, "{time:?} {runnable:?} {cpu:?}");
+    }
+}

@@ -1,0 +1,116 @@
+//! The role of a pod source, whatever version of the contract it was built against.
+
+mod v0_1_0;
+
+use wasmtime::Store;
+use wasmtime::component::InstancePre;
+use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
+
+use super::Reply;
+use crate::guest::waiting::WaitingState;
+
+/// The interface whose export makes a component a pod source, without its version.
+pub(crate) const SOURCE: &str = "witlet:pod-source/source";
+/// The interface whose export says that the source wants to know how its pods fare.
+pub(crate) const FEEDBACK: &str = "witlet:pod-source/feedback";
+/// The versions of both that this host serves.
+pub(crate) const VERSIONS: &[&str] = &["0.1.0"];
+
+/// Longest reason that a source may give.
+pub(crate) const REASON_BYTES_MAX: usize = 128;
+/// Longest message that a source may give.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 4 << 10;
+/// Longest cursor.
+pub(crate) const CURSOR_BYTES_MAX: usize = 4 << 10;
+/// How many manifests a source may give at once. What exceeds its allowance is another matter; this bounds the host.
+pub(crate) const MANIFESTS_MAX: usize = 16 << 10;
+
+/// A pod source that is linked and type-checked, of any version.
+pub(crate) enum SourcePre {
+    V0_1_0(v0_1_0::Pre),
+}
+
+/// A pod source that is instantiated, of any version.
+pub(crate) enum Source {
+    V0_1_0(v0_1_0::Instance),
+}
+
+impl SourcePre {
+    /// Of a linked component that [`super::detect`] found to be a pod source of this version.
+    pub(crate) fn new(
+        pre: &InstancePre<WaitingState>,
+        version: Version,
+        feedback: bool,
+    ) -> wasmtime::Result<Self> {
+        match version {
+            Version::V0_1_0 => Ok(Self::V0_1_0(v0_1_0::Pre::new(pre, feedback)?)),
+        }
+    }
+
+    /// Whether it wants to know how its pods fare.
+    pub(crate) fn has_feedback(&self) -> bool {
+        match self {
+            Self::V0_1_0(pre) => pre.has_feedback(),
+        }
+    }
+
+    pub(crate) async fn instantiate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Source> {
+        match self {
+            Self::V0_1_0(pre) => Ok(Source::V0_1_0(pre.instantiate(store).await?)),
+        }
+    }
+}
+
+impl Source {
+    /// Whether it is content with the configuration that the store holds.
+    pub(crate) async fn validate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Reply<()>> {
+        match self {
+            Self::V0_1_0(instance) => instance.validate(store).await,
+        }
+    }
+
+    /// What it has now, or why it can't tell.
+    pub(crate) async fn poll(
+        &self,
+        store: &mut Store<WaitingState>,
+        cursor: Option<&str>,
+    ) -> wasmtime::Result<Reply<Result<PollAnswer, SourceFault>>> {
+        match self {
+            Self::V0_1_0(instance) => instance.poll(store, cursor).await,
+        }
+    }
+
+    /// Tells it how pods fare. One that doesn't want to know has been told.
+    pub(crate) async fn statuses(
+        &self,
+        store: &mut Store<WaitingState>,
+        changed: Vec<PodStatusChange>,
+    ) -> wasmtime::Result<Reply<()>> {
+        match self {
+            Self::V0_1_0(instance) => instance.statuses(store, changed).await,
+        }
+    }
+}
+
+/// A version of the contract that this host serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    V0_1_0,
+}
+
+impl Version {
+    /// The version that serves components built against `version`: the same or an older one of its track.
+    pub(crate) fn serving(version: &str) -> Option<Self> {
+        match version {
+            "0.1.0" => Some(Self::V0_1_0),
+            _ => None,
+        }
+    }
+
+    /// As in the names of interfaces.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::V0_1_0 => "0.1.0",
+        }
+    }
+}

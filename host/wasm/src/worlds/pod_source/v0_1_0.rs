@@ -1,0 +1,105 @@
+//! `witlet:pod-source@0.1.0`.
+
+mod convert;
+
+use wasmtime::Store;
+use wasmtime::component::InstancePre;
+use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
+
+use crate::guest::waiting::WaitingState;
+use crate::worlds::Reply;
+
+mod bindings {
+    #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
+    wasmtime::component::bindgen!({
+        path: ["../../wit/host", "../../wit/pod-source"],
+        world: "witlet:pod-source/pod-source",
+        imports: { default: trappable },
+        exports: { default: async },
+        with: {
+            "witlet:host": crate::worlds::host::v0_1_0::bindings::witlet::host,
+        },
+    });
+}
+
+/// The optional export, by itself.
+mod feedback {
+    #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
+    wasmtime::component::bindgen!({
+        path: ["../../wit/host", "../../wit/pod-source"],
+        inline: "package witlet:adapter;
+            world told { export witlet:pod-source/feedback@0.1.0; }",
+        world: "witlet:adapter/told",
+        exports: { default: async },
+        with: {
+            "witlet:pod-source/types": super::bindings::witlet::pod_source::types,
+        },
+    });
+}
+
+pub(crate) struct Pre {
+    component: InstancePre<WaitingState>,
+    source: bindings::PodSourceIndices,
+    feedback: Option<feedback::ToldIndices>,
+}
+
+pub(crate) struct Instance {
+    source: bindings::PodSource,
+    feedback: Option<feedback::Told>,
+}
+
+impl Pre {
+    pub(crate) fn new(pre: &InstancePre<WaitingState>, feedback: bool) -> wasmtime::Result<Self> {
+        let source = bindings::PodSourceIndices::new(pre)?;
+        let feedback = match feedback {
+            true => Some(feedback::ToldIndices::new(pre)?),
+            false => None,
+        };
+        Ok(Self { component: pre.clone(), source, feedback })
+    }
+
+    pub(crate) fn has_feedback(&self) -> bool {
+        self.feedback.is_some()
+    }
+
+    pub(crate) async fn instantiate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Instance> {
+        let instance = self.component.instantiate_async(&mut *store).await?;
+        let source = self.source.load(&mut *store, &instance)?;
+        let feedback = match &self.feedback {
+            Some(indices) => Some(indices.load(store, &instance)?),
+            None => None,
+        };
+        Ok(Instance { source, feedback })
+    }
+}
+
+impl Instance {
+    pub(crate) async fn validate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Reply<()>> {
+        let config = store.data().config();
+        let answer = self.source.witlet_pod_source_source().call_validate(store, &config).await?;
+        Ok(convert::reply(answer))
+    }
+
+    pub(crate) async fn poll(
+        &self,
+        store: &mut Store<WaitingState>,
+        cursor: Option<&str>,
+    ) -> wasmtime::Result<Reply<Result<PollAnswer, SourceFault>>> {
+        let answer = self.source.witlet_pod_source_source().call_poll(store, cursor).await?;
+        Ok(match convert::poll(answer) {
+            Ok(answer) => Reply::Answer(answer),
+            Err(fault) => Reply::Malformed(fault.to_string()),
+        })
+    }
+
+    pub(crate) async fn statuses(
+        &self,
+        store: &mut Store<WaitingState>,
+        changed: Vec<PodStatusChange>,
+    ) -> wasmtime::Result<Reply<()>> {
+        let Some(feedback) = &self.feedback else { return Ok(Reply::Answer(())) };
+        let changed: Vec<_> = changed.into_iter().map(convert::status).collect();
+        let answer = feedback.witlet_pod_source_feedback().call_statuses(store, &changed).await?;
+        Ok(convert::reply(answer))
+    }
+}

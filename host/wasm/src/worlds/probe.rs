@@ -1,0 +1,102 @@
+//! The role of a probe type, whatever version of the contract it was built against.
+
+pub(crate) mod facts;
+mod v0_1_0;
+
+use wasmtime::Store;
+use wasmtime::component::{InstancePre, Linker};
+use witlet_core::probe::ProbeOutcome;
+
+use super::Reply;
+use crate::guest::waiting::WaitingState;
+
+/// The interface whose export makes a component a probe type, without its version.
+pub(crate) const PROBER: &str = "witlet:probe/prober";
+/// The versions of it that this host serves.
+pub(crate) const VERSIONS: &[&str] = &["0.1.0"];
+
+/// How much of an outcome's text and of a command's output is kept (upstream: `maxReadLength`, `maxRespBodyLength`).
+pub(crate) const TEXT_BYTES_MAX: usize = 10 << 10;
+
+/// A probe type that is linked and type-checked, of any version.
+pub(crate) enum ProberPre {
+    V0_1_0(v0_1_0::Pre),
+}
+
+/// A probe type that is instantiated, of any version.
+pub(crate) enum Prober {
+    V0_1_0(v0_1_0::Instance),
+}
+
+/// Everything that probe types of any version may import.
+pub(crate) fn add_to_linker(linker: &mut Linker<WaitingState>) -> wasmtime::Result<()> {
+    v0_1_0::add_to_linker(linker)
+}
+
+impl ProberPre {
+    /// Of a linked component that [`super::detect`] found to be a probe type of this version.
+    pub(crate) fn new(pre: InstancePre<WaitingState>, version: Version) -> wasmtime::Result<Self> {
+        match version {
+            Version::V0_1_0 => Ok(Self::V0_1_0(v0_1_0::Pre::new(pre)?)),
+        }
+    }
+
+    pub(crate) async fn instantiate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Prober> {
+        match self {
+            Self::V0_1_0(pre) => Ok(Prober::V0_1_0(pre.instantiate_async(store).await?)),
+        }
+    }
+}
+
+impl Prober {
+    /// Whether it is content with the configuration that the store holds.
+    pub(crate) async fn validate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Reply<()>> {
+        match self {
+            Self::V0_1_0(instance) => v0_1_0::validate(instance, store).await,
+        }
+    }
+
+    pub(crate) async fn check_parameters(
+        &self,
+        store: &mut Store<WaitingState>,
+        parameters: &str,
+    ) -> wasmtime::Result<Reply<()>> {
+        match self {
+            Self::V0_1_0(instance) => v0_1_0::check_parameters(instance, store, parameters).await,
+        }
+    }
+
+    /// Probes what the store holds.
+    pub(crate) async fn probe(
+        &self,
+        store: &mut Store<WaitingState>,
+        parameters: &str,
+    ) -> wasmtime::Result<Reply<ProbeOutcome>> {
+        match self {
+            Self::V0_1_0(instance) => v0_1_0::probe(instance, store, parameters).await,
+        }
+    }
+}
+
+/// A version of the contract that this host serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    V0_1_0,
+}
+
+impl Version {
+    /// The version that serves components built against `version`: the same or an older one of its track.
+    pub(crate) fn serving(version: &str) -> Option<Self> {
+        match version {
+            "0.1.0" => Some(Self::V0_1_0),
+            _ => None,
+        }
+    }
+
+    /// As in the names of interfaces.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::V0_1_0 => "0.1.0",
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a probe may look at.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Container, ContainerPort};
+use serde_json::Value;
+use tokio::time::Instant;
+use witlet_core::probe::ProbeRequest;
+
+use crate::record::ExecRecord;
+use crate::worlds::document::Document;
+
+/// One probe with all that is derived from it.
+#[derive(Debug)]
+pub(crate) struct ProbeFacts {
+    pub(crate) request: ProbeRequest,
+    deadline: Instant,
+    document: Document,
+    /// The commands that it ran, if the plugin's calls are recorded.
+    execs: Option<Mutex<Vec<ExecRecord>>>,
+}
+
+/// How many commands of one probe are recorded.
+const EXECS_RECORDED_MAX: usize = 64;
+
+impl ProbeFacts {
+    /// Of a probe that is asked for now. `recorded` has the commands that it runs noted.
+    pub(crate) fn new(request: ProbeRequest, recorded: bool) -> Self {
+        let deadline = Instant::now() + request.timeout;
+        let execs = recorded.then(Mutex::default);
+        Self { request, deadline, document: Document::default(), execs }
+    }
+
+    /// Notes a command, if somebody wants to know.
+    pub(crate) fn note_exec(&self, record: impl FnOnce() -> ExecRecord) {
+        if let Some(execs) = &self.execs {
+            let mut execs = execs.lock().unwrap_or_else(PoisonError::into_inner);
+            if execs.len() < EXECS_RECORDED_MAX {
+                execs.push(record());
+            }
+        }
+    }
+
+    /// The commands that were noted since this was last asked.
+    pub(crate) fn take_execs(&self) -> Vec<ExecRecord> {
+        let execs = self.execs.as_ref().map(|execs| execs.lock().unwrap_or_else(PoisonError::into_inner));
+        execs.map(|mut execs| std::mem::take(&mut *execs)).unwrap_or_default()
+    }
+
+    /// When its time is over.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// What is left of its time.
+    pub(crate) fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    pub(crate) fn json(&self) -> &str {
+        self.document.text(&*self.request.pod)
+    }
+
+    pub(crate) fn pointer(&self, path: &str) -> Option<String> {
+        self.document.pointer(&*self.request.pod, path)
+    }
+
+    /// Ports that the container's spec names, in its order.
+    pub(crate) fn named_ports(&self) -> impl Iterator<Item = (&str, &ContainerPort)> {
+        let ports = self.container().and_then(|container| container.ports.as_deref()).unwrap_or_default();
+        ports.iter().filter_map(|port| port.name.as_deref().map(|name| (name, port)))
+    }
+
+    /// In the spec. Ephemeral containers have no probes.
+    fn container(&self) -> Option<&Container> {
+        let spec = self.request.pod.spec.as_ref()?;
+        let init = spec.init_containers.as_deref().unwrap_or_default();
+        spec.containers.iter().chain(init).find(|container| container.name == self.request.container)
+    }
+
+    /// The host that the probe's own parameters name.
+    pub(crate) fn host(&self) -> Option<String> {
+        host(&self.request.parameters)
+    }
+}
+
+/// The text of `host` in a JSON object. An empty one names no host (upstream's fields are empty when left out).
+fn host(parameters: &str) -> Option<String> {
+    // Most probes name none, and reading JSON costs more than looking for a word.
+    if !parameters.contains("\"host\"") {
+        return None;
+    }
+    let parameters: Value = serde_json::from_str(parameters).ok()?;
+    parameters.get("host")?.as_str().filter(|host| !host.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests;

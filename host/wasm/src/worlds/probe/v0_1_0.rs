@@ -1,0 +1,170 @@
+//! `witlet:probe@0.1.0`.
+
+mod convert;
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use wasmtime::Store;
+use wasmtime::component::{HasSelf, Linker, Resource};
+use witlet_core::probe::ProbeOutcome;
+use witlet_ports::RuntimeError;
+
+use super::facts::ProbeFacts;
+use crate::guest::waiting::WaitingState;
+use crate::worlds::Reply;
+use bindings::witlet::probe::{exec, types as wit};
+
+mod bindings {
+    #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
+    wasmtime::component::bindgen!({
+        path: ["../../wit/host", "../../wit/probe"],
+        inline: "package witlet:adapter;
+            world probing {
+                include witlet:probe/probe-type@0.1.0;
+                import witlet:probe/exec@0.1.0;
+            }",
+        world: "witlet:adapter/probing",
+        imports: { "witlet:probe/exec.run": async | trappable, default: trappable },
+        exports: { default: async },
+        with: {
+            "witlet:host": crate::worlds::host::v0_1_0::bindings::witlet::host,
+            "witlet:probe/types.target": super::TargetHandle,
+        },
+    });
+}
+
+pub(crate) type Pre = bindings::ProbingPre<WaitingState>;
+pub(crate) type Instance = bindings::Probing;
+
+/// What the store's probe is about. Its handles carry the number of the probe, so that a handle which a warm guest kept
+/// from an earlier one is noticed.
+#[derive(Debug)]
+#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
+pub struct TargetHandle;
+
+pub(crate) fn add_to_linker(linker: &mut Linker<WaitingState>) -> wasmtime::Result<()> {
+    wit::add_to_linker::<WaitingState, HasSelf<WaitingState>>(linker, |state| state)?;
+    exec::add_to_linker::<WaitingState, HasSelf<WaitingState>>(linker, |state| state)
+}
+
+pub(crate) async fn validate(
+    instance: &Instance,
+    store: &mut Store<WaitingState>,
+) -> wasmtime::Result<Reply<()>> {
+    let config = store.data().config();
+    Ok(convert::reply(instance.witlet_probe_prober().call_validate(store, &config).await?))
+}
+
+pub(crate) async fn check_parameters(
+    instance: &Instance,
+    store: &mut Store<WaitingState>,
+    parameters: &str,
+) -> wasmtime::Result<Reply<()>> {
+    Ok(convert::reply(instance.witlet_probe_prober().call_check_parameters(store, parameters).await?))
+}
+
+pub(crate) async fn probe(
+    instance: &Instance,
+    store: &mut Store<WaitingState>,
+    parameters: &str,
+) -> wasmtime::Result<Reply<ProbeOutcome>> {
+    let target = Resource::new_borrow(store.data().serial());
+    let answer = instance.witlet_probe_prober().call_probe(store, target, parameters).await?;
+    Ok(convert::reply(answer.map(convert::outcome)))
+}
+
+impl WaitingState {
+    fn target(&self, target: &Resource<TargetHandle>) -> wasmtime::Result<&Arc<ProbeFacts>> {
+        match self.probe() {
+            Some(probe) if target.rep() == self.serial() => Ok(probe),
+            Some(_) | None => wasmtime::bail!("the handle belongs to an earlier probe, which is over"),
+        }
+    }
+}
+
+impl wit::Host for WaitingState {}
+
+impl wit::HostTarget for WaitingState {
+    fn pod(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<wit::PodRef> {
+        Ok(convert::pod_ref(&self.target(&target)?.request.pod))
+    }
+
+    fn pod_json(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<String> {
+        Ok(self.target(&target)?.json().to_owned())
+    }
+
+    fn pod_pointer(
+        &mut self,
+        target: Resource<TargetHandle>,
+        path: String,
+    ) -> wasmtime::Result<Option<String>> {
+        Ok(self.target(&target)?.pointer(&path))
+    }
+
+    fn container(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<String> {
+        Ok(self.target(&target)?.request.container.clone())
+    }
+
+    fn container_id(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<String> {
+        Ok(self.target(&target)?.request.container_id.to_string())
+    }
+
+    fn restarts(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<u32> {
+        Ok(self.target(&target)?.request.restarts)
+    }
+
+    fn pod_ips(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<Vec<String>> {
+        Ok(self.target(&target)?.request.pod_ips.iter().map(ToString::to_string).collect())
+    }
+
+    fn host_ips(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<Vec<String>> {
+        Ok(self.target(&target)?.request.host_ips.iter().map(ToString::to_string).collect())
+    }
+
+    fn named_ports(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<Vec<wit::NamedPort>> {
+        Ok(self.target(&target)?.named_ports().map(convert::named_port).collect())
+    }
+
+    fn kind(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<wit::ProbeKind> {
+        Ok(convert::kind(self.target(&target)?.request.kind))
+    }
+
+    fn remaining_milliseconds(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<u64> {
+        let remaining = self.target(&target)?.remaining();
+        Ok(u64::try_from(remaining.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn drop(&mut self, _target: Resource<TargetHandle>) -> wasmtime::Result<()> {
+        Ok(())
+    }
+}
+
+impl exec::Host for WaitingState {
+    /// One at a time by nature: the guest waits for it.
+    async fn run(
+        &mut self,
+        target: Resource<TargetHandle>,
+        command: Vec<String>,
+    ) -> wasmtime::Result<Result<exec::ExecResult, exec::ExecError>> {
+        let probe = self.target(&target)?.clone();
+        let Some(containers) = self.containers() else {
+            return Ok(Err(exec::ExecError::Failed("there is no container runtime".to_owned())));
+        };
+        let remaining = probe.remaining();
+        if remaining.is_zero() {
+            return Ok(Err(exec::ExecError::TimedOut));
+        }
+        // The runtime keeps the time; that it does is not relied on.
+        let running = containers.exec_sync(&probe.request.container_id, &command, Some(remaining));
+        let ran = tokio::time::timeout_at(Instant::min(probe.deadline(), self.deadline()), running).await;
+        let answer = match ran {
+            Err(_elapsed) => Err(exec::ExecError::TimedOut),
+            Ok(Err(RuntimeError::DeadlineExceeded { .. })) => Err(exec::ExecError::TimedOut),
+            Ok(Err(error)) => Err(exec::ExecError::Failed(error.to_string())),
+            Ok(Ok(output)) => Ok(convert::exec_result(output)),
+        };
+        probe.note_exec(|| convert::exec_record(command, &answer));
+        Ok(answer)
+    }
+}
