@@ -16,6 +16,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodUid;
+use witlet_core::probe::wanted::wanted;
 use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
 use witlet_core::runtime::ContainerId;
 use witlet_ports::{Clock, EventSink, Jitter, ProbeTotals, ProbeTypes};
@@ -122,7 +123,13 @@ impl ProberHandle {
     /// the spec doesn't have any more ends, and a probe that had ended with a container that wasn't to be restarted begins
     /// again once there is another instance.
     pub(crate) fn add_pod(&self, pod: &Arc<Pod>) {
-        if self.shared.lock().add_pod(pod) {
+        let told = self.shared.lock().revive_pod(pod);
+        // Annotations are read while nobody waits for it.
+        let told = told.unwrap_or_else(|| {
+            let wanted = wanted(pod);
+            self.shared.lock().take_pod(pod, wanted)
+        });
+        if told {
             self.shared.wake.notify_one();
         }
     }

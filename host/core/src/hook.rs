@@ -5,8 +5,12 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Container, LifecycleHandler};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::probe::target;
-use crate::probe::{Scheme, TargetError};
+use witlet_http_target as http;
+
+use crate::probe::TargetError;
+use crate::probe::target::port;
+
+pub use http::Scheme;
 
 #[cfg(test)]
 mod tests;
@@ -58,14 +62,16 @@ pub fn hook(
     if let Some(get) = &handler.http_get {
         let port = match &get.port {
             IntOrString::String(name) if name.is_empty() => HTTP_PORT,
-            port => target::port(port, container)?,
+            named => port(named, container)?,
         };
+        let headers = get.http_headers.iter().flatten();
+        let headers: Vec<_> = headers.map(|header| (header.name.as_str(), header.value.as_str())).collect();
         return Ok(Hook::HttpGet(HttpHook {
-            scheme: target::scheme(get.scheme.as_deref())?,
-            host: target::host(get.host.as_deref(), pod_ip)?,
+            scheme: http::scheme(get.scheme.as_deref())?,
+            host: http::host(get.host.as_deref(), pod_ip)?.to_owned(),
             port,
-            path: target::request_path(get.path.as_deref().unwrap_or_default()),
-            headers: target::headers(get.http_headers.as_deref(), USER_AGENT),
+            path: http::request_path(get.path.as_deref().unwrap_or_default()),
+            headers: http::headers(&headers, USER_AGENT),
         }));
     }
     if let Some(sleep) = &handler.sleep {

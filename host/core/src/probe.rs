@@ -107,15 +107,6 @@ impl ContainerProbes {
 /// The results of a pod's probes, by container instance.
 pub type ProbeResults = BTreeMap<ContainerId, ContainerProbes>;
 
-/// Scheme of an HTTP request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
-    /// In the clear.
-    Http,
-    /// Over TLS.
-    Https,
-}
-
 /// One probe, as its type is asked to carry it out.
 #[derive(Clone, Debug)]
 pub struct ProbeRequest {

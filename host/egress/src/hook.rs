@@ -12,8 +12,7 @@ use http::{Request, StatusCode};
 use http_body_util::Empty;
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
-use witlet_core::hook::HttpHook;
-use witlet_core::probe::Scheme;
+use witlet_core::hook::{HttpHook, Scheme};
 use witlet_ports::{HookError, HookRequests};
 
 use crate::connect::{ConnectError, host_port};

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use witlet_core::pod::PodUid;
 use witlet_core::probe::facts::probed_containers;
 use witlet_core::probe::handler::ProbeHandler;
-use witlet_core::probe::wanted::{NoHandler, WantedProbe, WantedProbes, wanted};
+use witlet_core::probe::wanted::{NoHandler, WantedProbe, WantedProbes};
 use witlet_core::probe::worker::{ProbeSettings, ProbeWorker};
 use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
 use witlet_core::runtime::ContainerId;
@@ -144,22 +144,28 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Takes the pod's probes as its spec and its annotations have them now. Says whether the task has something to do.
-    pub(super) fn add_pod(&mut self, pod: &Arc<Pod>) -> bool {
-        let uid = PodUid::of(pod);
-        let before = (self.wakes.len(), self.problems.len());
-        match self.pods.get(&uid) {
-            Some(probed) if Arc::ptr_eq(&probed.pod, pod) => self.revive(&uid),
-            Some(_) | None => self.take_pod(&uid, pod),
+    /// What had stopped of a pod may go on with another instance. Says whether the task has something to do; none if the pod
+    /// isn't as it was taken last.
+    pub(super) fn revive_pod(&mut self, pod: &Arc<Pod>) -> Option<bool> {
+        let probed = self.pods.get(&PodUid::of(pod)).filter(|probed| Arc::ptr_eq(&probed.pod, pod))?;
+        let before = self.wakes.len();
+        for id in probed.slots.values() {
+            let stopped = self.slots.get(id).is_some_and(|slot| slot.stage == Stage::Stopped);
+            if stopped && !self.wakes.contains(&Wake::Revive(*id)) {
+                self.wakes.push(Wake::Revive(*id));
+            }
         }
-        (self.wakes.len(), self.problems.len()) != before
+        Some(self.wakes.len() > before)
     }
 
-    fn take_pod(&mut self, uid: &PodUid, pod: &Arc<Pod>) {
-        let WantedProbes { mut probes, problems } = wanted(pod);
-        if probes.is_empty() && problems.is_empty() && !self.pods.contains_key(uid) {
-            return;
+    /// Takes the pod's probes as its spec and its annotations have them now. Says whether the task has something to do.
+    pub(super) fn take_pod(&mut self, pod: &Arc<Pod>, wanted: WantedProbes) -> bool {
+        let WantedProbes { mut probes, problems } = wanted;
+        let uid = PodUid::of(pod);
+        if probes.is_empty() && problems.is_empty() && !self.pods.contains_key(&uid) {
+            return false;
         }
+        let before = (self.wakes.len(), self.problems.len());
         let probed = self.pods.entry(uid.clone()).or_insert_with(|| Probed {
             pod: pod.clone(),
             problems: Vec::new(),
@@ -175,21 +181,11 @@ impl Slots {
             probes.retain(|probe| probe.kind == ProbeKind::Readiness);
         }
         let keys: BTreeSet<_> = probes.iter().map(|probe| (probe.container.clone(), probe.kind)).collect();
-        self.drop_slots(uid, |key| !keys.contains(key));
+        self.drop_slots(&uid, |key| !keys.contains(key));
         for probe in probes {
-            self.put(uid, pod, probe);
+            self.put(&uid, pod, probe);
         }
-    }
-
-    /// The pod is as it was: what had stopped may go on with another instance.
-    fn revive(&mut self, uid: &PodUid) {
-        let ids = self.pods.get(uid).into_iter().flat_map(|probed| probed.slots.values());
-        for id in ids {
-            let stopped = self.slots.get(id).is_some_and(|slot| slot.stage == Stage::Stopped);
-            if stopped && !self.wakes.contains(&Wake::Revive(*id)) {
-                self.wakes.push(Wake::Revive(*id));
-            }
-        }
+        (self.wakes.len(), self.problems.len()) != before
     }
 
     fn put(&mut self, uid: &PodUid, pod: &Arc<Pod>, wanted: WantedProbe) {

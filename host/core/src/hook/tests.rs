@@ -43,7 +43,7 @@ fn a_request_has_every_reference_resolved() {
         ],
     };
     assert_eq!(get(action.clone(), Some("10.0.0.7")), Ok(expected));
-    assert_eq!(get(action, None), Err(TargetError::NoAddress));
+    assert_eq!(get(action, None), Err(http::TargetError::NoAddress.into()));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn ports_and_schemes_have_defaults() {
         (IntOrString::Int(81), Ok(81)),
         (IntOrString::String("82".to_owned()), Ok(82)),
         (IntOrString::String("ftp".to_owned()), Err(TargetError::UnknownPort { name: "ftp".to_owned() })),
-        (IntOrString::Int(0), Err(TargetError::InvalidPort { port: 0 })),
+        (IntOrString::Int(0), Err(http::TargetError::InvalidPort { port: 0 }.into())),
     ];
     for (given, expected) in cases {
         let found = get(port(given.clone()), None);

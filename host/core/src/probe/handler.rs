@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{Container, HTTPGetAction, Probe, TCPSocketActio
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Value, json};
 use thiserror::Error;
+use witlet_http_target::port_number;
 
 use super::target::{self, TargetError};
 use crate::container::config::expand_variables;
@@ -66,7 +67,7 @@ pub fn handler_of_spec(probe: &Probe, container: &Container) -> Result<ProbeHand
         return Ok(ProbeHandler::new("tcpSocket", &json!(socket)));
     }
     if let Some(grpc) = &probe.grpc {
-        target::port_number(i64::from(grpc.port))?;
+        port_number(i64::from(grpc.port)).map_err(TargetError::from)?;
         return Ok(ProbeHandler::new("grpc", &json!(grpc)));
     }
     Err(TargetError::NoHandler.into())

@@ -1,7 +1,7 @@
 //! Where a `Location` leads (RFC 3986 section 5.2, without the folding of dots: servers that probes meet don't need it).
 
 use hyper::Uri;
-use witlet_core::probe::Scheme;
+use witlet_core::hook::Scheme;
 
 use super::Target;
 
