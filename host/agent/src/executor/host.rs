@@ -39,7 +39,6 @@ impl<'a> HostNow<'a> {
             cluster_domain: &self.settings.cluster_domain,
             etc_hosts: &self.etc_hosts,
             runtime_classes: &self.settings.runtime_classes,
-            unsafe_sysctls: &self.settings.unsafe_sysctls,
             swap_controller: self.settings.swap_controller,
         }
     }

@@ -46,7 +46,6 @@ pub(crate) fn host_settings(args: &RunArgs) -> Result<HostSettings, PodArgsError
         seccomp_default: args.pods.seccomp_default,
         cluster_dns: args.pods.cluster_dns.clone(),
         cluster_domain: args.pods.cluster_domain.clone(),
-        unsafe_sysctls: args.pods.allowed_unsafe_sysctls.clone(),
         runtime_classes: args
             .pods
             .runtime_classes

@@ -138,12 +138,6 @@ pub enum ConfigError {
         /// Its name.
         name: String,
     },
-    /// The pod sets a kernel parameter that this node doesn't allow.
-    #[error("forbidden sysctl: {name:?} not allowlisted")]
-    SysctlForbidden {
-        /// Its name, with points.
-        name: String,
-    },
     /// The pod wants ids of its own, and has none.
     #[error("the pod has hostUsers: false, and no ids were set apart for it")]
     NoUserNamespace,

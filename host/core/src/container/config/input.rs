@@ -28,8 +28,6 @@ pub struct Host<'a> {
     pub etc_hosts: &'a str,
     /// Handlers of the runtime by the names of runtime classes.
     pub runtime_classes: &'a BTreeMap<String, String>,
-    /// Kernel parameters that pods may set beside the safe ones; an entry that ends in `*` stands for all that begin so.
-    pub unsafe_sysctls: &'a [String],
     /// Whether the kernel counts swap by cgroup (`memory.swap.max` exists below the root).
     pub swap_controller: bool,
 }
@@ -47,7 +45,6 @@ impl<'a> Host<'a> {
             cluster_domain: "",
             etc_hosts: "",
             runtime_classes: NO_CLASSES,
-            unsafe_sysctls: &[],
             swap_controller: false,
         }
     }

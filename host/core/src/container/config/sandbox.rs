@@ -37,7 +37,7 @@ pub fn sandbox_config(input: SandboxInput<'_>) -> Result<SandboxConfig, ConfigEr
         pid: pid_namespace(spec),
         ipc: if spec.host_ipc.unwrap_or_default() { NamespaceMode::Node } else { NamespaceMode::Pod },
         user_namespace: user_namespace(input)?,
-        sysctls: security::sysctls(pod, host.unsafe_sysctls)?,
+        sysctls: security::sysctls(pod),
         overhead: linux::overhead(pod, host),
         resources: linux::of_sandbox(pod, host),
         cgroup_parent: None,

@@ -41,39 +41,10 @@ pub(super) fn of_sandbox(pod: &Pod) -> ContainerSecurity {
     }
 }
 
-/// Kernel parameters that change nothing beyond the pod (upstream: `sysctl/safe_sysctls.go`).
-const SAFE_SYSCTLS: [&str; 12] = [
-    "kernel.shm_rmid_forced",
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.ip_local_reserved_ports",
-    "net.ipv4.ip_unprivileged_port_start",
-    "net.ipv4.ping_group_range",
-    "net.ipv4.tcp_fin_timeout",
-    "net.ipv4.tcp_keepalive_intvl",
-    "net.ipv4.tcp_keepalive_probes",
-    "net.ipv4.tcp_keepalive_time",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_syncookies",
-    "net.ipv4.tcp_wmem",
-];
-
-/// Kernel parameters of the pod by their names with points. Upstream's admission refuses those that the node doesn't
-/// allow (`SysctlForbidden`); here a pod that came past admission doesn't get a sandbox with them.
-pub(super) fn sysctls(pod: &Pod, allowed: &[String]) -> Result<BTreeMap<String, String>, ConfigError> {
+/// Kernel parameters of the pod by their names with points. Which of them a node allows is for admission to say.
+pub(super) fn sysctls(pod: &Pod) -> BTreeMap<String, String> {
     let sysctls = pod_security(pod).and_then(|security| security.sysctls.as_ref());
-    let mut named = BTreeMap::new();
-    for sysctl in sysctls.into_iter().flatten() {
-        let name = dotted(&sysctl.name);
-        let is_allowed = |pattern: &String| match pattern.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix),
-            None => name == *pattern,
-        };
-        if !SAFE_SYSCTLS.contains(&name.as_str()) && !allowed.iter().any(is_allowed) {
-            return Err(ConfigError::SysctlForbidden { name });
-        }
-        named.insert(name, sysctl.value.clone());
-    }
-    Ok(named)
+    sysctls.into_iter().flatten().map(|sysctl| (dotted(&sysctl.name), sysctl.value.clone())).collect()
 }
 
 /// A name whose first separator is `/` has the two separators exchanged: `net/ipv4/conf/eno2.100/rp_filter` is
