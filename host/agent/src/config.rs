@@ -63,9 +63,6 @@ pub struct HostSettings {
     pub cluster_domain: String,
     /// Handlers of the runtime by the names of runtime classes.
     pub runtime_classes: BTreeMap<String, String>,
-    /// Kernel parameters beyond the safe ones that pods may set, by name or by the beginning of it with a `*`
-    /// (`allowedUnsafeSysctls`).
-    pub unsafe_sysctls: Vec<String>,
     /// Whether the kernel counts swap by cgroup.
     pub swap_controller: bool,
     /// Whether the runtime is asked to label what pods mount, as SELinux wants it.

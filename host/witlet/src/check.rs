@@ -6,14 +6,16 @@ use std::sync::Arc;
 use thiserror::Error;
 use witlet_agent::EventLog;
 use witlet_core::error::one_line;
+use witlet_egress::Egress;
 use witlet_node::{ReportReason, SystemClock, check_path};
+use witlet_oci::RegistryError;
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::PluginState;
 
 use crate::cli::CheckArgs;
 use crate::output::{OutputError, print};
-use crate::run::builtins;
+use crate::run::plugins;
 
 /// Why nothing could be checked.
 #[derive(Debug, Error)]
@@ -27,6 +29,9 @@ pub(crate) enum CheckError {
     /// There is no room for compiled plugins.
     #[error("make a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
+    /// There is no room for components from registries.
+    #[error(transparent)]
+    Registries(#[from] RegistryError),
 }
 
 /// Prints the findings and returns their number.
@@ -39,7 +44,7 @@ pub(crate) async fn run(args: &CheckArgs) -> Result<usize, CheckError> {
         findings += manifests(path, &args.node_name)?;
     }
     if let Some(path) = &args.plugins {
-        findings += plugins(path).await?;
+        findings += check_plugins(path).await?;
     }
     Ok(findings)
 }
@@ -58,13 +63,20 @@ fn manifests(path: &Path, node_name: &str) -> Result<usize, OutputError> {
     Ok(findings)
 }
 
-async fn plugins(path: &Path) -> Result<usize, CheckError> {
+async fn check_plugins(path: &Path) -> Result<usize, CheckError> {
     let scratch = tempfile::tempdir().map_err(CheckError::Scratch)?;
     let clock = Arc::new(SystemClock);
+    let fetcher = plugins::fetcher(scratch.path(), None, Egress::system())?;
     let started = PluginHost::start(PluginHostConfig {
         compiler: CompilerConfig::new(scratch.path().join("plugins")),
         plugins_file: Some(path.to_owned()),
-        builtins: builtins(),
+        builtins: plugins::builtins(&[]),
+        shipped: plugins::shipped(),
+        fetcher: Some(fetcher),
+        containers: None,
+        state_folder: Some(scratch.path().join("state")),
+        node: None,
+        recorder: None,
         events: Arc::new(EventLog::new(clock.clone())),
         clock,
     })
@@ -76,6 +88,7 @@ async fn plugins(path: &Path) -> Result<usize, CheckError> {
             return Ok(1);
         }
     };
+    host.ready().await;
     let (mut findings, mut ready) = (0, 0);
     for plugin in host.list().into_iter().filter(|plugin| !plugin.builtin) {
         if plugin.state == PluginState::Ready {

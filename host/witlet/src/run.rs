@@ -2,7 +2,9 @@
 
 mod embedded;
 mod lock;
+pub(crate) mod plugins;
 mod pods;
+mod runtime_facts;
 pub(crate) mod signals;
 
 use std::collections::BTreeMap;
@@ -18,18 +20,20 @@ use witlet_agent::{Agent, AgentConfig, EventLog, Ports};
 use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, EndpointError};
 use witlet_egress::{Egress, HttpHooks};
 use witlet_node::{
-    FileSource, FileStateStore, NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeError,
-    NodeHostFiles, NodeInfo, NodeOptions, NodePodFiles, NodeVolumes, SystemClock, ThreadJitter,
+    FileSource, FileStateStore, HttpSource, ManifestUrl, ManifestUrlError, NodeContainerFiles,
+    NodeContainerLogs, NodeCredentials, NodeError, NodeHostFiles, NodeInfo, NodeOptions, NodePodFiles,
+    NodeVolumes, SystemClock, ThreadJitter,
 };
-use witlet_ports::{NodeWatch, Runtime};
+use witlet_oci::RegistryError;
+use witlet_ports::{NodeWatch, PodSource, Runtime};
 use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket};
-use witlet_wasm::compile::CompilerConfig;
-use witlet_wasm::host::{Builtin, PluginHost, PluginHostConfig, StartError};
+use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
 
 use crate::cli::RunArgs;
 use crate::run::embedded::{Embedded, EmbeddedError};
 use crate::run::lock::{LockError, RootLock};
 use crate::run::pods::PodArgsError;
+use crate::run::runtime_facts::RuntimeFacts;
 
 /// Why the agent doesn't start.
 #[derive(Debug, Error)]
@@ -73,6 +77,12 @@ pub(crate) enum RunError {
     /// A flag about pods makes no sense.
     #[error(transparent)]
     Pods(#[from] PodArgsError),
+    /// `--manifest-url` or a header makes no sense.
+    #[error("--manifest-url")]
+    ManifestUrl(#[from] ManifestUrlError),
+    /// The folder of components from registries can't be used.
+    #[error(transparent)]
+    Registries(#[from] RegistryError),
     /// The machine can't be described.
     #[error(transparent)]
     Node(#[from] NodeError),
@@ -85,12 +95,6 @@ pub(crate) enum RunError {
     /// The local API failed.
     #[error("serve the local API")]
     Api(#[source] std::io::Error),
-}
-
-/// The components of this binary, in the order in which they are asked.
-pub(crate) fn builtins() -> Vec<Builtin> {
-    let builtins = witlet_plugins::ADMISSION.iter();
-    builtins.map(|shipped| Builtin { name: shipped.name, component: shipped.component }).collect()
 }
 
 /// What the local API shows of the plugins.
@@ -119,42 +123,67 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
     let node = Arc::new(NodeInfo::new(node_options(&args)?, &*clock)?);
     let node_name = node.current().name.clone();
     let socket = RootOnlySocket::bind(&args.api_socket).await?;
-    let plugins = PluginHost::start(PluginHostConfig {
-        compiler: CompilerConfig::new(args.root_dir.join("plugins")),
-        plugins_file: args.plugins.clone(),
-        builtins: builtins(),
-        clock: clock.clone(),
-        events: events.clone(),
-    })
-    .await?;
+    let egress = Egress::system();
+    let manifest_url = manifest_url(&args)?;
+    let mut runtime = runtime(&args, clock.clone())?;
+    runtime.info = Arc::new(RuntimeFacts::new(runtime.info, node.clone()));
+    let host_config = plugins::host_config(
+        &args,
+        plugins::Node {
+            info: node.clone(),
+            containers: runtime.containers.clone(),
+            clock: clock.clone(),
+            events: events.clone(),
+            egress: egress.share(),
+        },
+    );
+    let plugins = PluginHost::start(host_config?).await?;
     // Last of what can fail: an embedded runtime that was started goes on without the agent.
-    let (runtime, embedded) = runtime(&args, clock.clone()).await?;
+    let embedded = if args.container_runtime_endpoint == embedded::ENDPOINT {
+        Some(Embedded::start(&args.root_dir, &args.image_root).await?)
+    } else {
+        None
+    };
     let links = pods::container_logs_dir(&args);
-    let source = FileSource::new(
+    let file_source = FileSource::new(
         &args.pod_manifest_path,
         &node_name,
         Duration::from_secs(args.file_check_frequency),
         clock.clone(),
         events.clone(),
     );
+    let mut sources: Vec<Box<dyn PodSource>> = vec![Box::new(file_source)];
+    if let Some(url) = manifest_url {
+        let interval = Duration::from_secs(args.http_check_frequency);
+        sources.push(Box::new(HttpSource::new(url, &*node_name, interval, egress.share(), events.clone())));
+    }
+    let state = Arc::new(FileStateStore::new(args.root_dir.join("state")));
+    let jitter = Arc::new(ThreadJitter);
+    let plugin_sources = plugins.pod_sources(SourcesConfig {
+        node_name: node_name.clone(),
+        state: state.clone(),
+        events: events.clone(),
+        jitter: jitter.clone(),
+    });
     let ports = Ports {
-        probe_types: Arc::new(PlainProbes::new(runtime.containers.clone())),
+        probe_types: plugins.probes(),
         runtime,
         admission: plugins.admission(),
         files: Arc::new(NodePodFiles::new(&args.root_dir, &args.pod_logs_dir)),
-        state: Arc::new(FileStateStore::new(args.root_dir.join("state"))),
+        state,
         events,
         clock,
-        jitter: Arc::new(ThreadJitter),
+        jitter,
         node: node.clone() as Arc<dyn NodeWatch>,
-        sources: vec![Box::new(source)],
+        sources,
+        plugin_sources: Some(plugin_sources),
         host,
         host_files: Arc::new(NodeHostFiles::new(pods::resolv_conf(&args.pods))),
         volumes: Arc::new(NodeVolumes::new(&args.root_dir)),
         container_files: Arc::new(NodeContainerFiles::new(&args.root_dir, &args.pod_logs_dir, &links)),
         container_logs: Arc::new(NodeContainerLogs::new(&args.pod_logs_dir)),
         credentials: Arc::new(NodeCredentials::new(args.pods.registry_credentials.clone(), None)),
-        hooks: Arc::new(HttpHooks::new(Egress::system())),
+        hooks: Arc::new(HttpHooks::new(egress.share())),
     };
     let config = AgentConfig {
         stop_pods_on_exit: args.stop_pods_on_exit,
@@ -164,7 +193,8 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
         ..AgentConfig::default()
     };
     let (agent, handle) = Agent::new(ports, config);
-    let api = LocalApi::new(Arc::new(handle), Arc::new(ShownPlugins(plugins)));
+    let metrics = Box::new(plugins.metrics());
+    let api = LocalApi::new(Arc::new(handle), Arc::new(ShownPlugins(plugins))).with_collector(metrics);
 
     tracing::info!(node = %node_name, manifests = %args.pod_manifest_path.display(), "witlet runs");
     work(agent, api, socket, &node).await?;
@@ -193,28 +223,30 @@ async fn work(agent: Agent, api: LocalApi, socket: RootOnlySocket, node: &NodeIn
     signals::stopping(work, stop.clone()).await
 }
 
-/// The runtime's ports, and the embedded runtime if that is what was asked for.
-async fn runtime(args: &RunArgs, clock: Arc<SystemClock>) -> Result<(Runtime, Option<Embedded>), RunError> {
+/// The runtime's ports. Nothing is asked of it yet.
+fn runtime(args: &RunArgs, clock: Arc<SystemClock>) -> Result<Runtime, RunError> {
     let endpoint = |flag, text: &str| text.parse().map_err(|cause| RunError::Endpoint { flag, cause });
     let image_endpoint = match &args.image_service_endpoint {
         Some(text) => Some(endpoint("image-service-endpoint", text)?),
         None => None,
     };
-    let embedded = if args.container_runtime_endpoint == embedded::ENDPOINT {
-        Some(Embedded::start(&args.root_dir, &args.image_root).await?)
+    let address = if args.container_runtime_endpoint == embedded::ENDPOINT {
+        Embedded::endpoint_of(&args.root_dir)
     } else {
-        None
-    };
-    let address = match &embedded {
-        Some(embedded) => embedded.endpoint(),
-        None => args.container_runtime_endpoint.clone(),
+        args.container_runtime_endpoint.clone()
     };
     let options = CriOptions {
         endpoint: endpoint("container-runtime-endpoint", &address)?,
         image_endpoint,
         deadlines: Deadlines::default(),
     };
-    Ok((CriClient::new(options, clock)?.into_runtime(), embedded))
+    Ok(CriClient::new(options, clock)?.into_runtime())
+}
+
+/// `--manifest-url` with its headers.
+fn manifest_url(args: &RunArgs) -> Result<Option<ManifestUrl>, RunError> {
+    let url = args.manifest_url.as_deref().filter(|url| !url.is_empty());
+    Ok(url.map(|url| ManifestUrl::new(url, &args.manifest_url_header)).transpose()?)
 }
 
 fn node_options(args: &RunArgs) -> Result<NodeOptions, RunError> {

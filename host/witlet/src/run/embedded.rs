@@ -59,16 +59,29 @@ pub(crate) enum EmbeddedError {
     },
 }
 
+fn root_of(agent_root: &Path) -> PathBuf {
+    agent_root.join("runtime")
+}
+
+fn socket_of(agent_root: &Path) -> PathBuf {
+    root_of(agent_root).join("runtime.sock")
+}
+
 /// The runtime that belongs to an agent's root folder.
 pub(crate) struct Embedded {
     socket: PathBuf,
 }
 
 impl Embedded {
+    /// The endpoint of an agent's, whether or not it runs.
+    pub(crate) fn endpoint_of(agent_root: &Path) -> String {
+        format!("unix://{}", socket_of(agent_root).display())
+    }
+
     /// Starts it, unless it runs already.
     pub(crate) async fn start(agent_root: &Path, image_root: &Path) -> Result<Self, EmbeddedError> {
-        let root_dir = agent_root.join("runtime");
-        let socket = root_dir.join("runtime.sock");
+        let root_dir = root_of(agent_root);
+        let socket = socket_of(agent_root);
         if socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
             return Err(EmbeddedError::TooLong { socket });
         }
@@ -96,11 +109,6 @@ impl Embedded {
             }
         }
         Ok(Self { socket })
-    }
-
-    /// Where it answers.
-    pub(crate) fn endpoint(&self) -> String {
-        format!("unix://{}", self.socket.display())
     }
 
     /// Ends it, whoever started it, and waits for that. The kernel knows the process behind the socket.

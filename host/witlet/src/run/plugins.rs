@@ -1,0 +1,121 @@
+//! The plugin host of this binary: which components are on, what each of them is granted, and what it gets of the node.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+use witlet_egress::{Egress, NetworkGrant, TlsPolicy};
+use witlet_node::{NodeInfo, SystemClock};
+use witlet_oci::{Progress, Registries, RegistriesConfig, RegistryError};
+use witlet_ports::{ComponentFetcher, Containers, EventSink, NodeWatch};
+use witlet_wasm::compile::CompilerConfig;
+use witlet_wasm::host::PluginHostConfig;
+use witlet_wasm::plugin::Builtin;
+use witlet_wasm::plugin::config::Grants;
+use witlet_wasm::record::RecorderConfig;
+
+use crate::cli::RunArgs;
+
+/// Below `--root-dir`: compiled code, components from registries, recorded calls, and what plugins keep.
+const FOLDER: &str = "plugins";
+
+/// What the plugin host needs of the rest of the node.
+pub(crate) struct Node {
+    pub(crate) info: Arc<NodeInfo>,
+    pub(crate) containers: Arc<dyn Containers>,
+    pub(crate) clock: Arc<SystemClock>,
+    pub(crate) events: Arc<dyn EventSink>,
+    pub(crate) egress: Egress,
+}
+
+/// The host's configuration for a running node.
+pub(crate) fn host_config(args: &RunArgs, node: Node) -> Result<PluginHostConfig, RegistryError> {
+    let folder = args.root_dir.join(FOLDER);
+    let Node { info, containers, clock, events, egress } = node;
+    Ok(PluginHostConfig {
+        compiler: CompilerConfig::new(folder.clone()),
+        plugins_file: args.plugins.clone(),
+        builtins: builtins(&args.pods.allowed_unsafe_sysctls),
+        shipped: shipped(),
+        fetcher: Some(fetcher(&folder, args.pods.registry_credentials.as_deref(), egress)?),
+        containers: Some(containers),
+        state_folder: Some(folder.join("state")),
+        node: Some(info as Arc<dyn NodeWatch>),
+        recorder: Some(RecorderConfig { folder: folder.join("recorded"), clock: clock.clone() }),
+        clock,
+        events,
+    })
+}
+
+/// Brings components from registries, and keeps them below `folder`.
+pub(crate) fn fetcher(
+    folder: &Path,
+    credentials: Option<&Path>,
+    egress: Egress,
+) -> Result<Arc<dyn ComponentFetcher>, RegistryError> {
+    let config = RegistriesConfig {
+        folder: folder.join("components"),
+        egress,
+        credentials: credentials.map(Path::to_path_buf),
+        progress: Arc::new(|progress: Progress<'_>| {
+            tracing::info!(
+                component = %progress.reference,
+                bytes = progress.bytes,
+                total = progress.total,
+                "pulling a component"
+            );
+        }),
+    };
+    Ok(Arc::new(Registries::open(config)?))
+}
+
+/// The components that are always on: handlers in the order in which they are asked, then probe types.
+pub(crate) fn builtins(unsafe_sysctls: &[String]) -> Vec<Builtin> {
+    let handlers = witlet_plugins::ADMISSION.iter().map(|shipped| {
+        let mut builtin = Builtin::admission(shipped.name, shipped.component);
+        if shipped.name == "sysctls" {
+            builtin.config = json!({ "allowedUnsafeSysctls": unsafe_sysctls });
+        }
+        builtin
+    });
+    let types = witlet_plugins::PROBES.iter().filter_map(|shipped| {
+        let (probe_type, grants) = probe_type(shipped.name)?;
+        Some(Builtin::probe(shipped.name, probe_type, shipped.component, grants))
+    });
+    handlers.chain(types).collect()
+}
+
+/// The type of a spec that this component is, and what it is granted: what anybody could be.
+fn probe_type(component: &str) -> Option<(&'static str, Grants)> {
+    let network =
+        || Grants { network: Arc::from([NetworkGrant::Pod, NetworkGrant::ProbeHost]), ..Grants::default() };
+    Some(match component {
+        "exec" => ("exec", Grants { exec: true, ..Grants::default() }),
+        // Upstream verifies no certificates of probed servers.
+        "http-get" => ("httpGet", Grants { tls: TlsPolicy::Insecure, ..network() }),
+        "tcp-socket" => ("tcpSocket", network()),
+        "grpc" => ("grpc", network()),
+        _ => return None,
+    })
+}
+
+/// The components that are off until a configuration names them.
+pub(crate) fn shipped() -> Vec<(&'static str, &'static [u8])> {
+    witlet_plugins::SHIPPED.iter().map(|shipped| (shipped.name, shipped.component)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Every shipped probe type has a place.
+
+    use super::*;
+
+    #[test]
+    fn every_shipped_component_is_on_or_off() {
+        let on = builtins(&[]);
+        assert_eq!(on.len(), witlet_plugins::ADMISSION.len() + witlet_plugins::PROBES.len());
+        for (name, _) in shipped() {
+            assert!(on.iter().all(|builtin| builtin.name != name), "{name} is on and off");
+        }
+    }
+}
