@@ -1,0 +1,176 @@
+//! What is recorded can be read again, in numbers and as Prometheus' text.
+
+use std::time::Duration;
+
+use expect_test::expect;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use proptest::prelude::*;
+
+use super::*;
+
+fn call(outcome: CallOutcome, took: Duration) -> Call {
+    Call { outcome, took, memory_bytes_peak: 65_536, cpu: took / 2 }
+}
+
+fn text(metrics: &Metrics) -> String {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(metrics.clone()));
+    let mut text = String::new();
+    encode(&mut text, &registry).expect("a String takes all text");
+    text
+}
+
+#[test]
+fn every_outcome_is_listed_once_at_its_own_place() {
+    let names: BTreeSet<&str> = CallOutcome::ALL.into_iter().map(CallOutcome::as_str).collect();
+    assert_eq!(names.len(), CallOutcome::ALL.len());
+    for (place, outcome) in CallOutcome::ALL.into_iter().enumerate() {
+        assert_eq!(outcome as usize, place, "{outcome:?}");
+    }
+    for (place, role) in Role::ALL.into_iter().enumerate() {
+        assert_eq!(role as usize, place, "{role:?}");
+    }
+}
+
+#[test]
+fn calls_are_counted_by_outcome_and_only_calls_that_ran_have_a_duration() {
+    let metrics = Metrics::default();
+    let plugin = metrics.plugin("p");
+    let role = plugin.role(Role::Admission);
+    role.record(call(CallOutcome::Admit, Duration::from_micros(20)));
+    role.record(call(CallOutcome::Admit, Duration::from_micros(30)));
+    role.record(call(CallOutcome::TimedOut, Duration::from_millis(100)));
+    role.record(call(CallOutcome::Quarantined, Duration::ZERO));
+    assert_eq!((role.calls(), role.errors()), (4, 2));
+    assert_eq!(role.duration().counts().iter().sum::<u64>(), 3);
+    assert_eq!(role.calls_with(CallOutcome::Admit), 2);
+    assert_eq!(role.memory_bytes_peak(), 65_536);
+}
+
+#[test]
+fn quantiles_are_even_within_a_bucket() {
+    let observed = |micros: &[u64]| {
+        let histogram = Histogram::default();
+        micros.iter().for_each(|time| histogram.observe(Duration::from_micros(*time)));
+        histogram
+    };
+    let micros = |histogram: &Histogram, share| histogram.quantile(share).map(|time| time.as_micros());
+    assert_eq!(micros(&observed(&[]), 0.5), None);
+    // All in the bucket from 10 to 25.
+    assert_eq!(micros(&observed(&[12, 12, 12, 12]), 0.5), Some(17));
+    assert_eq!(micros(&observed(&[12, 12, 12, 12]), 1.0), Some(25));
+    // A bound belongs to the bucket that it ends.
+    assert_eq!(micros(&observed(&[10]), 1.0), Some(10));
+    // 98 fast ones, 2 slow ones: p50 is fast, p99 is slow.
+    let mixed: Vec<u64> = std::iter::repeat_n(8, 98).chain([900, 900]).collect();
+    assert!(micros(&observed(&mixed), 0.5).expect("something was observed") < 10);
+    assert!(micros(&observed(&mixed), 0.99).expect("something was observed") > 500);
+    // Longer than anything that is told apart.
+    assert_eq!(micros(&observed(&[90_000_000]), 0.99), Some(30_000_000));
+}
+
+#[test]
+fn a_busy_instance_is_counted_until_its_call_is_over() {
+    let plugin = PluginMetrics::default();
+    let role = plugin.role(Role::Probe);
+    let (first, second) = (role.begin(), role.begin());
+    assert_eq!(role.busy(), 2);
+    drop(first);
+    assert_eq!(role.busy(), 1);
+    drop(second);
+    assert_eq!(role.busy(), 0);
+}
+
+#[test]
+fn a_plugin_keeps_its_numbers_over_a_reload_and_loses_them_with_its_name() {
+    let metrics = Metrics::default();
+    metrics.plugin("stays").role(Role::Admission).record(call(CallOutcome::Admit, Duration::ZERO));
+    metrics.plugin("goes").role(Role::Admission).record(call(CallOutcome::Admit, Duration::ZERO));
+    metrics.retain(["stays"]);
+    assert_eq!(metrics.plugin("stays").role(Role::Admission).calls(), 1);
+    assert_eq!(metrics.plugin("goes").role(Role::Admission).calls(), 0);
+}
+
+#[test]
+fn prometheus_can_read_it() {
+    let metrics = Metrics::default();
+    let plugin = metrics.plugin("no-latest-tag");
+    plugin.record_load(LoadOutcome::Loaded);
+    plugin.record_shadow(true);
+    plugin.record_shadow(false);
+    let role = plugin.role(Role::Admission);
+    role.record(call(CallOutcome::Admit, Duration::from_micros(30)));
+    role.record(call(CallOutcome::Reject, Duration::from_secs(60)));
+    role.set_warm(3);
+    role.set_quarantined(true);
+    let text = text(&metrics);
+    assert!(text.ends_with("# EOF\n"));
+    let lines: Vec<&str> = text.lines().filter(|line| !line.contains("_bucket{")).collect();
+    expect![[r#"
+        # HELP witlet_plugin_calls Calls of the plugin by what came of them
+        # TYPE witlet_plugin_calls counter
+        witlet_plugin_calls_total{plugin="no-latest-tag",role="admission",outcome="admit"} 1
+        witlet_plugin_calls_total{plugin="no-latest-tag",role="admission",outcome="reject"} 1
+        # HELP witlet_plugin_call_duration_seconds How long the plugin's calls took, in seconds
+        # TYPE witlet_plugin_call_duration_seconds histogram
+        witlet_plugin_call_duration_seconds_sum{plugin="no-latest-tag",role="admission"} 60.00003
+        witlet_plugin_call_duration_seconds_count{plugin="no-latest-tag",role="admission"} 2
+        # HELP witlet_plugin_cpu_seconds CPU time of the plugin's calls
+        # TYPE witlet_plugin_cpu_seconds counter
+        witlet_plugin_cpu_seconds_total{plugin="no-latest-tag",role="admission"} 30.000015
+        # HELP witlet_plugin_memory_peak_bytes The most memory that one instance of the plugin had
+        # TYPE witlet_plugin_memory_peak_bytes gauge
+        witlet_plugin_memory_peak_bytes{plugin="no-latest-tag",role="admission"} 65536
+        # HELP witlet_plugin_quarantined 1 while the plugin is in quarantine
+        # TYPE witlet_plugin_quarantined gauge
+        witlet_plugin_quarantined{plugin="no-latest-tag",role="admission"} 1
+        # HELP witlet_plugin_quarantines Quarantines that began
+        # TYPE witlet_plugin_quarantines counter
+        witlet_plugin_quarantines_total{plugin="no-latest-tag",role="admission"} 1
+        # HELP witlet_plugin_instances Instances of the plugin: busy with a call, or warm and waiting for the next
+        # TYPE witlet_plugin_instances gauge
+        witlet_plugin_instances{plugin="no-latest-tag",role="admission",state="busy"} 0
+        witlet_plugin_instances{plugin="no-latest-tag",role="admission",state="warm"} 3
+        # HELP witlet_plugin_loads Times that the plugin was loaded, or couldn't be
+        # TYPE witlet_plugin_loads counter
+        witlet_plugin_loads_total{plugin="no-latest-tag",outcome="loaded"} 1
+        witlet_plugin_loads_total{plugin="no-latest-tag",outcome="failed"} 0
+        # HELP witlet_plugin_shadow_verdicts Verdicts of a shadow, by whether they were what the others decided
+        # TYPE witlet_plugin_shadow_verdicts counter
+        witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="true"} 1
+        witlet_plugin_shadow_verdicts_total{plugin="no-latest-tag",agrees="false"} 1
+        # EOF"#]]
+    .assert_eq(&lines.join("\n"));
+    let bucket = |le: &str| {
+        let start = format!(
+            r#"witlet_plugin_call_duration_seconds_bucket{{le="{le}",plugin="no-latest-tag",role="admission"}} "#
+        );
+        text.lines()
+            .find_map(|line| line.strip_prefix(&start))
+            .unwrap_or_else(|| panic!("no bucket {le}:\n{text}"))
+    };
+    // Buckets are summed up in the text.
+    assert_eq!((bucket("0.000025"), bucket("0.00005"), bucket("30.0"), bucket("+Inf")), ("0", "1", "1", "2"));
+}
+
+proptest! {
+    #[test]
+    fn a_quantile_lies_in_the_bucket_of_an_observed_time(
+        micros in prop::collection::vec(0u64..40_000_000, 1..50),
+        share in 0.0f64..=1.0,
+    ) {
+        let histogram = Histogram::default();
+        for time in &micros {
+            histogram.observe(Duration::from_micros(*time));
+        }
+        let found = histogram.quantile(share).expect("something was observed");
+        let bucket = |time: Duration| BUCKETS.partition_point(|bound| *bound < time).min(BUCKETS.len() - 1);
+        let near = |time: &u64| {
+            let place = bucket(Duration::from_micros(*time));
+            // A quantile at the very edge of a bucket counts as the end of the one before.
+            (place.saturating_sub(1)..=place).contains(&bucket(found))
+        };
+        prop_assert!(micros.iter().any(near), "{found:?} of {micros:?}");
+    }
+}

@@ -1,0 +1,426 @@
+//! A recorded call as a file has it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation, Shortage, Verdict};
+use witlet_core::config::source::{PollAnswer, Snapshot, SourceFault};
+use witlet_core::node::NodeFacts;
+use witlet_core::pod::SourceName;
+use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
+use witlet_core::runtime::ContainerId;
+
+use crate::metrics::CallOutcome;
+use crate::plugin::CallError;
+use crate::role::Role;
+use crate::worlds::admission::facts::RequestFacts;
+
+/// `apiVersion` of a recorded call.
+pub const API_VERSION: &str = "witlet.dev/v1alpha1";
+/// `kind` of a recorded call.
+pub const KIND: &str = "RecordedCall";
+
+/// One call of one plugin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RecordedCall {
+    /// [`API_VERSION`]
+    pub api_version: String,
+    /// [`KIND`]
+    pub kind: String,
+    /// What this file doesn't have, in words for people.
+    pub note: String,
+    /// The plugin's name.
+    pub plugin: String,
+    /// Where its component came from: a path, `oci://…`, or `builtin:NAME`.
+    pub component: String,
+    /// SHA-256 of the component, in hexadecimal.
+    pub digest: String,
+    /// `config:` of its entry.
+    pub config: Value,
+    /// What it could use.
+    pub limits: Limits,
+    /// What it was granted, by the names of the fields of `grants`.
+    pub grants: Vec<String>,
+    /// When the answer came.
+    pub recorded_at: Timestamp,
+    /// From the question to the answer.
+    pub took_nanoseconds: u64,
+    /// What was asked.
+    pub question: Question,
+    /// What came back.
+    pub answer: Answer,
+}
+
+/// What one call may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Limits {
+    /// Wall-clock time.
+    pub timeout_milliseconds: u64,
+    /// Memory of one instance.
+    pub memory_bytes: usize,
+}
+
+/// What was asked, by role.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "camelCase")]
+pub enum Question {
+    /// Whether a pod may run. Everything that a handler may look at.
+    Admission(Box<RequestRecord>),
+    /// Whether a container does what it should. What went over sockets isn't here.
+    Probe(Box<ProbeQuestion>),
+    /// Which pods there are. What the source read isn't here.
+    PodSource(SourceQuestion),
+}
+
+impl Question {
+    /// Whom it was put to.
+    pub fn role(&self) -> Role {
+        match self {
+            Self::Admission(_) => Role::Admission,
+            Self::Probe(_) => Role::Probe,
+            Self::PodSource(_) => Role::PodSource,
+        }
+    }
+}
+
+/// A question about a pod.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RequestRecord {
+    /// `add` or `resize`.
+    operation: OperationRecord,
+    /// The time that the plugin saw.
+    now: Timestamp,
+    /// The pod that asks.
+    pod: PodRecord,
+    node: NodeRecord,
+    /// The admitted pods.
+    other_pods: Vec<PodRecord>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum OperationRecord {
+    Add,
+    Resize,
+}
+
+/// A pod and where it came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PodRecord {
+    /// The source.
+    pub source: String,
+    /// The whole pod.
+    pub pod: Arc<Pod>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct NodeRecord {
+    name: String,
+    node: Node,
+    addresses: Vec<IpAddr>,
+    facts: BTreeMap<String, String>,
+    devices: String,
+}
+
+impl RequestRecord {
+    pub(super) fn new(facts: &RequestFacts) -> Self {
+        let pod = |pod: &crate::worlds::admission::facts::PodFacts| PodRecord {
+            source: pod.source.to_string(),
+            pod: pod.pod.clone(),
+        };
+        let node = &facts.node.facts;
+        Self {
+            operation: match facts.operation {
+                Operation::Add => OperationRecord::Add,
+                Operation::Resize => OperationRecord::Resize,
+            },
+            now: facts.now,
+            pod: pod(facts.pod()),
+            node: NodeRecord {
+                name: node.name.clone(),
+                node: node.node.clone(),
+                addresses: node.addresses.clone(),
+                facts: node.facts.clone(),
+                devices: node.devices.clone(),
+            },
+            other_pods: facts.pods.iter().skip(1).map(pod).collect(),
+        }
+    }
+
+    /// The question itself.
+    pub fn request(&self) -> AdmissionRequest {
+        let NodeRecord { name, node, addresses, facts, devices } = self.node.clone();
+        let others = self.other_pods.iter().map(|other| AdmittedPod {
+            pod: other.pod.clone(),
+            source: SourceName::from(other.source.as_str()),
+        });
+        AdmissionRequest {
+            operation: match self.operation {
+                OperationRecord::Add => Operation::Add,
+                OperationRecord::Resize => Operation::Resize,
+            },
+            now: self.now,
+            pod: self.pod.pod.clone(),
+            source: SourceName::from(self.pod.source.as_str()),
+            node: Arc::new(NodeFacts { name, node, addresses, facts, devices }),
+            other_pods: others.collect(),
+        }
+    }
+}
+
+/// A question about a container.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProbeQuestion {
+    /// Name of the probe type.
+    pub probe_type: String,
+    /// As JSON text.
+    pub parameters: String,
+    /// The pod.
+    pub pod: Arc<Pod>,
+    /// The container's name.
+    pub container: String,
+    /// The instance.
+    pub container_id: String,
+    /// Its restarts.
+    pub restarts: u32,
+    /// The pod's addresses.
+    pub pod_ips: Vec<IpAddr>,
+    /// The node's addresses.
+    pub host_ips: Vec<IpAddr>,
+    /// `Startup`, `Readiness` or `Liveness`.
+    pub kind: String,
+    /// What the probe was given.
+    pub timeout_milliseconds: u64,
+    /// Commands that it ran in the container, in their order.
+    pub execs: Vec<ExecRecord>,
+}
+
+/// A command that a probe ran in its container, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExecRecord {
+    /// The command.
+    pub command: Vec<String>,
+    /// Its output as the probe saw it, what isn't UTF-8 replaced; none if it couldn't be run.
+    pub output: Option<String>,
+    /// Its exit code; none if it couldn't be run.
+    pub exit_code: Option<i32>,
+    /// Why it couldn't be run: [`Self::TIMED_OUT`], or the runtime's words.
+    pub error: Option<String>,
+}
+
+impl ExecRecord {
+    /// The error of a command that ran out of the probe's time.
+    pub const TIMED_OUT: &str = "timed out";
+}
+
+/// A recorded question that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum QuestionError {
+    /// Of the three.
+    #[error("{kind:?} isn't a kind of probe")]
+    ProbeKind {
+        /// What stands there.
+        kind: String,
+    },
+}
+
+impl ProbeQuestion {
+    pub(super) fn new(request: &ProbeRequest, execs: Vec<ExecRecord>) -> Self {
+        Self {
+            probe_type: request.probe_type.to_string(),
+            parameters: request.parameters.to_string(),
+            pod: request.pod.clone(),
+            container: request.container.clone(),
+            container_id: request.container_id.to_string(),
+            restarts: request.restarts,
+            pod_ips: request.pod_ips.clone(),
+            host_ips: request.host_ips.clone(),
+            kind: request.kind.as_str().to_owned(),
+            timeout_milliseconds: milliseconds(request.timeout),
+            execs,
+        }
+    }
+
+    /// The question itself.
+    pub fn request(&self) -> Result<ProbeRequest, QuestionError> {
+        let kind = ProbeKind::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == self.kind)
+            .ok_or_else(|| QuestionError::ProbeKind { kind: self.kind.clone() })?;
+        Ok(ProbeRequest {
+            probe_type: self.probe_type.as_str().into(),
+            parameters: self.parameters.as_str().into(),
+            pod: self.pod.clone(),
+            container: self.container.clone(),
+            container_id: ContainerId::from(self.container_id.as_str()),
+            restarts: self.restarts,
+            pod_ips: self.pod_ips.clone(),
+            host_ips: self.host_ips.clone(),
+            kind,
+            timeout: Duration::from_millis(self.timeout_milliseconds),
+        })
+    }
+}
+
+/// A question for pods.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SourceQuestion {
+    /// What the last poll gave.
+    pub cursor: Option<String>,
+}
+
+/// What came back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Answer {
+    /// Admission: nothing against it.
+    Admit,
+    /// Admission: never.
+    Reject {
+        /// For the pod's status.
+        reason: String,
+        /// For people.
+        message: String,
+    },
+    /// Admission: not now.
+    Defer {
+        /// For the pod's status.
+        reason: String,
+        /// For people.
+        message: String,
+        /// When it wants to be asked again.
+        retry_after_milliseconds: u64,
+    },
+    /// Admission: the node lacks these.
+    Shortage {
+        /// `resource: requested R, used U, capacity C`, one each.
+        resources: Vec<String>,
+    },
+    /// Probe: it passes.
+    Success {
+        /// What it said.
+        detail: String,
+    },
+    /// Probe: it passes, and somebody should know something.
+    Warning {
+        /// What.
+        detail: String,
+    },
+    /// Probe: it fails.
+    Failure {
+        /// Why.
+        detail: String,
+    },
+    /// Source: as before.
+    Unchanged {
+        /// For the next poll.
+        cursor: Option<String>,
+    },
+    /// Source: these.
+    Pods {
+        /// Manifests.
+        manifests: Vec<String>,
+        /// For the next poll.
+        cursor: Option<String>,
+    },
+    /// Source: none.
+    Empty {
+        /// For the next poll.
+        cursor: Option<String>,
+    },
+    /// Source: it can't tell.
+    Fault {
+        /// CamelCase.
+        reason: String,
+        /// For people.
+        message: String,
+    },
+    /// No usable answer.
+    Failed {
+        /// As metrics name it.
+        outcome: String,
+        /// What happened.
+        message: String,
+    },
+}
+
+impl Answer {
+    /// Whether two answers come to the same. How a call failed is compared by its kind: its words may hold times.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Failed { outcome: ours, .. }, Self::Failed { outcome: theirs, .. }) => ours == theirs,
+            (ours, theirs) => ours == theirs,
+        }
+    }
+
+    pub(super) fn of_verdict(result: &Result<Verdict, CallError>) -> Self {
+        match result {
+            Ok(Verdict::Admit) => Self::Admit,
+            Ok(Verdict::Reject { reason, message }) => {
+                Self::Reject { reason: reason.clone(), message: message.clone() }
+            }
+            Ok(Verdict::Defer { reason, message, retry_after }) => Self::Defer {
+                reason: reason.clone(),
+                message: message.clone(),
+                retry_after_milliseconds: milliseconds(*retry_after),
+            },
+            Ok(Verdict::Shortage(shortages)) => {
+                Self::Shortage { resources: shortages.iter().map(shortage).collect() }
+            }
+            Err(error) => Self::failed(error),
+        }
+    }
+
+    pub(super) fn of_probe(result: &Result<ProbeOutcome, CallError>) -> Self {
+        match result {
+            Ok(ProbeOutcome::Success(detail)) => Self::Success { detail: detail.clone() },
+            Ok(ProbeOutcome::Warning(detail)) => Self::Warning { detail: detail.clone() },
+            Ok(ProbeOutcome::Failure(detail)) => Self::Failure { detail: detail.clone() },
+            Err(error) => Self::failed(error),
+        }
+    }
+
+    pub(super) fn of_poll(result: &Result<Result<PollAnswer, SourceFault>, CallError>) -> Self {
+        match result {
+            Ok(Ok(PollAnswer { snapshot, cursor, next_poll: _ })) => {
+                let cursor = cursor.clone();
+                match snapshot {
+                    Snapshot::Unchanged => Self::Unchanged { cursor },
+                    Snapshot::Pods(manifests) => Self::Pods { manifests: manifests.clone(), cursor },
+                    Snapshot::Empty => Self::Empty { cursor },
+                }
+            }
+            Ok(Err(fault)) => Self::Fault { reason: fault.reason.clone(), message: fault.message.clone() },
+            Err(error) => Self::failed(error),
+        }
+    }
+
+    fn failed(error: &CallError) -> Self {
+        let outcome = CallOutcome::from(error.kind()).as_str().to_owned();
+        Self::Failed { outcome, message: error.sentence() }
+    }
+}
+
+fn shortage(shortage: &Shortage) -> String {
+    let Shortage { resource, requested, used, capacity } = shortage;
+    format!("{resource}: requested {requested}, used {used}, capacity {capacity}")
+}
+
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

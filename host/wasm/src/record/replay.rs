@@ -1,0 +1,286 @@
+//! Asks a recorded question again, and compares the answers.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use tokio::time::Instant;
+use witlet_core::runtime::{
+    ContainerConfig, ContainerId, ExecOutput, LinuxResources, SandboxConfig, SandboxId,
+};
+use witlet_ports::{Clock, Containers, RuntimeError};
+
+use super::format::{
+    Answer, ExecRecord, ProbeQuestion, Question, QuestionError, RecordedCall, RequestRecord,
+};
+use crate::compile::{self, CompilerConfig};
+use crate::host::{Machinery, StartError, Surroundings};
+use crate::plugin::config::{Grants, ProbeRole};
+use crate::plugin::{LoadError, Spec};
+use crate::worlds::admission::facts::RequestFacts;
+use crate::worlds::probe::facts::ProbeFacts;
+
+/// The name of the call that runs commands, as the runtime's client has it.
+const EXEC_CALL: &str = "ExecSync";
+/// Grants whose effects are in a recording, or have none of their own.
+const REPLAYABLE_GRANTS: [&str; 2] = ["exec", "tls"];
+
+/// Why a recorded question can't be asked again.
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    /// It is another component.
+    #[error(
+        "the component's digest is {found}, and the recorded one's was {recorded}; name the component with --component to compare another one"
+    )]
+    Digest {
+        /// SHA-256 in hexadecimal.
+        recorded: String,
+        /// SHA-256 in hexadecimal.
+        found: String,
+    },
+    /// The answer of a source depends on what it read.
+    #[error("a pod source can't be replayed: what it read isn't recorded")]
+    Source,
+    /// The answer may depend on what isn't recorded.
+    #[error("it can't be replayed: it was granted {}, and what came of that isn't recorded", grants.join(", "))]
+    NotRecorded {
+        /// Fields of `grants`.
+        grants: Vec<String>,
+    },
+    /// The question makes no sense.
+    #[error("the recorded question can't be asked")]
+    Question(#[from] QuestionError),
+    /// The machinery couldn't be set up.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The component can't be loaded with the recorded configuration.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// What the component answers now.
+    pub answer: Answer,
+    /// How long it took now.
+    pub took: Duration,
+    /// SHA-256 of the component that was asked, in hexadecimal.
+    pub digest: String,
+    /// Whether the answer is the recorded one.
+    pub same: bool,
+    /// How the probe's commands differ from the recorded ones; none if they don't.
+    pub commands: Option<String>,
+}
+
+/// Whether a component may be another one than the recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// The recorded one.
+    Recorded,
+    /// Any: two components are compared.
+    Any,
+}
+
+/// Asks the question that was recorded, with the recorded configuration, limits and grants.
+pub async fn replay(
+    recorded: &RecordedCall,
+    wasm: Arc<[u8]>,
+    identity: Identity,
+    compiler: CompilerConfig,
+    clock: Arc<dyn Clock>,
+) -> Result<Replayed, ReplayError> {
+    let digest = digest_of(&wasm);
+    if identity == Identity::Recorded && digest != recorded.digest {
+        return Err(ReplayError::Digest { recorded: recorded.digest.clone(), found: digest });
+    }
+    if let Question::PodSource(_) = recorded.question {
+        return Err(ReplayError::Source);
+    }
+    let others = recorded.grants.iter().filter(|grant| !REPLAYABLE_GRANTS.contains(&grant.as_str()));
+    let grants: Vec<String> = others.cloned().collect();
+    if !grants.is_empty() {
+        return Err(ReplayError::NotRecorded { grants });
+    }
+    let (answer, took, commands) = match &recorded.question {
+        Question::Admission(request) => {
+            let (answer, took) = admission(recorded, request, wasm, compiler, clock).await?;
+            (answer, took, None)
+        }
+        Question::Probe(question) => probe(recorded, question, wasm, compiler, clock).await?,
+        Question::PodSource(_) => return Err(ReplayError::Source),
+    };
+    let same = answer.agrees_with(&recorded.answer) && commands.is_none();
+    Ok(Replayed { answer, took, digest, same, commands })
+}
+
+/// A component's digest as recordings have it: SHA-256 in hexadecimal.
+pub fn digest_of(wasm: &[u8]) -> String {
+    compile::hex(&Sha256::digest(wasm))
+}
+
+/// As the recorded plugin was, in the role of an admission handler.
+fn spec(recorded: &RecordedCall, grants: Grants) -> Spec {
+    let timeout = Duration::from_millis(recorded.limits.timeout_milliseconds);
+    Spec::direct(timeout, recorded.limits.memory_bytes, None, grants, &recorded.config)
+}
+
+async fn admission(
+    recorded: &RecordedCall,
+    request: &RequestRecord,
+    wasm: Arc<[u8]>,
+    compiler: CompilerConfig,
+    clock: Arc<dyn Clock>,
+) -> Result<(Answer, Duration), ReplayError> {
+    let machinery = Machinery::new(compiler, clock, Surroundings::default())?;
+    let loaded = machinery.loader.load_bytes(&spec(recorded, Grants::default()), wasm).await?;
+    let guests = loaded.admission.ok_or(LoadError::Interrupted)?;
+    let facts = Arc::new(RequestFacts::new(request.request()));
+    let started = Instant::now();
+    let result = match machinery.caller.admit(&guests, &facts).await {
+        Ok(called) => called.result,
+        Err(error) => Err(error),
+    };
+    Ok((Answer::of_verdict(&result), started.elapsed()))
+}
+
+async fn probe(
+    recorded: &RecordedCall,
+    question: &ProbeQuestion,
+    wasm: Arc<[u8]>,
+    compiler: CompilerConfig,
+    clock: Arc<dyn Clock>,
+) -> Result<(Answer, Duration, Option<String>), ReplayError> {
+    let request = question.request()?;
+    let tape = Arc::new(Tape::new(question.execs.clone()));
+    let surroundings = Surroundings { containers: Some(tape.clone()), ..Surroundings::default() };
+    let machinery = Machinery::new(compiler, clock, surroundings)?;
+    let exec = recorded.grants.iter().any(|grant| grant == "exec");
+    let role =
+        ProbeRole { probe_type: request.probe_type.clone(), memory_bytes: recorded.limits.memory_bytes };
+    let grants = Grants { exec, ..Grants::default() };
+    let spec = Spec { admission: None, probe: Some(role), ..spec(recorded, grants) };
+    let loaded = machinery.loader.load_bytes(&spec, wasm).await?;
+    let guests = loaded.waiting.ok_or(LoadError::Interrupted)?;
+    let started = Instant::now();
+    let parameters = request.parameters.clone();
+    let checked = guests.check_parameters(&parameters).await.result;
+    let result = match checked {
+        Ok(()) => guests.probe(Arc::new(ProbeFacts::new(request, false))).await.result,
+        Err(error) => Err(error),
+    };
+    Ok((Answer::of_probe(&result), started.elapsed(), tape.difference()))
+}
+
+/// Plays the recorded results of commands back.
+struct Tape(Mutex<Playing>);
+
+struct Playing {
+    rest: VecDeque<ExecRecord>,
+    difference: Option<String>,
+}
+
+impl Tape {
+    fn new(execs: Vec<ExecRecord>) -> Self {
+        Self(Mutex::new(Playing { rest: execs.into(), difference: None }))
+    }
+
+    fn next(&self, command: &[String]) -> Result<ExecOutput, RuntimeError> {
+        let mut playing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = playing.rest.pop_front();
+        match next {
+            Some(record) if record.command == command => played(record),
+            other => {
+                let instead = match other {
+                    Some(record) => format!("where it ran {:?} then", record.command),
+                    None => "where it ran none then".to_owned(),
+                };
+                let difference = format!("it ran {command:?} {instead}");
+                playing.difference.get_or_insert(difference.clone());
+                Err(RuntimeError::Failed { call: EXEC_CALL, message: format!("not recorded: {difference}") })
+            }
+        }
+    }
+
+    /// The first command that wasn't the recorded one, or those that weren't run any more.
+    fn difference(&self) -> Option<String> {
+        let playing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let unused = || playing.rest.front().map(|record| format!("it didn't run {:?}", record.command));
+        playing.difference.clone().or_else(unused)
+    }
+}
+
+fn played(record: ExecRecord) -> Result<ExecOutput, RuntimeError> {
+    let ExecRecord { command: _, output, exit_code, error } = record;
+    match (exit_code, error) {
+        (Some(exit_code), _) => {
+            let stdout = output.unwrap_or_default().into_bytes();
+            Ok(ExecOutput { stdout, stderr: Vec::new(), exit_code })
+        }
+        (None, Some(words)) if words == ExecRecord::TIMED_OUT => {
+            Err(RuntimeError::DeadlineExceeded { call: EXEC_CALL, limit: Duration::ZERO })
+        }
+        (None, words) => {
+            // The words have the call's name in front, and get it again.
+            let words = words.unwrap_or_default();
+            let message = words.strip_prefix(&format!("{EXEC_CALL}: ")).unwrap_or(&words).to_owned();
+            Err(RuntimeError::Failed { call: EXEC_CALL, message })
+        }
+    }
+}
+
+/// What a probe can't ask for.
+fn not_here(call: &'static str) -> RuntimeError {
+    RuntimeError::Unimplemented { call, message: "this is a replay".to_owned() }
+}
+
+#[async_trait]
+impl Containers for Tape {
+    async fn create(
+        &self,
+        _sandbox: &SandboxId,
+        _config: &ContainerConfig,
+        _sandbox_config: &SandboxConfig,
+    ) -> Result<ContainerId, RuntimeError> {
+        Err(not_here("CreateContainer"))
+    }
+
+    async fn start(&self, _id: &ContainerId) -> Result<(), RuntimeError> {
+        Err(not_here("StartContainer"))
+    }
+
+    async fn stop(&self, _id: &ContainerId, _grace: Duration) -> Result<(), RuntimeError> {
+        Err(not_here("StopContainer"))
+    }
+
+    async fn remove(&self, _id: &ContainerId) -> Result<(), RuntimeError> {
+        Err(not_here("RemoveContainer"))
+    }
+
+    async fn update_resources(
+        &self,
+        _id: &ContainerId,
+        _resources: &LinuxResources,
+    ) -> Result<(), RuntimeError> {
+        Err(not_here("UpdateContainerResources"))
+    }
+
+    async fn exec_sync(
+        &self,
+        _id: &ContainerId,
+        command: &[String],
+        _timeout: Option<Duration>,
+    ) -> Result<ExecOutput, RuntimeError> {
+        self.next(command)
+    }
+
+    async fn reopen_log(&self, _id: &ContainerId) -> Result<(), RuntimeError> {
+        Err(not_here("ReopenContainerLog"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

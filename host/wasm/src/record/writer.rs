@@ -1,0 +1,381 @@
+//! Writes recorded calls beside the calls themselves, and keeps the newest.
+
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use witlet_core::admission::Verdict;
+use witlet_core::config::source::{PollAnswer, SourceFault};
+use witlet_core::probe::{ProbeOutcome, ProbeRequest};
+use witlet_ports::Clock;
+
+use super::format::{
+    API_VERSION, Answer, ExecRecord, KIND, Limits, ProbeQuestion, Question, RecordedCall, RequestRecord,
+    SourceQuestion,
+};
+use super::scrub::scrub;
+use crate::plugin::CallError;
+use crate::worlds::admission::facts::RequestFacts;
+
+/// How many calls of one plugin can be kept.
+pub const RECORDS_MAX: usize = 1000;
+/// How large one recorded call may be; 500 pods of 20 KB fit. A larger one isn't written, which is logged.
+pub const RECORD_BYTES_MAX: usize = 16 << 20;
+/// How much room the recorded calls of one plugin may take; the oldest go first.
+pub const FOLDER_BYTES_MAX: u64 = 64 << 20;
+/// Calls that wait to be written, of all plugins together. While there are as many, others aren't recorded.
+pub const QUEUE_MAX: usize = 64;
+
+/// End of the names of recorded calls.
+const SUFFIX: &str = ".json";
+/// End of the name of a file that isn't whole yet.
+const UNFINISHED: &str = ".part";
+
+/// What is told in each file.
+const NOTE: &str = "Values of secrets are replaced by their names, and what went over sockets, came from files, clocks \
+    or random numbers isn't recorded; manifests of pods are here as they are.";
+
+/// Where the writer writes, and when it is.
+pub struct RecorderConfig {
+    /// Has a folder for each plugin that records.
+    pub folder: PathBuf,
+    /// Wall time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Why a recorded call can't be read.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// The file can't be read.
+    #[error("read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+    /// More bytes than a recorded call has.
+    #[error("{} has more than {RECORD_BYTES_MAX} bytes, so it is no recorded call", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something else.
+    #[error("{} is no recorded call", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        cause: serde_json::Error,
+    },
+    /// Of a release that writes another form.
+    #[error("{} is {kind} of {api_version}; this witlet reads {KIND} of {API_VERSION}", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// What it says it is.
+        kind: String,
+        /// What it says it is of.
+        api_version: String,
+    },
+}
+
+/// Reads a recorded call.
+pub fn read(path: &Path) -> Result<RecordedCall, RecordError> {
+    let failed = |cause| RecordError::Read { path: path.to_owned(), cause };
+    let mut text = Vec::new();
+    let limit = RECORD_BYTES_MAX as u64 + 1;
+    File::open(path).map_err(failed)?.take(limit).read_to_end(&mut text).map_err(failed)?;
+    if text.len() > RECORD_BYTES_MAX {
+        return Err(RecordError::TooLarge { path: path.to_owned() });
+    }
+    let call: RecordedCall = serde_json::from_slice(&text)
+        .map_err(|cause| RecordError::Format { path: path.to_owned(), cause })?;
+    if call.kind != KIND || call.api_version != API_VERSION {
+        let RecordedCall { kind, api_version, .. } = call;
+        return Err(RecordError::Version { path: path.to_owned(), kind, api_version });
+    }
+    Ok(call)
+}
+
+/// The values of a plugin's secrets as they are now, by name: what must not be written.
+pub(crate) type SecretValues = Arc<dyn Fn() -> Vec<(String, Arc<[u8]>)> + Send + Sync>;
+
+/// What a plugin's calls have in common.
+pub(crate) struct About {
+    /// Its name, which names its folder: a DNS label.
+    pub(crate) plugin: Arc<str>,
+    /// How many calls are kept, at most [`RECORDS_MAX`].
+    pub(crate) max: usize,
+    /// A path, `oci://…`, or `builtin:NAME`.
+    pub(crate) component: String,
+    /// SHA-256 in hexadecimal.
+    pub(crate) digest: String,
+    /// `config:` as JSON text.
+    pub(crate) config: Arc<str>,
+    /// For a call.
+    pub(crate) timeout: Duration,
+    /// For an instance.
+    pub(crate) memory_bytes: usize,
+    /// Fields of `grants` that grant something.
+    pub(crate) grants: Vec<String>,
+    /// What must not be written.
+    pub(crate) secrets: SecretValues,
+}
+
+/// Records one plugin's calls. Cheap to clone; nothing here waits.
+#[derive(Clone)]
+pub(crate) struct PluginRecorder {
+    about: Arc<About>,
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for PluginRecorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PluginRecorder").field("plugin", &self.about.plugin).finish_non_exhaustive()
+    }
+}
+
+/// A call that waits to be written. What it holds is shared with the call, or small.
+struct Entry {
+    about: Arc<About>,
+    secrets: Vec<(String, Arc<[u8]>)>,
+    recorded_at: Timestamp,
+    took: Duration,
+    asked: Asked,
+    answer: Answer,
+}
+
+enum Asked {
+    Admission(Arc<RequestFacts>),
+    Probe(Box<ProbeQuestion>),
+    Poll(SourceQuestion),
+}
+
+struct Shared {
+    queue: mpsc::Sender<Entry>,
+    dropped: AtomicU64,
+    clock: Arc<dyn Clock>,
+}
+
+/// The writer of a host's recorded calls. Ends when it is dropped; what waits then is lost.
+pub struct Recorder {
+    shared: Arc<Shared>,
+    _task: JoinSet<()>,
+}
+
+impl Recorder {
+    /// Starts the writer. Folders are made when there is something to write.
+    pub fn start(config: RecorderConfig) -> Self {
+        let RecorderConfig { folder, clock } = config;
+        let (queue, entries) = mpsc::channel(QUEUE_MAX);
+        let mut task = JoinSet::new();
+        task.spawn(write_all(folder, entries));
+        Self { shared: Arc::new(Shared { queue, dropped: AtomicU64::new(0), clock }), _task: task }
+    }
+
+    /// For one plugin.
+    pub(crate) fn plugin(&self, about: About) -> PluginRecorder {
+        PluginRecorder { about: Arc::new(about), shared: self.shared.clone() }
+    }
+
+    /// Calls that weren't recorded because the writer didn't keep up.
+    pub fn dropped(&self) -> u64 {
+        self.shared.dropped.load(Ordering::Relaxed)
+    }
+}
+
+impl PluginRecorder {
+    /// A question about a pod.
+    pub(crate) fn admission(
+        &self,
+        facts: &Arc<RequestFacts>,
+        result: &Result<Verdict, CallError>,
+        took: Duration,
+    ) {
+        self.push(|| (Asked::Admission(facts.clone()), Answer::of_verdict(result)), took);
+    }
+
+    /// A probe, with the commands that it ran in its container.
+    pub(crate) fn probe(
+        &self,
+        request: &ProbeRequest,
+        execs: Vec<ExecRecord>,
+        result: &Result<ProbeOutcome, CallError>,
+        took: Duration,
+    ) {
+        let question = || Asked::Probe(Box::new(ProbeQuestion::new(request, execs)));
+        self.push(|| (question(), Answer::of_probe(result)), took);
+    }
+
+    /// A poll of a source.
+    pub(crate) fn poll(
+        &self,
+        cursor: Option<&str>,
+        result: &Result<Result<PollAnswer, SourceFault>, CallError>,
+        took: Duration,
+    ) {
+        let question = SourceQuestion { cursor: cursor.map(str::to_owned) };
+        self.push(|| (Asked::Poll(question), Answer::of_poll(result)), took);
+    }
+
+    /// Copies only what there is room for.
+    fn push(&self, call: impl FnOnce() -> (Asked, Answer), took: Duration) {
+        match self.shared.queue.try_reserve() {
+            Ok(place) => {
+                let (asked, answer) = call();
+                let recorded_at = self.shared.clock.now();
+                let secrets = (self.about.secrets)();
+                place.send(Entry { about: self.about.clone(), secrets, recorded_at, took, asked, answer });
+            }
+            Err(_full_or_ended) => {
+                self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+async fn write_all(folder: PathBuf, mut entries: mpsc::Receiver<Entry>) {
+    let mut serial: u64 = 0;
+    while let Some(entry) = entries.recv().await {
+        serial += 1;
+        let plugin = entry.about.plugin.clone();
+        let folder = folder.clone();
+        let written = tokio::task::spawn_blocking(move || write(&folder, entry, serial)).await;
+        if let Ok(Err(error)) = written {
+            tracing::warn!(
+                plugin = &*plugin,
+                error = witlet_core::error::one_line(&error),
+                "call not recorded"
+            );
+        }
+    }
+}
+
+/// Why a call wasn't written.
+#[derive(Debug, Error)]
+pub(super) enum WriteError {
+    #[error("{action} {}", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
+    #[error("encode it")]
+    Json(#[source] serde_json::Error),
+    #[error("it has {bytes} bytes, more than {RECORD_BYTES_MAX}")]
+    TooLarge { bytes: usize },
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WriteError {
+    let path = path.to_owned();
+    move |cause| WriteError::Io { action, path, cause }
+}
+
+fn write(root: &Path, entry: Entry, serial: u64) -> Result<(), WriteError> {
+    let folder = root.join(&*entry.about.plugin);
+    let max = entry.about.max.min(RECORDS_MAX);
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed("make", &folder))?;
+    std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).map_err(failed("close", &folder))?;
+    let name = format!(
+        "{}-{serial:06}-{}{SUFFIX}",
+        entry.recorded_at.strftime("%Y%m%dT%H%M%S.%6fZ"),
+        match &entry.asked {
+            Asked::Admission(_) => "admission",
+            Asked::Probe(_) => "probe",
+            Asked::Poll(_) => "podSource",
+        }
+    );
+    let text = encode(entry)?;
+    make_room(&folder, max, text.len() as u64)?;
+    let path = folder.join(&name);
+    let unfinished = folder.join(format!("{name}{UNFINISHED}"));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&unfinished)
+        .map_err(failed("create", &unfinished))?;
+    let whole = file
+        .write_all(&text)
+        .map_err(failed("write", &unfinished))
+        .and_then(|()| std::fs::rename(&unfinished, &path).map_err(failed("rename to", &path)));
+    if whole.is_err() {
+        // A full disk must not stay full of halves.
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    whole
+}
+
+fn encode(entry: Entry) -> Result<Vec<u8>, WriteError> {
+    let Entry { about, secrets, recorded_at, took, asked, answer } = entry;
+    let call = RecordedCall {
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        note: NOTE.to_owned(),
+        plugin: about.plugin.to_string(),
+        component: about.component.clone(),
+        digest: about.digest.clone(),
+        config: serde_json::from_str(&about.config).map_err(WriteError::Json)?,
+        limits: Limits {
+            timeout_milliseconds: super::format::milliseconds(about.timeout),
+            memory_bytes: about.memory_bytes,
+        },
+        grants: about.grants.clone(),
+        recorded_at,
+        took_nanoseconds: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
+        question: match asked {
+            Asked::Admission(facts) => Question::Admission(Box::new(RequestRecord::new(&facts))),
+            Asked::Probe(question) => Question::Probe(question),
+            Asked::Poll(question) => Question::PodSource(question),
+        },
+        answer,
+    };
+    let mut value = serde_json::to_value(&call).map_err(WriteError::Json)?;
+    scrub(&mut value, &secrets);
+    let mut text = serde_json::to_vec_pretty(&value).map_err(WriteError::Json)?;
+    text.push(b'\n');
+    if text.len() > RECORD_BYTES_MAX {
+        return Err(WriteError::TooLarge { bytes: text.len() });
+    }
+    Ok(text)
+}
+
+/// Removes the oldest until one more of this size fits, and what a crash left unfinished. Names sort by time.
+fn make_room(folder: &Path, max: usize, bytes: u64) -> Result<(), WriteError> {
+    let mut records: Vec<(PathBuf, u64)> = Vec::new();
+    for found in std::fs::read_dir(folder).map_err(failed("list", folder))? {
+        let found = found.map_err(failed("list", folder))?;
+        let path = found.path();
+        let name = found.file_name();
+        let name = name.to_string_lossy();
+        if name.ends_with(UNFINISHED) {
+            std::fs::remove_file(&path).map_err(failed("remove", &path))?;
+        } else if name.ends_with(SUFFIX) {
+            records.push((path, found.metadata().map_or(0, |metadata| metadata.len())));
+        }
+    }
+    records.sort();
+    let mut room: u64 = records.iter().map(|(_, size)| size).sum::<u64>() + bytes;
+    let mut count = records.len() + 1;
+    for (path, size) in records {
+        if count <= max.max(1) && room <= FOLDER_BYTES_MAX {
+            break;
+        }
+        std::fs::remove_file(&path).map_err(failed("remove", &path))?;
+        room -= size;
+        count -= 1;
+    }
+    Ok(())
+}
