@@ -78,25 +78,26 @@ pub(crate) fn builtins(unsafe_sysctls: &[String]) -> Vec<Builtin> {
         }
         builtin
     });
-    let types = witlet_plugins::PROBES.iter().filter_map(|shipped| {
-        let (probe_type, grants) = probe_type(shipped.name)?;
-        Some(Builtin::probe(shipped.name, probe_type, shipped.component, grants))
-    });
+    let types = witlet_plugins::PROBES
+        .iter()
+        .map(|shipped| Builtin::probe(shipped.name, shipped.name, shipped.component, grants(shipped.name)));
     handlers.chain(types).collect()
 }
 
-/// The type of a spec that this component is, and what it is granted: what anybody could be.
-fn probe_type(component: &str) -> Option<(&'static str, Grants)> {
-    let network =
-        || Grants { network: Arc::from([NetworkGrant::Pod, NetworkGrant::ProbeHost]), ..Grants::default() };
-    Some(match component {
-        "exec" => ("exec", Grants { exec: true, ..Grants::default() }),
+/// What a probe type is granted: what anybody's could be.
+fn grants(probe_type: &str) -> Grants {
+    let network = |grants: &[NetworkGrant]| Grants { network: grants.into(), ..Grants::default() };
+    match probe_type {
+        "exec" => Grants { exec: true, ..Grants::default() },
         // Upstream verifies no certificates of probed servers.
-        "http-get" => ("httpGet", Grants { tls: TlsPolicy::Insecure, ..network() }),
-        "tcp-socket" => ("tcpSocket", network()),
-        "grpc" => ("grpc", network()),
-        _ => return None,
-    })
+        "httpGet" => {
+            let network = network(&[NetworkGrant::Pod, NetworkGrant::ProbeHost]);
+            Grants { tls: TlsPolicy::Insecure, ..network }
+        }
+        "tcpSocket" => network(&[NetworkGrant::Pod, NetworkGrant::ProbeHost]),
+        "grpc" => network(&[NetworkGrant::Pod]),
+        _ => Grants::default(),
+    }
 }
 
 /// The components that are off until a configuration names them.
@@ -106,7 +107,7 @@ pub(crate) fn shipped() -> Vec<(&'static str, &'static [u8])> {
 
 #[cfg(test)]
 mod tests {
-    //! Every shipped probe type has a place.
+    //! Every shipped component has a place.
 
     use super::*;
 
@@ -116,6 +117,13 @@ mod tests {
         assert_eq!(on.len(), witlet_plugins::ADMISSION.len() + witlet_plugins::PROBES.len());
         for (name, _) in shipped() {
             assert!(on.iter().all(|builtin| builtin.name != name), "{name} is on and off");
+        }
+    }
+
+    #[test]
+    fn every_probe_type_may_do_what_it_is_for() {
+        for shipped in witlet_plugins::PROBES {
+            assert_ne!(grants(shipped.name), Grants::default(), "{} can do nothing", shipped.name);
         }
     }
 }
