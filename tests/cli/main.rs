@@ -1,6 +1,7 @@
 //! The command line as people meet it: exit codes, and messages that name the thing and the way out.
 
 mod daemon;
+mod plugins;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

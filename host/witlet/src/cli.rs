@@ -14,9 +14,9 @@ const EXIT_CODES: &str = "Exit codes:
   1  failed; the reason is on standard error
   2  the command line can't be understood
   3  no daemon answers on the socket
-  4  `check` found something wrong";
+  4  `check` found something wrong, or `plugin replay` got another answer";
 
-/// A Kubernetes node agent whose admission handlers are WebAssembly components.
+/// A Kubernetes node agent whose admission handlers, probe types and pod sources are WebAssembly components.
 #[derive(Debug, Parser)]
 #[command(name = "witlet", version, after_help = EXIT_CODES, max_term_width = 110)]
 pub(crate) struct Cli {
@@ -67,6 +67,15 @@ pub(crate) struct RunArgs {
     /// How often manifests are listed besides being watched, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) file_check_frequency: u64,
+    /// URL that answers with a pod or a list of pods, asked besides the manifests
+    #[arg(long, value_name = "URL")]
+    pub(crate) manifest_url: Option<String>,
+    /// Headers for --manifest-url; may be given several times
+    #[arg(long, value_name = "KEY:VALUE,…", requires = "manifest_url")]
+    pub(crate) manifest_url_header: Vec<String>,
+    /// How often --manifest-url is asked, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) http_check_frequency: u64,
     /// PluginConfiguration; reloaded whenever it changes
     #[arg(long, value_name = "FILE")]
     pub(crate) plugins: Option<PathBuf>,
@@ -203,9 +212,50 @@ pub(crate) enum Get {
     /// Show the node
     #[command(visible_aliases = ["nodes", "no"])]
     Node(GetArgs),
-    /// List plugins with their state
-    #[command(visible_alias = "plugin")]
-    Plugins(GetArgs),
+    /// List plugins with their state; the same as `witlet plugin list`
+    #[command(visible_alias = "plugin", after_help = LIST_HELP)]
+    Plugins(PluginListArgs),
+}
+
+/// What the columns of `witlet plugin list` mean.
+const LIST_HELP: &str = "Columns:
+  ERRORS   calls without a usable answer
+  P50 P99  how long half, and 99 of 100, of the calls took at most: estimated from a histogram, evenly within a bucket
+  MEMORY   the most that one instance had
+
+Examples:
+  witlet plugin list
+  witlet plugin list no-latest-tag -o yaml";
+
+/// `witlet plugin list` and `witlet get plugins`
+#[derive(Debug, Args)]
+pub(crate) struct PluginListArgs {
+    /// Only this one
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// How it looks; json and yaml have everything that is known, differing verdicts of shadows among it
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: OutputFormat,
+    /// Socket of the daemon
+    #[arg(long, value_name = "PATH", default_value = API_SOCKET)]
+    pub(crate) api_socket: PathBuf,
+}
+
+/// `witlet plugin replay`
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// A recorded call
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Ask this component instead of the recorded one
+    #[arg(long, value_name = "FILE.wasm")]
+    pub(crate) component: Option<PathBuf>,
+    /// PluginConfiguration that says where the recorded plugin's component is
+    #[arg(long, value_name = "FILE", conflicts_with = "component")]
+    pub(crate) plugins: Option<PathBuf>,
+    /// How it looks
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) output: OutputFormat,
 }
 
 /// What `witlet get …` shows, and how.
@@ -241,7 +291,10 @@ pub(crate) enum OutputFormat {
 /// `witlet plugin`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plugin {
-    /// Show what is in a component: role, version, imports, size, needs
+    /// List the daemon's plugins: role, version, state, calls, errors, times, memory
+    #[command(visible_alias = "ls", after_help = LIST_HELP)]
+    List(PluginListArgs),
+    /// Show what is in a component: roles, versions, grants, imports, size, needs
     #[command(after_help = "Example:
   witlet plugin inspect no-latest-tag.wasm -o json")]
     Inspect {
@@ -252,6 +305,19 @@ pub(crate) enum Plugin {
         #[arg(short, long, value_name = "FORMAT", default_value = "table")]
         output: OutputFormat,
     },
+    /// Ask a recorded call's question again, and tell whether the answer is the same
+    #[command(
+        after_help = "Entries of the PluginConfiguration with `record: {max: N}` keep their last N calls below
+plugins/recorded in the daemon's --root-dir. Admission is replayed in full; a probe with the results of its commands,
+unless it had network access or secrets, which aren't recorded; a pod source not at all.
+
+Exit codes: 0 for the same answer, 4 for another one, 1 if the question can't be asked again.
+
+Examples:
+  witlet plugin replay call.json
+  witlet plugin replay call.json --component new.wasm -o json"
+    )]
+    Replay(ReplayArgs),
 }
 
 /// `witlet check`

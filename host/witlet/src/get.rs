@@ -1,6 +1,6 @@
 //! `witlet get`: asks the daemon over its socket, and prints the answer.
 
-mod table;
+pub(crate) mod table;
 
 use jiff::Timestamp;
 use k8s_openapi::List;
@@ -40,7 +40,7 @@ pub(crate) async fn run(get: Get, clock: &dyn Clock) -> Result<(), GetError> {
         Get::Pods(args) => pods(&args, clock.now()).await,
         Get::Events(args) => events(&args, clock.now()).await,
         Get::Node(args) => node(&args, clock.now()).await,
-        Get::Plugins(args) => plugins(&args).await,
+        Get::Plugins(args) => crate::plugin::list::run(&args).await,
     }
 }
 
@@ -142,45 +142,6 @@ async fn node(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
         }
     };
     Ok(print(&text)?)
-}
-
-async fn plugins(args: &GetArgs) -> Result<(), GetError> {
-    let mut answer: Value = LocalClient::new(&args.api_socket).get("/plugins").await?;
-    if let (Some(name), Some(items)) = (&args.name, answer["items"].as_array_mut()) {
-        items.retain(|plugin| plugin["name"].as_str() == Some(name));
-        if items.is_empty() {
-            return Err(GetError::NotFound { kind: "plugin", name: name.clone(), place: String::new() });
-        }
-    }
-    let text = match args.output {
-        OutputFormat::Json | OutputFormat::Yaml => structured(&answer, args.output)?,
-        OutputFormat::Table | OutputFormat::Wide => {
-            let rows: Vec<Vec<String>> =
-                answer["items"].as_array().into_iter().flatten().map(plugin_row).collect();
-            table::render(&["NAME", "ROLE", "STATE", "DIGEST", "CALLS", "FAILURES", "MESSAGE"], &rows)
-        }
-    };
-    Ok(print(&text)?)
-}
-
-fn plugin_row(plugin: &Value) -> Vec<String> {
-    let text = |key: &str| match &plugin[key] {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
-    };
-    let digest: String = text("digest").chars().take("sha256:".len() + 12).collect();
-    // Why it isn't ready comes first, then a change that waits, then what went wrong last.
-    let message = ["detail", "pending", "lastError"].map(text).into_iter().find(|text| !text.is_empty());
-    vec![
-        text("name"),
-        text("role"),
-        text("state"),
-        digest,
-        text("calls"),
-        text("failures"),
-        message.unwrap_or_default(),
-    ]
 }
 
 #[cfg(test)]

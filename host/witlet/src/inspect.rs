@@ -61,9 +61,10 @@ fn for_programs(inspection: &Inspection) -> serde_json::Value {
 
 fn for_people(path: &Path, inspection: &Inspection) -> String {
     let Inspection {
-        role,
-        version,
+        roles,
         obstacles,
+        needs_grants,
+        may_use_grants,
         imports,
         denied,
         exports,
@@ -74,9 +75,13 @@ fn for_people(path: &Path, inspection: &Inspection) -> String {
     } = inspection;
     let mut text = format!("{}\n", path.display());
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<10} {value}\n"));
-    line("role", role.map_or_else(|| "none that this witlet can use".to_owned(), str::to_owned));
-    if let Some(version) = version {
-        line("version", (*version).to_owned());
+    let told = roles.iter().map(|served| format!("{} {}", served.role, served.version));
+    let told = told.collect::<Vec<_>>().join(", ");
+    line("roles", if told.is_empty() { "none that this witlet can use".to_owned() } else { told });
+    for (name, grants) in [("needs", needs_grants), ("may use", may_use_grants)] {
+        if !grants.is_empty() {
+            line(name, format!("grants: {}", grants.join(", ")));
+        }
     }
     line("size", format!("{size_bytes} bytes"));
     line("digest", format!("sha256:{digest}"));

@@ -7,6 +7,7 @@ mod get;
 mod inspect;
 mod logging;
 mod output;
+mod plugin;
 mod run;
 mod runtime;
 
@@ -22,7 +23,7 @@ use crate::cli::{Cli, Command, Plugin};
 mod exit {
     /// No daemon answers.
     pub(super) const NO_DAEMON: u8 = 3;
-    /// `check` found something.
+    /// `check` found something, or `plugin replay` got another answer.
     pub(super) const FINDINGS: u8 = 4;
 }
 
@@ -60,7 +61,16 @@ async fn dispatch(command: Command) -> ExitCode {
             Err(get::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
             other => done(other),
         },
+        Command::Plugin(Plugin::List(args)) => match plugin::list::run(&args).await {
+            Err(get::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
+            other => done(other),
+        },
         Command::Plugin(Plugin::Inspect { file, output }) => done(inspect::run(&file, output)),
+        Command::Plugin(Plugin::Replay(args)) => match plugin::replay::run(&args).await {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(exit::FINDINGS),
+            Err(cause) => fail(&cause, 1),
+        },
         Command::Check(args) => match check::run(&args).await {
             Ok(0) => ExitCode::SUCCESS,
             Ok(_) => ExitCode::from(exit::FINDINGS),

@@ -1,0 +1,143 @@
+//! `witlet plugin list`, and `witlet get plugins`, which is the same.
+
+use serde_json::Value;
+use witlet_server::LocalClient;
+
+use crate::cli::{OutputFormat, PluginListArgs};
+use crate::get::{GetError, table};
+use crate::output::{print, structured};
+
+const HEADER: [&str; 10] =
+    ["NAME", "ROLE", "VERSION", "STATE", "DIGEST", "CALLS", "ERRORS", "P50", "P99", "MEMORY"];
+const WIDE_HEADER: [&str; 5] = ["CPU", "BUSY", "WARM", "SHADOW", "COMPONENT"];
+const MESSAGE_HEADER: &str = "MESSAGE";
+/// How much of a digest is shown in a table.
+const DIGEST_CHARS: usize = 12;
+
+/// Prints the daemon's plugins.
+pub(crate) async fn run(args: &PluginListArgs) -> Result<(), GetError> {
+    let mut answer: Value = LocalClient::new(&args.api_socket).get("/plugins").await?;
+    if let (Some(name), Some(items)) = (&args.name, answer["items"].as_array_mut()) {
+        items.retain(|plugin| plugin["name"].as_str() == Some(name));
+        if items.is_empty() {
+            return Err(GetError::NotFound { kind: "plugin", name: name.clone(), place: String::new() });
+        }
+    }
+    let wide = args.output == OutputFormat::Wide;
+    let text = match (args.output, answer["items"].as_array()) {
+        (OutputFormat::Json | OutputFormat::Yaml, _) => structured(&answer, args.output)?,
+        (OutputFormat::Table | OutputFormat::Wide, Some(items)) if !items.is_empty() => table::render(
+            &header(wide),
+            &items.iter().flat_map(|plugin| rows(plugin, wide)).collect::<Vec<_>>(),
+        ),
+        (OutputFormat::Table | OutputFormat::Wide, _) => "No plugins found.\n".to_owned(),
+    };
+    Ok(print(&text)?)
+}
+
+fn header(wide: bool) -> Vec<&'static str> {
+    let more = WIDE_HEADER.iter().filter(|_| wide);
+    HEADER.iter().chain(more).chain([&MESSAGE_HEADER]).copied().collect()
+}
+
+/// A row for each role of a plugin.
+fn rows(plugin: &Value, wide: bool) -> Vec<Vec<String>> {
+    let roles = plugin["roles"].as_array().map(Vec::as_slice).unwrap_or_default();
+    // Why it isn't ready comes first, then a change that waits, then what went wrong last.
+    let message = ["detail", "pending", "lastError"]
+        .map(|key| text(&plugin[key]))
+        .into_iter()
+        .find(|text| !text.is_empty());
+    let mut message = message.unwrap_or_default();
+    roles
+        .iter()
+        .map(|role| {
+            let mut row = row(plugin, role);
+            if wide {
+                row.extend(wide_row(plugin, role));
+            }
+            // Once is enough for all roles.
+            row.push(std::mem::take(&mut message));
+            row
+        })
+        .collect()
+}
+
+fn row(plugin: &Value, role: &Value) -> Vec<String> {
+    let none = || "-".to_owned();
+    let digest: String = text(&plugin["digest"]).chars().take(DIGEST_CHARS).collect();
+    let quantile = |key: &str| role[key].as_f64().map_or_else(none, seconds);
+    let memory = role["memoryBytesPeak"].as_u64().filter(|bytes| *bytes > 0);
+    let version = text(&role["version"]);
+    vec![
+        text(&plugin["name"]),
+        text(&role["role"]),
+        if version.is_empty() { none() } else { version },
+        state(plugin, role),
+        if digest.is_empty() { none() } else { digest },
+        text(&role["calls"]),
+        text(&role["errors"]),
+        quantile("p50Seconds"),
+        quantile("p99Seconds"),
+        memory.map_or_else(none, bytes),
+    ]
+}
+
+fn wide_row(plugin: &Value, role: &Value) -> Vec<String> {
+    let report = &plugin["shadowReport"];
+    let shadow = match (report["agreed"].as_u64(), report["differed"].as_u64()) {
+        (Some(agreed), Some(differed)) => format!("{agreed} agreed, {differed} differed"),
+        (None | Some(_), _) => "-".to_owned(),
+    };
+    vec![
+        role["cpuSeconds"].as_f64().map_or_else(|| "-".to_owned(), seconds),
+        text(&role["inFlight"]),
+        text(&role["warmInstances"]),
+        shadow,
+        text(&plugin["component"]),
+    ]
+}
+
+/// A quarantine is a role's own: the others are ready. A shadow is ready, and doesn't count.
+fn state(plugin: &Value, role: &Value) -> String {
+    let state = match text(&plugin["state"]).as_str() {
+        "Quarantined" if role["quarantineSeconds"].is_null() => "Ready".to_owned(),
+        state => state.to_owned(),
+    };
+    let shadow = plugin["shadow"].as_bool() == Some(true) && role["role"].as_str() == Some("admission");
+    if shadow { format!("{state},Shadow") } else { state }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
+    }
+}
+
+/// With two digits or so, in the unit that fits.
+pub(super) fn seconds(seconds: f64) -> String {
+    let micros = seconds * 1e6;
+    match micros {
+        ..=0.0 => "0s".to_owned(),
+        ..100.0 => format!("{micros:.1}µs"),
+        ..1_000.0 => format!("{micros:.0}µs"),
+        ..100_000.0 => format!("{:.1}ms", micros / 1e3),
+        ..1_000_000.0 => format!("{:.0}ms", micros / 1e3),
+        _ => format!("{seconds:.1}s"),
+    }
+}
+
+/// As quantities have it, one digit after the point.
+fn bytes(bytes: u64) -> String {
+    const KIB: u64 = 1 << 10;
+    const MIB: u64 = 1 << 20;
+    match bytes {
+        ..MIB => format!("{}Ki", bytes.div_ceil(KIB)),
+        _ => format!("{:.1}Mi", bytes as f64 / MIB as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Rows of plugins, from what the local API answers.
+
+use expect_test::expect;
+use serde_json::json;
+
+use super::*;
+
+fn role(name: &str) -> Value {
+    json!({
+        "role": name, "version": "0.1.0", "quarantineSeconds": null, "calls": 1234, "errors": 2, "timeouts": 1,
+        "p50Seconds": 0.000_012_3, "p99Seconds": 0.1, "secondsTotal": 1.0, "cpuSeconds": 0.5,
+        "memoryBytesPeak": 1_179_648, "warmInstances": 3, "inFlight": 1,
+    })
+}
+
+fn plugin(change: impl FnOnce(&mut Value)) -> Value {
+    let mut plugin = json!({
+        "name": "p", "component": "/plugins/p.wasm", "digest": "0123456789abcdef0123", "state": "Ready",
+        "shadow": false, "detail": null, "pending": null, "lastError": null, "roles": [role("admission")],
+        "shadowReport": null,
+    });
+    change(&mut plugin);
+    plugin
+}
+
+fn shown(plugins: &[Value], wide: bool) -> String {
+    table::render(&header(wide), &plugins.iter().flat_map(|plugin| rows(plugin, wide)).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_plugin_has_a_row_for_each_role() {
+    let plugins = [
+        plugin(|_| {}),
+        plugin(|plugin| {
+            plugin["name"] = json!("both");
+            plugin["state"] = json!("Quarantined");
+            plugin["lastError"] = json!("it trapped: unreachable");
+            plugin["roles"] = json!([role("admission"), role("probe")]);
+            plugin["roles"][1]["quarantineSeconds"] = json!(7.5);
+        }),
+        plugin(|plugin| {
+            plugin["name"] = json!("broken");
+            plugin["state"] = json!("Failed");
+            plugin["detail"] = json!("read /plugins/p.wasm");
+            plugin["digest"] = Value::Null;
+            for key in ["version", "p50Seconds", "p99Seconds"] {
+                plugin["roles"][0][key] = Value::Null;
+            }
+            for key in ["calls", "errors", "memoryBytesPeak"] {
+                plugin["roles"][0][key] = json!(0);
+            }
+        }),
+    ];
+    expect![[r#"
+        NAME     ROLE        VERSION   STATE         DIGEST         CALLS   ERRORS   P50      P99     MEMORY   MESSAGE
+        p        admission   0.1.0     Ready         0123456789ab   1234    2        12.3µs   100ms   1.1Mi
+        both     admission   0.1.0     Ready         0123456789ab   1234    2        12.3µs   100ms   1.1Mi    it trapped: unreachable
+        both     probe       0.1.0     Quarantined   0123456789ab   1234    2        12.3µs   100ms   1.1Mi
+        broken   admission   -         Failed        -              0       0        -        -       -        read /plugins/p.wasm
+    "#]]
+    .assert_eq(&shown(&plugins, false));
+}
+
+#[test]
+fn a_shadow_tells_how_it_compares() {
+    let shadow = plugin(|plugin| {
+        plugin["shadow"] = json!(true);
+        plugin["shadowReport"] =
+            json!({"agreed": 40, "differed": 2, "failed": 0, "skipped": 0, "differences": []});
+    });
+    expect![[r#"
+        NAME   ROLE        VERSION   STATE          DIGEST         CALLS   ERRORS   P50      P99     MEMORY   CPU     BUSY   WARM   SHADOW                  COMPONENT         MESSAGE
+        p      admission   0.1.0     Ready,Shadow   0123456789ab   1234    2        12.3µs   100ms   1.1Mi    500ms   1      3      40 agreed, 2 differed   /plugins/p.wasm
+    "#]]
+    .assert_eq(&shown(&[shadow], true));
+}
+
+#[test]
+fn a_plugin_that_is_not_ready_says_why() {
+    let message = |more: Value| {
+        let plugin = plugin(|plugin| {
+            for (key, value) in more.as_object().into_iter().flatten() {
+                plugin[key] = value.clone();
+            }
+        });
+        rows(&plugin, false)[0].last().cloned().unwrap_or_default()
+    };
+    assert_eq!(message(json!({})), "");
+    assert_eq!(message(json!({"detail": "no component", "lastError": "trap"})), "no component");
+    assert_eq!(message(json!({"pending": "won't load", "lastError": "trap"})), "won't load");
+    assert_eq!(message(json!({"lastError": "trap"})), "trap");
+}
+
+#[test]
+fn times_and_sizes_are_short() {
+    let times = [0.0, 9.9e-6, 2.5e-4, 0.001, 0.0999, 0.25, 1.0, 30.0].map(seconds);
+    assert_eq!(times, ["0s", "9.9µs", "250µs", "1.0ms", "99.9ms", "250ms", "1.0s", "30.0s"]);
+    assert_eq!([1, 65_536, 1 << 20, 17_000_000].map(bytes), ["1Ki", "64Ki", "1.0Mi", "16.2Mi"]);
+}

@@ -1,0 +1,232 @@
+//! `witlet plugin replay`: asks a recorded question again, and tells whether the answer is the same.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use thiserror::Error;
+use witlet_node::SystemClock;
+use witlet_wasm::compile::{CompilerConfig, read_component};
+use witlet_wasm::plugin::config::{self, ComponentSource, ConfigError};
+use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, digest_of, replay};
+use witlet_wasm::record::{Answer, Question, RecordError, RecordedCall, read};
+
+use super::list::seconds;
+use crate::cli::{OutputFormat, ReplayArgs};
+use crate::output::{OutputError, print, structured};
+
+/// Why there is nothing to compare.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// The file is no recorded call.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The component can't be read.
+    #[error("read {}", path.display())]
+    Component {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The configuration can't be read.
+    #[error("read {}", path.display())]
+    Plugins {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The configuration is wrong.
+    #[error("{}", path.display())]
+    Configuration {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        cause: ConfigError,
+    },
+    /// The configuration doesn't have the plugin.
+    #[error("{} has no plugin {name:?}: name its component with --component", path.display())]
+    NoEntry {
+        /// The file.
+        path: PathBuf,
+        /// The recorded plugin.
+        name: String,
+    },
+    /// The component isn't in a file.
+    #[error(
+        "the component of {name:?} came from {from} and isn't here: name a file that has it with --component"
+    )]
+    Elsewhere {
+        /// The recorded plugin.
+        name: String,
+        /// `oci://…`, or `builtin`.
+        from: String,
+    },
+    /// There is no room for compiled code.
+    #[error("make a temporary folder for compiled plugins")]
+    Scratch(#[source] std::io::Error),
+    /// The question can't be asked again.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// The answer can't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// Prints both answers. Whether they are the same.
+pub(crate) async fn run(args: &ReplayArgs) -> Result<bool, Error> {
+    let call = read(&args.file)?;
+    let (wasm, identity) = match &args.component {
+        Some(path) => (read_file(path)?, Identity::Any),
+        None => (component(&call, args.plugins.as_deref())?, Identity::Recorded),
+    };
+    let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
+    let compiler = CompilerConfig::new(scratch.path().join("code"));
+    let replayed = replay(&call, wasm, identity, compiler, Arc::new(SystemClock)).await?;
+    let text = match args.output {
+        OutputFormat::Table | OutputFormat::Wide => for_people(&call, &replayed),
+        OutputFormat::Json | OutputFormat::Yaml => structured(&for_programs(&call, &replayed), args.output)?,
+    };
+    print(&text)?;
+    Ok(replayed.same)
+}
+
+fn read_file(path: &Path) -> Result<Arc<[u8]>, Error> {
+    read_component(path).map_err(|cause| Error::Component { path: path.to_owned(), cause })
+}
+
+/// The recorded component: one that ships if it has the digest, else the file that the configuration or the recording
+/// names.
+fn component(call: &RecordedCall, plugins: Option<&Path>) -> Result<Arc<[u8]>, Error> {
+    if let Some(shipped) = shipped().find(|wasm| digest_of(wasm) == call.digest) {
+        return Ok(shipped.into());
+    }
+    let elsewhere = |from: &str| Error::Elsewhere { name: call.plugin.clone(), from: from.to_owned() };
+    let Some(file) = plugins else {
+        let path = Path::new(&call.component);
+        return if path.is_absolute() { read_file(path) } else { Err(elsewhere(&call.component)) };
+    };
+    let text =
+        std::fs::read_to_string(file).map_err(|cause| Error::Plugins { path: file.to_owned(), cause })?;
+    let shipped: Vec<&str> = witlet_plugins::SHIPPED.iter().map(|shipped| shipped.name).collect();
+    let configured =
+        config::parse(&text, config::Shipped { reserved: &[], probe_types: &[], components: &shipped })
+            .map_err(|cause| Error::Configuration { path: file.to_owned(), cause })?;
+    let entry = configured.plugins.into_iter().find(|entry| entry.name == call.plugin);
+    match entry.map(|entry| entry.component) {
+        None => Err(Error::NoEntry { path: file.to_owned(), name: call.plugin.clone() }),
+        Some(ComponentSource::File(path)) => read_file(&file.parent().unwrap_or(Path::new(".")).join(path)),
+        Some(ComponentSource::Shipped(name)) => Err(elsewhere(&format!("builtin:{name}"))),
+        Some(ComponentSource::Registry { reference, .. }) => Err(elsewhere(&reference.to_string())),
+    }
+}
+
+fn shipped() -> impl Iterator<Item = &'static [u8]> {
+    let all = [witlet_plugins::ADMISSION, witlet_plugins::PROBES, witlet_plugins::SHIPPED];
+    all.into_iter().flatten().map(|shipped| shipped.component)
+}
+
+fn for_programs(call: &RecordedCall, replayed: &Replayed) -> serde_json::Value {
+    let Replayed { answer, took, digest, same, commands } = replayed;
+    json!({
+        "plugin": call.plugin,
+        "role": call.question.role(),
+        "same": same,
+        "recorded": {
+            "digest": call.digest,
+            "at": call.recorded_at.to_string(),
+            "tookSeconds": Duration::from_nanos(call.took_nanoseconds).as_secs_f64(),
+            "answer": call.answer,
+        },
+        "now": { "digest": digest, "tookSeconds": took.as_secs_f64(), "answer": answer },
+        "commands": commands,
+    })
+}
+
+fn for_people(call: &RecordedCall, replayed: &Replayed) -> String {
+    let Replayed { answer, took, digest, same, commands } = replayed;
+    let short = |digest: &str| digest.chars().take(12).collect::<String>();
+    let then = Duration::from_nanos(call.took_nanoseconds);
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| text.push_str(&format!("{name:<10} {}\n", one_line(&value)));
+    line("plugin", format!("{} ({})", call.plugin, call.question.role()));
+    line("question", asked(&call.question));
+    line(
+        "recorded",
+        format!(
+            "{}, in {} by {} at {}",
+            told(&call.answer),
+            seconds(then.as_secs_f64()),
+            short(&call.digest),
+            call.recorded_at
+        ),
+    );
+    line("now", format!("{}, in {} by {}", told(answer), seconds(took.as_secs_f64()), short(digest)));
+    if let Some(commands) = commands {
+        line("commands", commands.clone());
+    }
+    line("result", if *same { "the same answer" } else { "another answer" }.to_owned());
+    text
+}
+
+/// What plugins say must not reach the terminal as commands.
+fn one_line(text: &str) -> String {
+    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+fn asked(question: &Question) -> String {
+    match question {
+        Question::Admission(request) => {
+            let request = request.request();
+            let metadata = &request.pod.metadata;
+            let part = |part: &Option<String>| part.clone().unwrap_or_default();
+            format!(
+                "{:?} {}/{} beside {} other pods",
+                request.operation,
+                part(&metadata.namespace),
+                part(&metadata.name),
+                request.other_pods.len()
+            )
+        }
+        Question::Probe(probe) => {
+            let metadata = &probe.pod.metadata;
+            let part = |part: &Option<String>| part.clone().unwrap_or_default();
+            format!(
+                "{} of {} in {}/{} with {}",
+                probe.kind,
+                probe.container,
+                part(&metadata.namespace),
+                part(&metadata.name),
+                probe.parameters
+            )
+        }
+        Question::PodSource(source) => format!("poll after {:?}", source.cursor),
+    }
+}
+
+fn told(answer: &Answer) -> String {
+    match answer {
+        Answer::Admit => "admit".to_owned(),
+        Answer::Reject { reason, message } => format!("reject {reason}: {message}"),
+        Answer::Defer { reason, message, retry_after_milliseconds } => {
+            format!("defer {reason}: {message} (again after {retry_after_milliseconds}ms)")
+        }
+        Answer::Shortage { resources } => format!("shortage of {}", resources.join("; ")),
+        Answer::Success { detail } => format!("success: {detail}"),
+        Answer::Warning { detail } => format!("warning: {detail}"),
+        Answer::Failure { detail } => format!("failure: {detail}"),
+        Answer::Unchanged { .. } => "unchanged".to_owned(),
+        Answer::Pods { manifests, .. } => format!("{} pods", manifests.len()),
+        Answer::Empty { .. } => "no pods".to_owned(),
+        Answer::Fault { reason, message } => format!("fault {reason}: {message}"),
+        Answer::Failed { outcome, message } => format!("failed ({outcome}): {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! What is told of two answers.
+
+use expect_test::expect;
+
+use super::*;
+
+fn call() -> RecordedCall {
+    serde_json::from_value(json!({
+        "apiVersion": "witlet.dev/v1alpha1", "kind": "RecordedCall", "note": "", "plugin": "alive",
+        "component": "oci://registry.example.com/alive@sha256:00", "digest": "0123456789abcdef",
+        "config": null, "limits": {"timeoutMilliseconds": 1000, "memoryBytes": 65536}, "grants": ["exec"],
+        "recordedAt": "2026-01-02T03:04:05Z", "tookNanoseconds": 31_400,
+        "question": {
+            "role": "probe", "probeType": "alive", "parameters": "{}", "container": "app", "containerId": "c1",
+            "pod": {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", "name": "web"}},
+            "restarts": 0, "podIps": [], "hostIps": [], "kind": "Liveness", "timeoutMilliseconds": 1000, "execs": [],
+        },
+        "answer": {"kind": "failure", "detail": "no\u{1b}[31m"},
+    }))
+    .expect("a recorded call")
+}
+
+#[test]
+fn people_see_both_answers_and_nothing_reaches_their_terminal() {
+    let replayed = Replayed {
+        answer: Answer::Success { detail: "yes".to_owned() },
+        took: Duration::from_micros(28),
+        digest: "fedcba9876543210".to_owned(),
+        same: false,
+        commands: Some("it ran [\"x\"]\nwhere it ran none then".to_owned()),
+    };
+    expect![[r#"
+        plugin     alive (probe)
+        question   Liveness of app in default/web with {}
+        recorded   failure: no [31m, in 31.4µs by 0123456789ab at 2026-01-02T03:04:05Z
+        now        success: yes, in 28.0µs by fedcba987654
+        commands   it ran ["x"] where it ran none then
+        result     another answer
+    "#]]
+    .assert_eq(&for_people(&call(), &replayed));
+    let value = for_programs(&call(), &replayed);
+    assert_eq!((&value["same"], &value["now"]["answer"]["kind"]), (&json!(false), &json!("success")));
+}
+
+#[test]
+fn a_component_that_is_not_in_a_file_is_asked_for() {
+    let error = component(&call(), None).expect_err("in a registry");
+    assert!(error.to_string().contains("--component"), "{error}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("plugins.yaml");
+    let header = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\n";
+    let write =
+        |plugins: &str| std::fs::write(&file, format!("{header}plugins:{plugins}\n")).expect("written");
+    write(" []");
+    assert!(matches!(component(&call(), Some(&file)), Err(Error::NoEntry { .. })));
+    write("\n- {name: alive, component: ./alive.wasm, probe: {}}");
+    assert!(matches!(component(&call(), Some(&file)), Err(Error::Component { .. })));
+    std::fs::write(folder.path().join("alive.wasm"), b"bytes").expect("written");
+    assert_eq!(&*component(&call(), Some(&file)).expect("found"), b"bytes");
+    write(" 7");
+    assert!(matches!(component(&call(), Some(&file)), Err(Error::Configuration { .. })));
+}
+
+#[test]
+fn a_shipped_component_is_known_by_its_digest() {
+    let [first, ..] = witlet_plugins::ADMISSION else { panic!("none ships") };
+    let mut call = call();
+    call.digest = digest_of(first.component);
+    assert_eq!(&*component(&call, None).expect("it ships"), first.component);
+}

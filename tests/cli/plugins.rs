@@ -1,0 +1,116 @@
+//! `witlet plugin`: what it tells of plugins and of recorded calls, and with which exit code.
+
+use serde_json::{Value, json};
+
+use crate::{scratch, witlet, write};
+
+#[test]
+fn listing_plugins_without_a_daemon_exits_3_under_both_names() {
+    let folder = scratch();
+    let socket = folder.path().join("none.sock").display().to_string();
+    for words in [["plugin", "list"], ["get", "plugins"]] {
+        let answer = witlet(&[words[0], words[1], "--api-socket", &socket]);
+        assert_eq!(answer.code, 3, "{words:?}: {}", answer.err);
+        assert!(answer.err.contains(&socket), "{words:?}: {}", answer.err);
+    }
+}
+
+#[test]
+fn help_explains_the_columns_and_what_can_be_replayed() {
+    let list = witlet(&["plugin", "list", "--help"]);
+    assert!(list.code == 0 && list.out.contains("P50 P99") && list.out.contains("histogram"), "{}", list.out);
+    let replay = witlet(&["plugin", "replay", "--help"]);
+    assert!(replay.code == 0 && replay.out.contains("Exit codes") && replay.out.contains("record: {max: N}"));
+}
+
+/// A question about a pod's operating system, as the shipped handler was asked.
+fn recorded(answer: &Value) -> Value {
+    let [os] = witlet_plugins::ADMISSION
+        .iter()
+        .filter(|shipped| shipped.name == "node-os")
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("it ships once");
+    let os: &witlet_plugins::Builtin = os;
+    json!({
+        "apiVersion": "witlet.dev/v1alpha1", "kind": "RecordedCall", "note": "", "plugin": "node-os",
+        "component": "builtin", "digest": witlet_wasm::record::replay::digest_of(os.component), "config": null,
+        "limits": {"timeoutMilliseconds": 10_000, "memoryBytes": 16 << 20}, "grants": [],
+        "recordedAt": "2026-01-02T03:04:05Z", "tookNanoseconds": 30_000,
+        "question": {
+            "role": "admission", "operation": "add", "now": "2026-01-02T03:04:05Z",
+            "pod": {"source": "file", "pod": {
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": {"name": "web", "namespace": "default", "uid": "u1"},
+                "spec": {"containers": [{"name": "app", "image": "app:1"}]},
+            }},
+            "node": {
+                "name": "node", "addresses": [], "facts": {}, "devices": "",
+                "node": {
+                    "apiVersion": "v1", "kind": "Node",
+                    "metadata": {"name": "node", "labels": {"kubernetes.io/os": "linux"}},
+                },
+            },
+            "otherPods": [],
+        },
+        "answer": answer,
+    })
+}
+
+#[test]
+fn a_replay_exits_0_for_the_same_answer_and_4_for_another() {
+    let folder = scratch();
+    let replay = |name: &str, answer: &Value| {
+        let path = write(folder.path(), name, &recorded(answer).to_string());
+        witlet(&["plugin", "replay", path.to_str().expect("a temporary path is UTF-8"), "-o", "json"])
+    };
+    let same = replay("same.json", &json!({"kind": "admit"}));
+    assert_eq!(same.code, 0, "{}{}", same.out, same.err);
+    let told: Value = serde_json::from_str(&same.out).expect("JSON");
+    assert_eq!((&told["same"], &told["now"]["answer"]["kind"]), (&json!(true), &json!("admit")));
+    let other = replay("other.json", &json!({"kind": "reject", "reason": "X", "message": "y"}));
+    assert_eq!(other.code, 4, "{}{}", other.out, other.err);
+}
+
+#[test]
+fn a_replay_that_is_not_possible_exits_1_and_says_why() {
+    let folder = scratch();
+    let cases = [
+        ("nothing.json", "{}".to_owned(), "no recorded call"),
+        (
+            "digest.json",
+            {
+                let mut call = recorded(&json!({"kind": "admit"}));
+                call["digest"] = json!("0".repeat(64));
+                call.to_string()
+            },
+            "--component",
+        ),
+        (
+            "source.json",
+            {
+                let mut call = recorded(&json!({"kind": "empty", "cursor": null}));
+                call["question"] = json!({"role": "podSource", "cursor": null});
+                call.to_string()
+            },
+            "pod source",
+        ),
+        (
+            "network.json",
+            {
+                let mut call = recorded(&json!({"kind": "admit"}));
+                call["grants"] = json!(["network"]);
+                call.to_string()
+            },
+            "network",
+        ),
+    ];
+    for (name, text, word) in cases {
+        let path = write(folder.path(), name, &text);
+        let answer = witlet(&["plugin", "replay", path.to_str().expect("a temporary path is UTF-8")]);
+        assert_eq!(answer.code, 1, "{name}: {}{}", answer.out, answer.err);
+        assert!(answer.err.contains(word), "{name}: {}", answer.err);
+    }
+    let missing = witlet(&["plugin", "replay", "/nonexistent/call.json"]);
+    assert!(missing.code == 1 && missing.err.contains("/nonexistent/call.json"), "{}", missing.err);
+}
