@@ -2,6 +2,10 @@
 
 #![allow(clippy::expect_used, reason = "a build script ends with its first error")]
 
+#[path = "made/encode.rs"]
+mod encode;
+#[path = "made/forgers.rs"]
+mod forgers;
 #[path = "made/handlers.rs"]
 mod handlers;
 
@@ -11,25 +15,35 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     encode();
-    let hostile =
-        ["witlet-hostile-guest", "witlet-loop-at-start-guest", "witlet-prober-guest", "witlet-sourcer-guest"];
+    let hostile = [
+        "witlet-hostile-guest",
+        "witlet-loop-at-start-guest",
+        "witlet-prober-guest",
+        "witlet-sourcer-guest",
+        "witlet-intruder-guest",
+    ];
     let examples = ["no-latest-tag", "not-before", "witlet-example-workloads"];
     witlet_build::Guests::new(&[&hostile[..], &examples[..]].concat()).embed()
 }
 
-/// Encodes the handlers that are written by hand, and lists them for the crate.
+/// Encodes what is written by hand, and lists it for the crate.
 fn encode() {
     println!("cargo::rerun-if-changed=made");
     println!("cargo::rerun-if-changed=../../wit");
+    let handlers = handlers::HANDLERS.iter().map(|handler| (handler.name, handler.component()));
+    list("HANDLERS", "handlers.rs", handlers);
+    let forgers = forgers::FORGERS.iter().map(|forger| (forger.name, forger.component()));
+    list("FORGERS", "forgers.rs", forgers);
+}
+
+fn list(constant: &str, file: &str, components: impl Iterator<Item = (&'static str, Vec<u8>)>) {
     let folder = std::env::var("OUT_DIR").expect("cargo names the folder");
-    let mut list =
-        String::from("/// Name and component.\npub(crate) const HANDLERS: &[(&str, &[u8])] = &[\n");
-    for handler in handlers::HANDLERS {
-        let file = Path::new(&folder).join(format!("{}.wasm", handler.name));
-        std::fs::write(&file, handler.component()).expect("cargo's folder is writable");
-        writeln!(list, "    ({:?}, include_bytes!({file:?})),", handler.name)
-            .expect("text can be written to");
+    let mut list = format!("/// Name and component.\npub(crate) const {constant}: &[(&str, &[u8])] = &[\n");
+    for (name, component) in components {
+        let path = Path::new(&folder).join(format!("{name}.wasm"));
+        std::fs::write(&path, component).expect("cargo's folder is writable");
+        writeln!(list, "    ({name:?}, include_bytes!({path:?})),").expect("text can be written to");
     }
     list.push_str("];\n");
-    std::fs::write(Path::new(&folder).join("handlers.rs"), list).expect("cargo's folder is writable");
+    std::fs::write(Path::new(&folder).join(file), list).expect("cargo's folder is writable");
 }

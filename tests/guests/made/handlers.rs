@@ -1,7 +1,6 @@
 //! Admission handlers whose core modules are written by hand: what no compiler would make of any source.
 
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::Resolve;
+use crate::encode::{self, World as Encoded};
 
 /// A handler that attacks its host. It validates any configuration.
 #[derive(Clone, Copy, Debug)]
@@ -143,22 +142,14 @@ impl Handler {
     /// The component.
     pub(crate) fn component(&self) -> Vec<u8> {
         let (packages, imports, core_imports) = self.world.text();
-        let contract = concat!(env!("CARGO_MANIFEST_DIR"), "/../../wit/");
-        let mut wit = Resolve::default();
-        for package in ["host", "admission"] {
-            wit.push_path(format!("{contract}{package}")).expect("the contract is valid");
-        }
-        let world = format!(
-            "package test:made;\nworld made {{ include witlet:admission/admission-handler@0.1.0; {imports} }}\n{packages}"
-        );
-        let package = wit.push_source("made.wit", &world).expect("the text is made here");
-        let world = wit.select_world(&[package], Some("made")).expect("the text has this world");
-        let mut module =
-            wat::parse_str(self.core(&core_imports)).expect("the text is a constant of this file");
-        embed_component_metadata(&mut module, &wit, world, StringEncoding::UTF8)
-            .expect("the world can be encoded");
-        let mut encoder = ComponentEncoder::default().module(&module).expect("the module fits the world");
-        encoder.encode().expect("the module fits the world")
+        let world = Encoded {
+            package: "admission",
+            includes: "witlet:admission/admission-handler@0.1.0",
+            imports: &imports,
+            packages: &packages,
+            instead: None,
+        };
+        encode::component(world, &self.core(&core_imports))
     }
 
     fn core(&self, imports: &str) -> String {

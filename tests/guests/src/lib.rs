@@ -16,6 +16,13 @@ mod handlers {
     include!(concat!(env!("OUT_DIR"), "/handlers.rs"));
 }
 
+mod forgers {
+    //! What the build script has encoded.
+    include!(concat!(env!("OUT_DIR"), "/forgers.rs"));
+}
+
+pub mod bombs;
+pub mod corpus;
 mod made;
 
 pub use made::{
@@ -36,6 +43,9 @@ pub const PROBER: &[u8] = components::PROBER;
 /// A pod source that does what its configuration says. `tests/guests/sourcer` lists what.
 pub const SOURCER: &[u8] = components::SOURCER;
 
+/// A plugin of all three roles that attacks as its configuration says. `tests/guests/intruder` lists how.
+pub const INTRUDER: &[u8] = components::INTRUDER;
+
 /// The example handler that refuses images without a fixed tag.
 pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
 
@@ -44,6 +54,9 @@ pub const NOT_BEFORE: &[u8] = components::NOT_BEFORE;
 
 /// Handlers written by hand that attack their host, by name. `tests/guests/made` has their text.
 pub const HANDLERS: &[(&str, &[u8])] = handlers::HANDLERS;
+
+/// Probe types and pod sources written by hand that attack their host, by name. `tests/guests/made` has their text.
+pub const FORGERS: &[(&str, &[u8])] = forgers::FORGERS;
 
 /// The example workloads by the names of their files.
 pub const WORKLOADS: &[(&str, &[u8])] = &[

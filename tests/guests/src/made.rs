@@ -1,6 +1,6 @@
 //! Components that no compiler would make.
 
-fn text(source: &str) -> Vec<u8> {
+pub(crate) fn text(source: &str) -> Vec<u8> {
     wat::parse_str(source).expect("the text is a constant of this file and tests parse it")
 }
 
@@ -55,7 +55,7 @@ pub fn many_memories() -> Vec<u8> {
 }
 
 /// A plugin with a core module more, which nobody instantiates and which has to be compiled all the same.
-fn plugin_with_module(module: &[u8]) -> Vec<u8> {
+pub(crate) fn plugin_with_module(module: &[u8]) -> Vec<u8> {
     let mut component = crate::NO_LATEST_TAG.to_vec();
     section(&mut component, 1, module);
     component
@@ -94,10 +94,15 @@ pub fn compile_bomb(functions: u32) -> Vec<u8> {
         body.extend([0x0d, 0]); // br_if 0
     }
     body.extend(std::iter::repeat_n(0x0b, DEPTH as usize + 1));
+    compile_bomb_with(functions, &body)
+}
+
+/// A plugin with this function so many times: the bytes of its locals and of its code.
+pub(crate) fn compile_bomb_with(functions: u32, body: &[u8]) -> Vec<u8> {
     let mut code = leb(functions);
     for _ in 0..functions {
-        code.extend(leb(length(&body)));
-        code.extend(&body);
+        code.extend(leb(length(body)));
+        code.extend(body);
     }
     let mut declared = leb(functions);
     declared.extend(std::iter::repeat_n(0, functions as usize));
@@ -108,7 +113,7 @@ pub fn compile_bomb(functions: u32) -> Vec<u8> {
     plugin_with_module(&module)
 }
 
-fn section(into: &mut Vec<u8>, id: u8, content: &[u8]) {
+pub(crate) fn section(into: &mut Vec<u8>, id: u8, content: &[u8]) {
     into.push(id);
     into.extend(leb(length(content)));
     into.extend(content);
@@ -118,7 +123,7 @@ fn length(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).expect("the sizes are constants far below the format's limit")
 }
 
-fn leb(mut number: u32) -> Vec<u8> {
+pub(crate) fn leb(mut number: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
         let low = (number & 0x7f) as u8;

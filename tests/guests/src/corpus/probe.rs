@@ -1,0 +1,134 @@
+//! Probe types, which may wait for as long as the probe has time, and reach what they are granted.
+
+use super::Expected::{Bounded, Fails, Refused, Tells};
+use super::Role::Probe;
+use super::{Attack, Expected, LONG, SECOND};
+
+const fn written(name: &'static str, timeout: u32, expected: Expected) -> Attack {
+    Attack::written(name, Probe, timeout, expected)
+}
+
+const fn intruder(name: &'static str, config: &'static str, timeout: u32, expected: Expected) -> Attack {
+    Attack::intruder(name, Probe, config, timeout, expected)
+}
+
+const fn network(name: &'static str, config: &'static str, timeout: u32, expected: Expected) -> Attack {
+    intruder(name, config, timeout, expected).granted("network: [pod]")
+}
+
+const TIMED_OUT: Expected = Fails("no answer within 1000ms");
+const TOO_MUCH: Expected = Fails("it handed over more than 2097152 bytes at once");
+const NO_MEMORY: Expected = Fails("it wanted more than 16777216 bytes of memory");
+const VALIDATED: Expected = Refused(&["while it validated its configuration", "no answer within 1000ms"]);
+/// A probe that waits has failed, and its type did nothing wrong.
+const WAITED: Expected = Tells("no answer within 1s");
+const DENIED: Expected = Tells("access-denied");
+
+pub(super) const ATTACKS: &[Attack] = &[
+    written("probe-loop-at-start", LONG, VALIDATED),
+    written("probe-loop-at-initialize", LONG, VALIDATED),
+    written("probe-trap-at-start", LONG, Refused(&["it trapped", "unreachable"])),
+    written("probe-grow-at-start", LONG, Refused(&["it wanted more than 16777216 bytes of memory"])),
+    written("probe-loop-in-validate", LONG, VALIDATED),
+    written("probe-loop-in-realloc", SECOND, TIMED_OUT),
+    written("probe-call-in-realloc", LONG, Fails("cannot leave")),
+    written("probe-grow-in-realloc", LONG, NO_MEMORY),
+    written("probe-realloc-beyond-memory", LONG, Fails("realloc return: beyond end of memory")),
+    written("probe-realloc-misaligned", LONG, Fails("realloc return: result not aligned")),
+    written("probe-loop-after-return", SECOND, TIMED_OUT),
+    written("probe-trap-after-return", LONG, Fails("unreachable")),
+    written("probe-call-after-return", LONG, Fails("cannot leave")),
+    written("probe-forged-target", LONG, Fails("unknown handle index 77")),
+    written("probe-dropped-twice", LONG, Fails("unknown handle index")),
+    written("probe-kept-target", LONG, Fails("borrow handles still remain")),
+    written("probe-words-no-text", LONG, Fails("invalid utf-8")),
+    written("probe-words-beyond-memory", LONG, Fails("out of bounds")),
+    written("probe-words-two-gigabytes", LONG, Fails("out of bounds")),
+    written("probe-words-of-all-memory", LONG, TOO_MUCH),
+    written("probe-forged-case", LONG, Fails("unexpected discriminant")),
+    written("probe-forged-result", LONG, Fails("invalid expected discriminant")),
+    written("probe-misaligned-answer", LONG, Fails("not aligned")),
+    written("probe-answer-beyond-memory", LONG, Fails("out of bounds")),
+    written("probe-indirect-recursion", LONG, Fails("it ran out of stack")),
+    written("probe-ask-for-ever", SECOND, TIMED_OUT),
+    written("probe-long-pointer", LONG, TOO_MUCH),
+    written("probe-many-log-fields", LONG, TOO_MUCH),
+    written("probe-forged-level", LONG, Fails("unexpected discriminant")),
+    written("probe-grow-tables", LONG, Fails("it wanted more than 40000 table elements")),
+    written("probe-throws", LONG, Bounded),
+    written("probe-collected-giant", LONG, Bounded),
+    written("probe-memory64", LONG, Refused(&["memory64 must be enabled"])),
+    written("probe-shared-memory", LONG, Refused(&["threads must be enabled"])),
+    written("probe-owned-target", LONG, Refused(&["doesn't fit the contract"])),
+    written("probe-other-answer", LONG, Refused(&["doesn't fit the contract"])),
+    intruder("probe-spin", "spin", SECOND, TIMED_OUT),
+    intruder("probe-spin-too", "spin", SECOND, TIMED_OUT),
+    intruder("probe-validate-spin", "'validate:spin'", LONG, VALIDATED),
+    intruder("probe-validate-wait", "'validate:wait-for-ever'", LONG, VALIDATED),
+    intruder("probe-grow", "grow", LONG, NO_MEMORY),
+    intruder("probe-recurse", "recurse", LONG, Fails("it ran out of stack")),
+    intruder("probe-exit", "exit 0", LONG, Fails("it exited with code 0")),
+    intruder("probe-panic", "panic", LONG, Fails("unreachable")),
+    intruder("probe-huge-text", "huge-text", LONG, TOO_MUCH),
+    intruder("probe-long-text", "long-text", LONG, Tells("xxx")),
+    intruder("probe-log-forever", "log-forever", SECOND, TIMED_OUT),
+    intruder("probe-log-lines", "log-lines", LONG, Tells("came back")),
+    intruder("probe-log-giant-line", "log-giant-line", LONG, TOO_MUCH),
+    intruder("probe-log-escapes", "log-escapes", LONG, Tells("came back")),
+    intruder("probe-print-forever", "print-forever", SECOND, TIMED_OUT),
+    intruder("probe-config-forever", "config-forever", SECOND, TIMED_OUT),
+    intruder("probe-clocks-forever", "clocks-forever", SECOND, TIMED_OUT),
+    intruder("probe-random-forever", "random-forever", SECOND, TIMED_OUT),
+    intruder("probe-random-terabyte", "random-terabyte", LONG, Fails("it trapped")),
+    intruder("probe-pollables", "pollables", LONG, Fails("it trapped")),
+    intruder("probe-fields", "fields", LONG, Fails("it trapped")),
+    intruder("probe-headers", "headers", LONG, Bounded),
+    intruder("probe-header", "header", LONG, Bounded),
+    intruder("probe-sleep-a-day", "sleep-a-day", SECOND, WAITED),
+    intruder("probe-wait-for-ever", "wait-for-ever", SECOND, WAITED),
+    intruder("probe-poll-nothing", "poll-nothing", LONG, Fails("it trapped")),
+    intruder("probe-poll-many", "poll-many", SECOND, Bounded),
+    intruder("probe-nap-for-ever", "nap-for-ever", SECOND, Bounded),
+    intruder("probe-read-stdin", "read-stdin", LONG, Tells("Closed")),
+    intruder("probe-own-thread", "own-thread", LONG, Tells("refused: Unsupported")),
+    intruder("probe-read-file", "read /etc/passwd", LONG, Tells("no folder")),
+    intruder("probe-ungranted-connect", "connect {server}", LONG, DENIED),
+    intruder("probe-ungranted-get", "get {server}/", LONG, Tells("HttpRequestDenied")),
+    network("probe-connect-other", "connect {other}", LONG, DENIED),
+    network("probe-connect-host", "connect {host}", LONG, DENIED),
+    network("probe-connect-mapped", "connect '[::ffff:127.0.0.1]:{port}'", LONG, Tells("refused")),
+    network("probe-connect-any", "connect 0.0.0.0:{port}", LONG, Tells("refused")),
+    network("probe-connect-metadata", "connect 169.254.169.254:80", LONG, DENIED),
+    network("probe-connect-metadata-6", "connect '[fd00:ec2::254]:80'", LONG, DENIED),
+    network("probe-get-other", "get {other}/", LONG, Tells("HttpRequestDenied")),
+    network("probe-get-metadata", "get 169.254.169.254/latest/meta-data", LONG, Tells("HttpRequestDenied")),
+    network("probe-get-mapped", "get '[::ffff:127.0.0.1]:{port}/'", LONG, Tells("HttpRequestDenied")),
+    network("probe-get-decimal", "get 2130706433:{port}/", LONG, Tells("refused")),
+    network("probe-redirected", "redirects {server}/away", LONG, Tells("HttpRequestDenied")),
+    network("probe-listen", "listen 0.0.0.0:0", LONG, DENIED),
+    network("probe-bind-privileged", "bind 0.0.0.0:22", LONG, DENIED),
+    network("probe-bind-other", "bind 127.0.0.1:0", LONG, DENIED),
+    network("probe-udp-bind", "udp-bind 0.0.0.0:53", LONG, DENIED),
+    network("probe-udp-other", "udp {other}", LONG, DENIED),
+    network("probe-udp-broadcast", "udp 255.255.255.255:9", LONG, Tells("refused")),
+    network("probe-udp-multicast", "udp 224.0.0.1:9", LONG, DENIED),
+    network("probe-udp-flood", "udp-flood {udp}", SECOND, Bounded),
+    network("probe-udp-receive", "udp-receive", SECOND, Bounded),
+    network("probe-never-read", "never-read {stream}", SECOND, WAITED),
+    network("probe-write-for-ever", "write-for-ever {sink}", SECOND, WAITED),
+    network("probe-connections", "connections {sink}", LONG, Tells("new-socket-limit")),
+    network("probe-sockets", "sockets", LONG, Tells("new-socket-limit")),
+    network("probe-look-up", "look-up localhost", LONG, Tells("refused")),
+    network("probe-lookups", "lookups example.invalid", LONG, Bounded),
+    intruder("probe-rebound", "look-up localhost", LONG, Tells("refused")).granted("network: [localhost]"),
+    intruder("probe-rebound-get", "get localhost:{port}/", LONG, Tells("HttpRequestDenied"))
+        .granted("network: [localhost]"),
+    network("probe-trickle", "get-all {server}/trickle", SECOND, WAITED),
+    network("probe-hold", "get {server}/hold", SECOND, WAITED),
+    network("probe-endless-body", "get-all {server}/endless", SECOND, Bounded),
+    network("probe-endless-head", "get {server}/head", LONG, Bounded),
+    network("probe-unfinished-request", "unfinished-request {server}/hold", SECOND, Bounded),
+    network("probe-requests", "requests {server}/hold", LONG, Bounded),
+    network("probe-answers", "answers {server}/endless", LONG, Bounded),
+    network("probe-redirects", "redirects {server}/redirect", SECOND, Bounded),
+];
