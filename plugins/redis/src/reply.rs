@@ -42,7 +42,10 @@ pub(crate) fn reply(bytes: &[u8]) -> Result<Option<Reply>, Malformed> {
 }
 
 /// A line without its end, and what follows.
-fn line(bytes: &[u8]) -> Result<Option<(&[u8], &[u8])>, Malformed> {
+type Line<'a> = (&'a [u8], &'a [u8]);
+
+/// The first line; none while it isn't whole.
+fn line(bytes: &[u8]) -> Result<Option<Line<'_>>, Malformed> {
     match bytes.windows(2).take(TEXT_BYTES_MAX).position(|pair| pair == b"\r\n") {
         Some(at) => Ok(Some((&bytes[..at], &bytes[at + 2..]))),
         None if bytes.len() > TEXT_BYTES_MAX => Err(Malformed),

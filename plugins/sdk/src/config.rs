@@ -77,13 +77,23 @@ where
         let config = match cell.get() {
             Some(config) => config,
             None => {
-                let config =
-                    parse(&crate::host::witlet::host::config::get()).map_err(|error| describe(&error))?;
+                let config = parse(&host_config::<C>()).map_err(|error| describe(&error))?;
                 cell.get_or_init(|| config)
             }
         };
         work(config).map_err(|error| describe(&error))
     })
+}
+
+/// What the host has for a type of configuration. A plugin that takes none was refused one when it was loaded, and doesn't
+/// ask.
+#[cfg(target_family = "wasm")]
+fn host_config<C: 'static>() -> String {
+    if TypeId::of::<C>() == TypeId::of::<()>() {
+        "null".to_owned()
+    } else {
+        crate::host::witlet::host::config::get()
+    }
 }
 
 /// A deserializer of nothing but `()`.

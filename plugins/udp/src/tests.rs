@@ -114,7 +114,7 @@ fn parameters_that_make_no_sense_are_refused() {
         ),
     ];
     for (value, expected) in cases {
-        assert_eq!(check(value).as_ref().map(|()| ()).map_err(String::as_str), expected);
+        assert_eq!(check(value), expected.map_err(str::to_owned));
     }
     let no_port = Udp::check_parameters(&parameters(json!({"send": {"text": "a"}}), 0), &());
     assert_eq!(no_port.map_err(|error| error.to_string()), Err("port: 0 is the port of nobody".to_owned()));
