@@ -21,6 +21,10 @@ const PACKAGES: &[&str] = &[
     "witlet-plugin-grpc",
     "witlet-plugin-image-policy",
     "witlet-plugin-time-window",
+    "witlet-plugin-redis",
+    "witlet-plugin-postgres-ready",
+    "witlet-plugin-http-json",
+    "witlet-plugin-udp",
 ];
 
 fn main() -> ExitCode {

@@ -49,6 +49,10 @@ pub const PROBES: &[Builtin] = &[
 pub const SHIPPED: &[Builtin] = &[
     Builtin { name: "image-policy", component: components::IMAGE_POLICY },
     Builtin { name: "time-window", component: components::TIME_WINDOW },
+    Builtin { name: "redis", component: components::REDIS },
+    Builtin { name: "postgres-ready", component: components::POSTGRES_READY },
+    Builtin { name: "http-json", component: components::HTTP_JSON },
+    Builtin { name: "udp", component: components::UDP },
 ];
 
 #[cfg(test)]
