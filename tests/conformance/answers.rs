@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Pod;
 use witlet_core::admission::Decision;
+use witlet_wasm::plugin::Builtin;
 
 use crate::claims;
 use crate::node::{Node, configuration, hostile, pod, pod_in};
@@ -53,17 +55,30 @@ async fn the_first_refusal_in_order_decides() {
     assert_eq!(names, ["first", "second"]);
 }
 
+/// Others may be ended for it.
+fn critical(name: &str) -> Pod {
+    let mut critical = pod(name);
+    if let Some(spec) = &mut critical.spec {
+        spec.priority = Some(2_000_000_000);
+    }
+    critical
+}
+
 async fn a_shortage_lets_the_later_handlers_speak() {
     let entries = hostile("full", "shortage", "order: 1") + &hostile("strict", "reject", "order: 2");
     let node = Node::with(&entries).await;
-    assert_eq!(node.admit(pod("web")).await, reject("NotWanted", "this pod isn't wanted"));
+    assert_eq!(node.admit(critical("web")).await, reject("NotWanted", "this pod isn't wanted"));
+    match node.admit(pod("web")).await {
+        Decision::Reject { reason, .. } => assert_eq!(reason, "OutOfcpu", "the first refusal is told"),
+        other => panic!("{other:?}"),
+    }
 }
 
 async fn pods_in_other_namespaces_are_not_asked_about() {
     let entries = hostile("strict", "reject", "match: {namespaces: [\"team-*\", prod]}");
     let node = Node::with(&entries).await;
     assert_eq!(node.admit(pod_in("default", "web")).await, Decision::Admit);
-    assert_eq!(node.status("strict").calls, 0);
+    assert_eq!(node.status("strict").calls(), 0);
     for namespace in ["team-a", "prod"] {
         assert!(matches!(node.admit(pod_in(namespace, "web")).await, Decision::Reject { .. }), "{namespace}");
     }
@@ -123,7 +138,7 @@ async fn http_links_and_is_denied() {
 async fn the_built_ins_admit_a_modest_pod() {
     let builtins: Vec<_> = witlet_plugins::ADMISSION
         .iter()
-        .map(|builtin| witlet_wasm::host::Builtin { name: builtin.name, component: builtin.component })
+        .map(|builtin| Builtin::admission(builtin.name, builtin.component))
         .collect();
     let compiler = witlet_wasm::compile::CompilerConfig::new(crate::node::cache());
     let node =
@@ -133,12 +148,12 @@ async fn the_built_ins_admit_a_modest_pod() {
     expected.push("last");
     assert_eq!(names, expected, "built-ins come first");
     // An empty node has room for no pod at all.
-    match node.admit(pod("web")).await {
-        Decision::Reject { reason, .. } => assert_eq!(reason, "OutOfpods"),
+    match node.admit(critical("web")).await {
+        Decision::Reject { reason, .. } => assert_eq!(reason, "UnexpectedAdmissionError"),
         other => panic!("{other:?}"),
     }
     for status in node.host.list() {
-        assert_eq!((status.calls, status.failures), (1, 0), "{}", status.name);
+        assert_eq!((status.calls(), status.errors()), (1, 0), "{}", status.name);
     }
     // Taking the name of a built-in is refused.
     node.configure(&configuration(&hostile("host-ports", "admit", "")));
