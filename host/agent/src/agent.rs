@@ -136,14 +136,9 @@ impl Agent {
         let (snapshots, plugin_sources) =
             run_sources(ports.sources, ports.plugin_sources, &board, &mut tasks, &stop);
 
-        let node = ports.node.watch();
+        let (node, at_runtime) = (ports.node.watch(), ports.runtime.images.clone());
         let executor = Executor {
-            images: Images::new(
-                ports.runtime.images.clone(),
-                ports.credentials,
-                ports.clock.clone(),
-                config.image_pulls,
-            ),
+            images: Images::new(at_runtime, ports.credentials, ports.clock.clone(), config.image_pulls),
             runtime: ports.runtime,
             files: ports.files,
             events: ports.events.clone(),

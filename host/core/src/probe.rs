@@ -112,8 +112,8 @@ pub type ProbeResults = BTreeMap<ContainerId, ContainerProbes>;
 pub struct ProbeRequest {
     /// Name of the type: `exec`, `httpGet`, `tcpSocket`, `grpc`, or what a pod's annotation names.
     pub probe_type: Arc<str>,
-    /// A JSON object as text, with variables expanded and names of ports replaced by numbers. Of the four types that a
-    /// spec can name, what stands there.
+    /// A JSON object as text, with variables expanded and names of ports replaced by numbers; `null` if an annotation gives
+    /// none. Of the four types that a spec can name, what stands there.
     pub parameters: Arc<str>,
     /// The pod.
     pub pod: Arc<Pod>,

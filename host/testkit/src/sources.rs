@@ -1,5 +1,6 @@
 //! A source of pods that a test holds the other end of.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -192,9 +193,8 @@ impl PodSourceSet for FakeSourceSet {
             }
             let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner).clone();
             for (name, handle) in handles.into_iter().filter(|(name, _)| now.contains(name)) {
-                if !running.contains_key(&name) {
-                    let token = stop.child_token();
-                    running.insert(name, token.clone());
+                if let Entry::Vacant(place) = running.entry(name) {
+                    let token = place.insert(stop.child_token()).clone();
                     tasks.spawn(handle.source().run(snapshots.clone(), token));
                 }
             }

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use witlet_core::status::{NodeEnd, ended_by_node};
 use witlet_ports::Clock;
 
 use super::*;
@@ -76,4 +77,26 @@ fn a_status_is_revised_where_it_stands_and_only_the_agents_own() {
     });
     assert_eq!(board.status(&uid).as_deref(), Some(&phase("Failed")));
     assert_eq!(board.pods()[0].status.as_ref(), Some(&phase("Failed")));
+}
+
+#[test]
+fn that_the_node_ended_a_pod_isnt_taken_back() {
+    let board = board();
+    let a = PodUid::from("1");
+    board.put_pod(&a, pod("a", "1"));
+    board.put_status(&a, phase("Running"));
+    let end = NodeEnd {
+        reason: "Preempting".into(),
+        message: "no room".into(),
+        condition_message: "no room".into(),
+    };
+    let ended = ended_by_node(&pod("a", "1"), &phase("Running"), &end, Timestamp::UNIX_EPOCH);
+    assert!(board.put_status(&a, ended.clone()));
+    assert!(!board.put_status(&a, phase("Running")), "by work that didn't know of it yet");
+    assert_eq!(board.status(&a).as_deref(), Some(&ended));
+    let settled = PodStatus { message: Some("gone".into()), ..ended };
+    assert!(board.put_status(&a, settled));
+    board.remove(&a);
+    board.put_pod(&a, pod("a", "1"));
+    assert!(board.put_status(&a, phase("Running")), "another pod with its UID");
 }

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use k8s_openapi::api::core::v1::{ContainerPort, EnvVar};
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -201,4 +202,63 @@ fn replaced_variables_fill_no_memory() {
     let given = json!({"texts": texts});
     let found = readiness(&entry(&format!(r#", "parameters": {given}"#)));
     assert_eq!(found, "wrong: parameters are longer than 65536 bytes once variables are replaced");
+}
+
+fn json_value() -> impl Strategy<Value = Value> {
+    let word = prop_oneof![
+        "[a-z$()]{0,8}",
+        Just("$(LONG)".to_owned()),
+        Just("redis".to_owned()),
+        Just("port".to_owned()),
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        word.clone().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 6, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            proptest::collection::btree_map(word.clone(), inner, 0..6)
+                .prop_map(|object| Value::Object(object.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    /// Whatever an annotation says: what is taken from it lies within the bounds.
+    #[test]
+    fn what_is_taken_is_within_bounds(
+        parameters in json_value(),
+        numbers in proptest::collection::btree_map(
+            prop_oneof![
+                Just("periodMilliseconds"), Just("timeoutMilliseconds"), Just("initialDelayMilliseconds"),
+                Just("successThreshold"), Just("failureThreshold"),
+            ],
+            prop_oneof![0u64..500, any::<u64>()],
+            0..5,
+        ),
+        text in ".{0,64}",
+    ) {
+        let mut entry = json!({"type": "x", "parameters": parameters});
+        for (name, number) in numbers {
+            entry[name] = Value::from(number);
+        }
+        let of_spec = ProbeSettings::of(&k8s_openapi::api::core::v1::Probe::default());
+        for annotation in [json!({"liveness": entry}).to_string(), text] {
+            for probe in read(&annotation, &container()).into_iter().flatten().filter_map(|(_, probe)| probe.ok()) {
+                let settings = probe.settings(of_spec);
+                prop_assert!(settings.period >= Duration::from_millis(50));
+                prop_assert!(settings.period <= Duration::from_secs(24 * 60 * 60));
+                prop_assert!((Duration::from_millis(10)..=Duration::from_secs(300)).contains(&settings.timeout));
+                prop_assert_eq!(settings.success_threshold, 1);
+                prop_assert!(settings.failure_threshold >= 1);
+                prop_assert!(probe.handler.parameters.len() <= PARAMETERS_BYTES_MAX);
+                let parameters: Value = serde_json::from_str(&probe.handler.parameters).expect("JSON");
+                prop_assert!(parameters.is_object() || parameters.is_null());
+            }
+        }
+    }
 }
