@@ -17,8 +17,8 @@ use witlet_ports::NodeWatch;
 
 use crate::volumes::MachinePorts;
 use crate::{
-    FakeAdmission, FakeEndpoints, FakeRuntime, FakeSourceSet, FixedCredentials, FixedHostFiles, FixedJitter, ManualClock,
-    MemoryMachine, MemoryPodFiles, MemoryStateStore, SourceHandle,
+    FakeAdmission, FakeEndpoints, FakeRuntime, FakeSourceSet, FixedCredentials, FixedHostFiles, FixedJitter,
+    ManualClock, MemoryMachine, MemoryPodFiles, MemoryStateStore, SourceHandle,
 };
 
 /// The name of every fake node.
