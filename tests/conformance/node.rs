@@ -12,7 +12,7 @@ use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 use witlet_core::event::Event;
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
-use witlet_ports::{Clock, EventSink, NodeWatch};
+use witlet_ports::{Clock, Containers, EventSink, NodeWatch};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
 use witlet_wasm::plugin::{Builtin, PluginStatus};
@@ -99,12 +99,23 @@ pub(crate) struct Setting {
     /// More files beside the configuration.
     pub(crate) files: Vec<(&'static str, Vec<u8>)>,
     pub(crate) node: Option<Arc<dyn NodeWatch>>,
+    /// Runs commands in probed containers.
+    pub(crate) containers: Option<Arc<dyn Containers>>,
+    /// Components that an entry may name.
+    pub(crate) shipped: Vec<(&'static str, &'static [u8])>,
 }
 
 impl Setting {
     /// Nothing but a compiler.
     pub(crate) fn new(compiler: CompilerConfig) -> Self {
-        Self { compiler, builtins: Vec::new(), files: Vec::new(), node: None }
+        Self {
+            compiler,
+            builtins: Vec::new(),
+            files: Vec::new(),
+            node: None,
+            containers: None,
+            shipped: Vec::new(),
+        }
     }
 }
 
@@ -160,9 +171,9 @@ impl Node {
             compiler: setting.compiler,
             plugins_file: Some(folder.path().join("plugins.yaml")),
             builtins: setting.builtins,
-            shipped: Vec::new(),
+            shipped: setting.shipped,
             fetcher: None,
-            containers: None,
+            containers: setting.containers,
             state_folder: None,
             node: setting.node,
             recorder: None,

@@ -127,7 +127,7 @@ impl Plugin {
     ) -> Option<HealthChange> {
         let metrics = self.metrics().role(role);
         metrics.record(call);
-        if let Some(error) = error {
+        if let Some(error) = error.filter(|_| call.outcome.was_called()) {
             *lock(&self.vitals.last_error) = Some(error.sentence());
         }
         let outcome = error.map_or(Outcome::Answered, CallError::outcome);

@@ -1,18 +1,20 @@
 //! Compiled code on disk, checked before it is mapped.
 //!
-//! Loading code is trusting it: whoever can write a file here runs code in the daemon. So the folder and each file
-//! must belong to the daemon's user and be closed to all others, and the code must have the digest that was noted
-//! when it was compiled (which catches damage, not malice: malice is kept out by the folder).
+//! Loading code is trusting it: whoever can write a file here runs code in the daemon. So the folder must belong to the
+//! daemon's user and be closed to all others, and it is opened once: what its path leads to later doesn't matter. Each
+//! file in it must be a file of its own (no link, and no second name elsewhere) with the same owner and mode, and the
+//! code must have the digest that was noted under its key when it was compiled (which catches damage and mix-ups, not
+//! malice: malice is kept out by the folder). It is mapped from the open file that was checked.
 
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
+use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps, UTIME_NOW};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use wasmtime::Engine;
@@ -26,6 +28,12 @@ const MODE_OTHERS: u32 = 0o077;
 const DIGEST_HEX_BYTES: usize = 64;
 /// How many components' code is kept. A node runs a handful; the rest is of earlier releases and of tests.
 const ENTRIES_MAX: usize = 128;
+/// How much room they may take together; the one that was stored last stays, however large.
+const CACHE_BYTES_MAX: u64 = 2 << 30;
+/// End of the name of a file with code.
+const CODE: &str = "cwasm";
+/// End of the name of a file with the digest of code.
+const DIGEST: &str = "sha256";
 /// Beginning of the extension of files that are being written; process and serial number follow.
 const UNFINISHED: &str = "new-";
 /// Both times of a file set to now.
@@ -68,6 +76,14 @@ pub enum CacheError {
         /// Permission bits.
         mode: u32,
     },
+    /// A link, a folder, or a file that has another name elsewhere.
+    #[error("{} is {found}, not a file of the cache's own", path.display())]
+    NotAFile {
+        /// Where.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
     /// Not what was written.
     #[error("{} is damaged: its digest isn't the one noted beside it", path.display())]
     Damaged {
@@ -95,7 +111,11 @@ impl CacheError {
     /// Whether compiling again helps: the folder is trusted, the entry is not.
     pub(super) fn is_repairable(&self) -> bool {
         match self {
-            Self::Owner { .. } | Self::Mode { .. } | Self::Damaged { .. } | Self::Unfit { .. } => true,
+            Self::Owner { .. }
+            | Self::Mode { .. }
+            | Self::NotAFile { .. }
+            | Self::Damaged { .. }
+            | Self::Unfit { .. } => true,
             Self::Io { .. } | Self::Vanished { .. } => false,
         }
     }
@@ -151,31 +171,29 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 /// The folder.
 #[derive(Debug)]
 pub(super) struct Cache {
-    folder: PathBuf,
+    /// For people; files are opened relative to the open folder.
+    path: PathBuf,
+    folder: OwnedFd,
     owner: u32,
 }
 
 impl Cache {
-    pub(super) fn open(folder: PathBuf) -> Result<Self, CacheError> {
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|cause| CacheError::Io { action: "make the folder", path: folder.clone(), cause })?;
+    pub(super) fn open(path: PathBuf) -> Result<Self, CacheError> {
+        let error = |action, cause| CacheError::Io { action, path: path.clone(), cause };
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
+        made.map_err(|cause| error("make the folder", cause))?;
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+        let folder = rustix::fs::open(&path, flags, Mode::empty())
+            .map_err(|cause| error("open the folder", cause.into()))?;
         let owner = rustix::process::geteuid().as_raw();
-        let metadata = std::fs::symlink_metadata(&folder).map_err(|cause| CacheError::Io {
-            action: "look at",
-            path: folder.clone(),
-            cause,
-        })?;
-        check_trust(&folder, &metadata, owner)?;
-        Ok(Self { folder, owner })
+        let folder = File::from(folder);
+        let metadata = folder.metadata().map_err(|cause| error("look at", cause))?;
+        check_trust(&path, &metadata, owner)?;
+        Ok(Self { path, folder: folder.into(), owner })
     }
 
     pub(super) fn path(&self, key: &Key) -> PathBuf {
-        self.folder.join(format!("{}.cwasm", key.0))
-    }
-
-    /// Beside the code, so that the code can be mapped from the file's first byte.
-    fn digest_path(&self, key: &Key) -> PathBuf {
-        self.folder.join(format!("{}.sha256", key.0))
+        self.path.join(name(key, CODE))
     }
 
     /// The component, if it is there and can be trusted.
@@ -183,13 +201,13 @@ impl Cache {
     pub(super) fn load(&self, engine: &Engine, key: &Key) -> Result<Option<Component>, CacheError> {
         let path = self.path(key);
         let (Some(mut digest_file), Some(mut code)) =
-            (self.open_trusted(&self.digest_path(key))?, self.open_trusted(&path)?)
+            (self.open_trusted(&name(key, DIGEST))?, self.open_trusted(&name(key, CODE))?)
         else {
             return Ok(None);
         };
         let mut noted = String::new();
         let read = (&mut digest_file).take(DIGEST_HEX_BYTES as u64 + 1).read_to_string(&mut noted);
-        let actual = digest(&mut code);
+        let actual = digest(key, &mut code);
         match (read, actual) {
             (Ok(_), Ok(actual)) if noted == actual => {}
             (Ok(_), Ok(_)) => return Err(CacheError::Damaged { path }),
@@ -201,8 +219,9 @@ impl Cache {
         // The same open file that was checked, whatever the name now leads to.
         let checked = format!("/proc/self/fd/{}", code.as_raw_fd());
         // SAFETY: the bytes must be what `precompile_component` made and must not change while they are mapped. The
-        // file lies in a folder that only this user (and root) can enter, is closed to everybody else, is written
-        // once by `store` under another name and never opened for writing again, and has the digest noted then.
+        // file lies in a folder that only this user (and root) can enter, is closed to everybody else and has no name
+        // outside of it, is written once by `store` under another name and never opened for writing again, and has the
+        // digest that was noted for this key then.
         let loaded = unsafe { Component::deserialize_file(engine, checked) };
         match loaded {
             Ok(component) => Ok(Some(component)),
@@ -212,14 +231,13 @@ impl Cache {
 
     /// Copies the code in and notes its digest. Both files appear whole, the digest last.
     pub(super) fn store(&self, key: &Key, mut code: File) -> Result<(), CacheError> {
-        let path = self.path(key);
         code.seek(SeekFrom::Start(0)).map_err(|cause| CacheError::Io {
             action: "rewind",
-            path: path.clone(),
+            path: self.path(key),
             cause,
         })?;
-        let mut hasher = Sha256::new();
-        self.write(&path, |file| {
+        let mut hasher = hasher(key);
+        self.write(&name(key, CODE), |file| {
             let mut chunk = vec![0; CHUNK_BYTES];
             loop {
                 let length = code.read(&mut chunk)?;
@@ -231,80 +249,112 @@ impl Cache {
             }
         })?;
         let noted = hex(&hasher.finalize());
-        self.write(&self.digest_path(key), |file| file.write_all(noted.as_bytes()))?;
-        if let Err(error) = self.prune() {
+        self.write(&name(key, DIGEST), |file| file.write_all(noted.as_bytes()))?;
+        if let Err(error) = self.prune(&name(key, CODE)) {
             // Too many entries are no reason to do without this one.
-            tracing::warn!(%error, folder = %self.folder.display(), "the cache of compiled code wasn't tidied");
+            tracing::warn!(%error, folder = %self.path.display(), "the cache of compiled code wasn't tidied");
         }
         Ok(())
     }
 
-    /// Removes the entries that were used longest ago when there are too many, and what crashes left unfinished.
-    fn prune(&self) -> io::Result<()> {
+    /// Removes the entries that were used longest ago when there are too many or they take too much room, and what crashes
+    /// left unfinished. What is in use stays mapped.
+    fn prune(&self, newest: &str) -> io::Result<()> {
         let mut codes = Vec::new();
-        for entry in std::fs::read_dir(&self.folder)? {
-            let path = entry?.path();
-            let Some(extension) = path.extension().and_then(|extension| extension.to_str()) else { continue };
-            if extension == "cwasm" {
-                let metadata = std::fs::symlink_metadata(&path)?;
-                codes.push(((metadata.mtime(), metadata.mtime_nsec()), path));
+        for entry in rustix::fs::Dir::read_from(&self.folder)? {
+            let entry = entry?;
+            let Ok(file) = entry.file_name().to_str() else { continue };
+            let Some((_, extension)) = file.split_once('.') else { continue };
+            if extension == CODE && file != newest {
+                let status = rustix::fs::statat(&self.folder, file, AtFlags::SYMLINK_NOFOLLOW)?;
+                let bytes = u64::try_from(status.st_size).unwrap_or(0);
+                codes.push(((status.st_mtime, status.st_mtime_nsec), bytes, file.to_owned()));
             } else if is_abandoned(extension) {
-                std::fs::remove_file(&path)?;
+                self.unlink(file)?;
             }
         }
         codes.sort();
-        let surplus = codes.len().saturating_sub(ENTRIES_MAX);
-        for (_, path) in &codes[..surplus] {
-            std::fs::remove_file(path.with_extension("sha256"))?;
-            std::fs::remove_file(path)?;
+        let surplus = surplus(&codes.iter().map(|(_, bytes, _)| *bytes).collect::<Vec<u64>>());
+        for (_, _, code) in &codes[..surplus] {
+            self.unlink(&code.replace(CODE, DIGEST))?;
+            self.unlink(code)?;
         }
         Ok(())
     }
 
     pub(super) fn remove(&self, key: &Key) -> Result<(), CacheError> {
-        for path in [self.digest_path(key), self.path(key)] {
-            match std::fs::remove_file(&path) {
-                Ok(()) => {}
-                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-                Err(cause) => return Err(CacheError::Io { action: "remove", path, cause }),
-            }
+        for file in [name(key, DIGEST), name(key, CODE)] {
+            self.unlink(&file).map_err(|cause| CacheError::Io {
+                action: "remove",
+                path: self.path.join(&file),
+                cause,
+            })?;
         }
         Ok(())
     }
 
-    fn write(&self, path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), CacheError> {
-        let error = |action, cause| CacheError::Io { action, path: path.to_path_buf(), cause };
-        static SERIAL: AtomicU64 = AtomicU64::new(0);
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let temporary = path.with_extension(format!("{UNFINISHED}{}-{serial}", std::process::id()));
-        match std::fs::remove_file(&temporary) {
-            Ok(()) => {}
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-            Err(cause) => return Err(error("clear the way for", cause)),
+    /// Removes a file, if it is there.
+    fn unlink(&self, file: &str) -> io::Result<()> {
+        match rustix::fs::unlinkat(&self.folder, file, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(cause) => Err(cause.into()),
         }
-        let mut file = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)
-            .map_err(|cause| error("make a file for", cause))?;
-        let written = fill(&mut file).and_then(|()| file.sync_all());
-        written.map_err(|cause| error("write", cause))?;
-        std::fs::rename(&temporary, path).map_err(|cause| error("move into place", cause))
     }
 
-    fn open_trusted(&self, path: &Path) -> Result<Option<File>, CacheError> {
-        let error = |action, cause| CacheError::Io { action, path: path.to_path_buf(), cause };
-        let opened = std::fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path);
-        let file = match opened {
-            Ok(file) => file,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(cause) => return Err(error("open", cause)),
-        };
-        let metadata = file.metadata().map_err(|cause| error("look at", cause))?;
-        check_trust(path, &metadata, self.owner)?;
-        Ok(Some(file))
+    fn write(&self, file: &str, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), CacheError> {
+        let error = |action, cause| CacheError::Io { action, path: self.path.join(file), cause };
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let (stem, _) = file.split_once('.').unwrap_or((file, ""));
+        let temporary = format!("{stem}.{UNFINISHED}{}-{serial}", std::process::id());
+        self.unlink(&temporary).map_err(|cause| error("clear the way for", cause))?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let made = rustix::fs::openat(&self.folder, &*temporary, flags, Mode::RUSR | Mode::WUSR);
+        let mut made = File::from(made.map_err(|cause| error("make a file for", cause.into()))?);
+        let written = fill(&mut made).and_then(|()| made.sync_all());
+        written.map_err(|cause| error("write", cause))?;
+        rustix::fs::renameat(&self.folder, &*temporary, &self.folder, file)
+            .map_err(|cause| error("move into place", cause.into()))
     }
+
+    fn open_trusted(&self, file: &str) -> Result<Option<File>, CacheError> {
+        let path = self.path.join(file);
+        // A pipe in the file's place would be waited for.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = match rustix::fs::openat(self.folder.as_fd(), file, flags, Mode::empty()) {
+            Ok(opened) => File::from(opened),
+            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(rustix::io::Errno::LOOP) => return Err(CacheError::NotAFile { path, found: "a link" }),
+            Err(cause) => return Err(CacheError::Io { action: "open", path, cause: cause.into() }),
+        };
+        let metadata = match opened.metadata() {
+            Ok(metadata) => metadata,
+            Err(cause) => return Err(CacheError::Io { action: "look at", path, cause }),
+        };
+        if !metadata.is_file() {
+            return Err(CacheError::NotAFile { path, found: "no regular file" });
+        }
+        if metadata.nlink() != 1 {
+            return Err(CacheError::NotAFile { path, found: "a file with other names" });
+        }
+        check_trust(&path, &metadata, self.owner)?;
+        Ok(Some(opened))
+    }
+}
+
+fn name(key: &Key, extension: &str) -> String {
+    format!("{}.{extension}", key.0)
+}
+
+/// How many of these entries must go beside the newest, which isn't among them: sizes, those used longest ago first.
+fn surplus(bytes: &[u64]) -> usize {
+    let mut room = CACHE_BYTES_MAX;
+    let fit = bytes.iter().rev().take(ENTRIES_MAX - 1).take_while(|bytes| {
+        let fits = **bytes <= room;
+        room = room.saturating_sub(**bytes);
+        fits
+    });
+    bytes.len() - fit.count()
 }
 
 /// Whether this is the extension of a file that another process began and, since it is gone, won't finish.
@@ -324,8 +374,13 @@ fn check_trust(path: &Path, metadata: &std::fs::Metadata, owner: u32) -> Result<
     Ok(())
 }
 
-fn digest(file: &mut File) -> io::Result<String> {
-    let mut hasher = Sha256::new();
+/// Code counts only under the key that it was compiled for.
+fn hasher(key: &Key) -> Sha256 {
+    Sha256::new_with_prefix(key.0.as_bytes())
+}
+
+fn digest(key: &Key, file: &mut File) -> io::Result<String> {
+    let mut hasher = hasher(key);
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         let length = file.read(&mut chunk)?;

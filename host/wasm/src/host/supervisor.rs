@@ -94,6 +94,7 @@ impl Supervisor {
         // Nobody waits for them at the start.
         supervisor.swap_at = None;
         supervisor.settle(shared);
+        supervisor.tell_tried();
         Ok((supervisor, told))
     }
 
@@ -114,6 +115,14 @@ impl Supervisor {
                 shared.maintain();
             }
             self.settle(&shared);
+            self.tell_tried();
+        }
+    }
+
+    /// Tells whoever waits when nothing is being loaded for the first time.
+    fn tell_tried(&self) {
+        if self.works.is_empty() {
+            self.tried.send_if_modified(|tried| !std::mem::replace(tried, true));
         }
     }
 
@@ -277,9 +286,6 @@ impl Supervisor {
             && next.iter().zip(running.iter()).all(|(next, old)| Arc::ptr_eq(next, old));
         if !same {
             shared.replace(next);
-        }
-        if !loading {
-            self.tried.send_if_modified(|tried| !std::mem::replace(tried, true));
         }
     }
 

@@ -48,13 +48,72 @@ fn an_entry_that_was_changed_opened_to_others_or_given_away_is_repairable() {
 }
 
 #[test]
-fn a_link_to_code_elsewhere_is_not_followed() {
+fn only_files_of_the_cache_s_own_count_and_others_are_replaced() {
     let (folder, cache) = cache();
-    cache.store(&key(1), code(b"no code")).expect("stored");
     let elsewhere = folder.path().join("elsewhere");
-    std::fs::rename(cache.path(&key(1)), &elsewhere).expect("moved");
-    std::os::unix::fs::symlink(&elsewhere, cache.path(&key(1))).expect("linked");
-    assert!(matches!(cache.load(&engine(), &key(1)), Err(CacheError::Io { action: "open", .. })));
+    let path = cache.path(&key(1));
+    let found = |cache: &Cache| match cache.load(&engine(), &key(1)) {
+        Err(CacheError::NotAFile { found, .. }) => found,
+        other => panic!("{other:?}"),
+    };
+    cache.store(&key(1), code(b"no code")).expect("stored");
+    std::fs::hard_link(&path, &elsewhere).expect("linked");
+    assert_eq!(found(&cache), "a file with other names");
+    std::fs::remove_file(&path).expect("mine");
+    std::os::unix::fs::symlink(&elsewhere, &path).expect("linked");
+    assert_eq!(found(&cache), "a link");
+    cache.remove(&key(1)).expect("removed");
+    cache.store(&key(1), code(b"no code")).expect("stored");
+    assert!(matches!(cache.load(&engine(), &key(1)), Err(CacheError::Unfit { .. })), "it is a file again");
+    assert_eq!(std::fs::read(&elsewhere).expect("readable"), b"no code", "what was linked is untouched");
+}
+
+#[test]
+fn code_under_the_name_of_other_code_does_not_count() {
+    let (_folder, cache) = cache();
+    cache.store(&key(1), code(b"one")).expect("stored");
+    for extension in [CODE, DIGEST] {
+        let path = |number| cache.path(&key(number)).with_extension(extension);
+        std::fs::rename(path(1), path(2)).expect("mine");
+    }
+    assert!(matches!(cache.load(&engine(), &key(2)), Err(CacheError::Damaged { .. })));
+}
+
+#[test]
+fn a_folder_that_is_put_in_the_cache_s_place_later_is_not_used() {
+    let (folder, cache) = cache();
+    cache.store(&key(1), code(b"one")).expect("stored");
+    let (path, moved) = (folder.path().join("compiled"), folder.path().join("moved"));
+    std::fs::rename(&path, &moved).expect("mine");
+    std::fs::create_dir(&path).expect("mine");
+    assert!(matches!(cache.load(&engine(), &key(1)), Err(CacheError::Unfit { .. })), "the old one's code");
+    cache.store(&key(2), code(b"two")).expect("stored");
+    assert_eq!(std::fs::read_dir(&path).expect("readable").count(), 0);
+    assert_eq!(std::fs::read_dir(&moved).expect("readable").count(), 4);
+}
+
+#[test]
+fn a_cache_behind_a_link_is_refused() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let path = folder.path().join("link");
+    std::os::unix::fs::symlink("/tmp", &path).expect("linked");
+    assert!(matches!(Cache::open(path), Err(CacheError::Io { action: "open the folder", .. })));
+}
+
+#[test]
+fn what_takes_too_much_room_goes_oldest_first() {
+    const HALF: u64 = CACHE_BYTES_MAX / 2;
+    let cases: [(&[u64], usize); 5] = [
+        (&[], 0),
+        (&[HALF, HALF], 0),
+        (&[1, HALF, HALF], 1),
+        (&[1, CACHE_BYTES_MAX + 1], 2),
+        (&[HALF + 1, HALF, 1], 1),
+    ];
+    for (bytes, expected) in cases {
+        assert_eq!(surplus(bytes), expected, "{bytes:?}");
+    }
+    assert_eq!(surplus(&[1; ENTRIES_MAX + 2]), 3, "the newest isn't among them");
 }
 
 #[test]
@@ -63,7 +122,7 @@ fn the_oldest_entries_go_when_there_are_too_many() {
     for number in 0..ENTRIES_MAX + 3 {
         cache.store(&key(number), code(b"x")).expect("stored");
     }
-    let kept = std::fs::read_dir(&cache.folder).expect("readable").count();
+    let kept = std::fs::read_dir(&cache.path).expect("readable").count();
     assert_eq!(kept, 2 * ENTRIES_MAX, "code and digest of each");
     assert!(cache.path(&key(ENTRIES_MAX + 2)).exists(), "the newest stays");
 }
