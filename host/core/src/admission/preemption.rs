@@ -1,13 +1,16 @@
 //! Which pods end so that a critical one fits (upstream: `preemption/preemption.go`).
+//!
+//! What a plugin's pod source brings is never critical to the node, whatever it says of itself: nobody ends for it, and it
+//! ends for whoever is critical.
 
 use std::fmt;
 
 use k8s_openapi::api::core::v1::Pod;
 
 use super::{AdmissionRequest, AdmittedPod, Operation, Shortage};
-use crate::pod::PodUid;
 use crate::pod::resources::{self, Amounts, CPU, MEMORY, QosClass};
 use crate::pod::static_pod::is_critical;
+use crate::pod::{PodUid, SourceName};
 
 #[cfg(test)]
 mod tests;
@@ -22,6 +25,9 @@ pub const CONDITION_MESSAGE: &str = "Pod was preempted by Kubelet to accommodate
 
 /// The resource that counts pods.
 const PODS: &str = "pods";
+
+/// The sources of the node itself; all others are plugins'.
+const OWN_SOURCES: [&str; 3] = ["file", "http", "api"];
 
 /// All pods that may be ended together don't have as much as lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,23 +49,27 @@ impl fmt::Display for NotEnough {
 
 impl std::error::Error for NotEnough {}
 
-/// Whether others may be ended for this pod: it is critical and isn't running yet.
+/// Whether others may be ended for this pod: it is critical, comes from no plugin, and isn't running yet.
 pub fn may_preempt(request: &AdmissionRequest) -> bool {
     match request.operation {
-        Operation::Add => is_critical(&request.pod),
+        Operation::Add => is_critical(&request.pod) && is_own(&request.source),
         // A running pod keeps what it has and goes on waiting.
         Operation::Resize => false,
     }
 }
 
-/// Whether `other` may be ended for `preemptor`: it is less critical, or of lower priority where both state one (upstream:
-/// `Preemptable`).
-pub fn is_preemptable(preemptor: &Pod, other: &Pod) -> bool {
+/// Whether `other` may be ended for `preemptor`: a plugin brought it, it is less critical, or it is of lower priority where
+/// both state one (upstream: `Preemptable`).
+pub fn is_preemptable(preemptor: &Pod, other: &AdmittedPod) -> bool {
     let priority = |pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.priority);
-    if is_critical(preemptor) && !is_critical(other) {
+    if is_critical(preemptor) && !(is_critical(&other.pod) && is_own(&other.source)) {
         return true;
     }
-    matches!((priority(preemptor), priority(other)), (Some(own), Some(theirs)) if own > theirs)
+    matches!((priority(preemptor), priority(&other.pod)), (Some(own), Some(theirs)) if own > theirs)
+}
+
+fn is_own(source: &SourceName) -> bool {
+    OWN_SOURCES.contains(&source.as_str())
 }
 
 /// The pods to be ended so that `preemptor` finds what lacks: guaranteed ones only for what all burstable and best-effort
@@ -75,7 +85,7 @@ pub fn victims(
 ) -> Result<Vec<PodUid>, NotEnough> {
     let candidates: Vec<Candidate> = others
         .iter()
-        .filter(|other| is_preemptable(preemptor, &other.pod))
+        .filter(|other| is_preemptable(preemptor, other))
         .map(|other| Candidate::new(&other.pod))
         .collect();
     let of_class = |class| candidates.iter().filter(move |candidate| candidate.class == class);

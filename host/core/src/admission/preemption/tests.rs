@@ -56,77 +56,76 @@ fn chosen(preemptor: &Pod, others: &[&str], shortages: &[Shortage]) -> Result<Ve
     Ok(chosen.iter().map(|uid| uid.as_str().to_owned()).collect())
 }
 
+/// A claim, the pod that wants room, the others, what lacks (as [`lacking`] takes it), and who ends.
+type Case =
+    (&'static str, &'static str, &'static [&'static str], (i64, i64, i64), Option<&'static [&'static str]>);
+
+const CRITICAL: &str = "cluster-critical";
+const ALL: &[&str] = &["best-effort", "burstable", "high-burstable", "guaranteed", "high-guaranteed"];
+const WITH_CRITICAL: &[&str] =
+    &["cluster-critical", "best-effort", "burstable", "high-burstable", "guaranteed", "high-guaranteed"];
+
+const CASES: &[Case] = &[
+    ("critical pods stay", CRITICAL, &["cluster-critical"], (0, 0, 1), None),
+    ("best-effort pods have no memory to give", CRITICAL, &["best-effort"], (0, 1, 0), None),
+    ("several", CRITICAL, WITH_CRITICAL, (0, 550, 0), Some(&["high-burstable", "high-guaranteed"])),
+    ("nothing lacks", CRITICAL, ALL, (0, 0, 0), Some(&[])),
+    ("nothing lacks and nobody is there", CRITICAL, &[], (0, 0, 0), Some(&[])),
+    ("nobody is there", CRITICAL, &[], (0, 0, 1), None),
+    ("exactly as much", CRITICAL, &["burstable"], (100, 100, 1), Some(&["burstable"])),
+    ("more than there is", CRITICAL, &["burstable"], (200, 200, 2), None),
+    (
+        "best-effort before burstable",
+        CRITICAL,
+        &["burstable", "best-effort"],
+        (0, 0, 1),
+        Some(&["best-effort"]),
+    ),
+    ("burstable before guaranteed", CRITICAL, &["burstable", "guaranteed"], (0, 0, 1), Some(&["burstable"])),
+    (
+        "the smaller one if it suffices",
+        CRITICAL,
+        &["best-effort", "high-burstable", "burstable"],
+        (100, 100, 0),
+        Some(&["burstable"]),
+    ),
+    (
+        "the larger one if the smaller doesn't suffice",
+        CRITICAL,
+        &["best-effort", "burstable", "high-burstable"],
+        (150, 150, 0),
+        Some(&["high-burstable"]),
+    ),
+    ("as many as it takes", CRITICAL, ALL, (350, 350, 0), Some(&["high-burstable", "burstable"])),
+    (
+        "guaranteed ones when it must be, and no burstable one too many",
+        CRITICAL,
+        ALL,
+        (0, 550, 0),
+        Some(&["high-burstable", "high-guaranteed"]),
+    ),
+    (
+        "the higher priority ends the lower, critical or not",
+        "node-critical",
+        &["cluster-critical"],
+        (100, 0, 0),
+        Some(&["cluster-critical"]),
+    ),
+    ("the lower doesn't end the higher", CRITICAL, &["node-critical"], (100, 0, 0), None),
+    ("the same priority doesn't", CRITICAL, &["cluster-critical"], (100, 0, 0), None),
+    (
+        "a pod counts for one pod",
+        CRITICAL,
+        &["tiny", "best-effort"],
+        (0, 0, 2),
+        Some(&["best-effort", "tiny"]),
+    ),
+];
+
 #[test]
 fn the_least_and_nearest_pods_end() {
-    let all: &[&str] = &["best-effort", "burstable", "high-burstable", "guaranteed", "high-guaranteed"];
-    let with_critical: &[&str] =
-        &["cluster-critical", "best-effort", "burstable", "high-burstable", "guaranteed", "high-guaranteed"];
-    type Case<'a> = (&'a str, &'a str, &'a [&'a str], (i64, i64, i64), Option<&'a [&'a str]>);
-    let critical = "cluster-critical";
-    let cases: [Case<'_>; 18] = [
-        ("critical pods stay", critical, &["cluster-critical"], (0, 0, 1), None),
-        ("best-effort pods have no memory to give", critical, &["best-effort"], (0, 1, 0), None),
-        ("several", critical, with_critical, (0, 550, 0), Some(&["high-burstable", "high-guaranteed"])),
-        ("nothing lacks", critical, all, (0, 0, 0), Some(&[])),
-        ("nothing lacks and nobody is there", critical, &[], (0, 0, 0), Some(&[])),
-        ("nobody is there", critical, &[], (0, 0, 1), None),
-        ("exactly as much", critical, &["burstable"], (100, 100, 1), Some(&["burstable"])),
-        ("more than there is", critical, &["burstable"], (200, 200, 2), None),
-        (
-            "best-effort before burstable",
-            critical,
-            &["burstable", "best-effort"],
-            (0, 0, 1),
-            Some(&["best-effort"]),
-        ),
-        (
-            "burstable before guaranteed",
-            critical,
-            &["burstable", "guaranteed"],
-            (0, 0, 1),
-            Some(&["burstable"]),
-        ),
-        (
-            "the smaller one if it suffices",
-            critical,
-            &["best-effort", "high-burstable", "burstable"],
-            (100, 100, 0),
-            Some(&["burstable"]),
-        ),
-        (
-            "the larger one if the smaller doesn't suffice",
-            critical,
-            &["best-effort", "burstable", "high-burstable"],
-            (150, 150, 0),
-            Some(&["high-burstable"]),
-        ),
-        ("as many as it takes", critical, all, (350, 350, 0), Some(&["high-burstable", "burstable"])),
-        (
-            "guaranteed ones when it must be, and no burstable one too many",
-            critical,
-            all,
-            (0, 550, 0),
-            Some(&["high-burstable", "high-guaranteed"]),
-        ),
-        (
-            "the higher priority ends the lower, critical or not",
-            "node-critical",
-            &["cluster-critical"],
-            (100, 0, 0),
-            Some(&["cluster-critical"]),
-        ),
-        ("the lower doesn't end the higher", critical, &["node-critical"], (100, 0, 0), None),
-        ("the same priority doesn't", critical, &["cluster-critical"], (100, 0, 0), None),
-        (
-            "a pod counts for one pod",
-            critical,
-            &["tiny", "best-effort"],
-            (0, 0, 2),
-            Some(&["best-effort", "tiny"]),
-        ),
-    ];
-    for (claim, preemptor, others, (cpu, memory, pods), expected) in cases {
-        let found = chosen(&named(preemptor), others, &lacking(cpu, memory, pods)).ok();
+    for (claim, preemptor, others, (cpu, memory, pods), expected) in CASES {
+        let found = chosen(&named(preemptor), others, &lacking(*cpu, *memory, *pods)).ok();
         let expected = expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
         assert_eq!(found, expected, "{claim}");
     }
@@ -177,8 +176,28 @@ fn who_may_be_ended_for_whom() {
         ("a static pod of lower priority", by_file(Some(2)), by_file(Some(1)), true),
         ("just below what is critical", by_file(None), with(Some(1_999_999_999)), true),
     ] {
-        assert_eq!(is_preemptable(&preemptor, &other), expected, "{claim}");
+        assert_eq!(is_preemptable(&preemptor, &admitted(other)), expected, "{claim}");
     }
+}
+
+#[test]
+fn what_a_plugin_brings_is_never_critical() {
+    let claims_to_be = || from_file(made("x", "", Some(2_000_001_000)));
+    let of = |source: &str| AdmittedPod { source: SourceName::from(source), ..admitted(claims_to_be()) };
+    let critical = made("critical", "", Some(2_000_000_000));
+    for (source, expected) in [("file", false), ("http", false), ("api", false), ("compose", true)] {
+        assert_eq!(is_preemptable(&critical, &of(source)), expected, "{source}");
+        let request = AdmissionRequest {
+            operation: Operation::Add,
+            now: crate::fixtures::at(0),
+            pod: Arc::new(claims_to_be()),
+            source: SourceName::from(source),
+            node: Arc::default(),
+            other_pods: Arc::new([]),
+        };
+        assert_eq!(may_preempt(&request), !expected, "{source}");
+    }
+    assert!(!is_preemptable(&made("common", "", None), &of("compose")), "only for whoever is critical");
 }
 
 #[test]
@@ -238,7 +257,7 @@ proptest! {
         let shortages = lacking(cpu, memory, count);
         let candidates: Vec<Candidate> = others
             .iter()
-            .filter(|other| is_preemptable(&preemptor, &other.pod))
+            .filter(|other| is_preemptable(&preemptor, other))
             .map(|other| Candidate::new(&other.pod))
             .collect();
         let all: Vec<&Candidate> = candidates.iter().collect();
