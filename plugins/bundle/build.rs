@@ -25,6 +25,8 @@ const PACKAGES: &[&str] = &[
     "witlet-plugin-postgres-ready",
     "witlet-plugin-http-json",
     "witlet-plugin-udp",
+    "witlet-plugin-compose",
+    "witlet-plugin-http-bundle",
 ];
 
 fn main() -> ExitCode {

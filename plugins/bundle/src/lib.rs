@@ -53,6 +53,8 @@ pub const SHIPPED: &[Builtin] = &[
     Builtin { name: "postgres-ready", component: components::POSTGRES_READY },
     Builtin { name: "http-json", component: components::HTTP_JSON },
     Builtin { name: "udp", component: components::UDP },
+    Builtin { name: "compose", component: components::COMPOSE },
+    Builtin { name: "http-bundle", component: components::HTTP_BUNDLE },
 ];
 
 #[cfg(test)]

@@ -8,8 +8,11 @@ const PREAMBLE: [u8; 8] = [0x00, 0x61, 0x73, 0x6d, 0x0d, 0x00, 0x01, 0x00];
 /// A plugin that is always on stays this small: all are in memory whenever the daemon runs.
 const ALWAYS_ON_BYTES_MAX: usize = 192 * 1024;
 
-/// Any other.
-const SHIPPED_BYTES_MAX: usize = 512 * 1024;
+/// A probe type of a pod's spec.
+const PROBE_BYTES_MAX: usize = 256 * 1024;
+
+/// Any other is in the binary only until somebody turns it on; a reader of YAML takes the most.
+const SHIPPED_BYTES_MAX: usize = 1280 * 1024;
 
 fn all() -> impl Iterator<Item = &'static Builtin> {
     ADMISSION.iter().chain(PROBES).chain(SHIPPED)
@@ -54,7 +57,7 @@ fn admission_is_in_upstreams_order() {
 #[test]
 fn every_plugin_is_a_small_component() {
     for (list, most) in
-        [(ADMISSION, ALWAYS_ON_BYTES_MAX), (PROBES, SHIPPED_BYTES_MAX), (SHIPPED, SHIPPED_BYTES_MAX)]
+        [(ADMISSION, ALWAYS_ON_BYTES_MAX), (PROBES, PROBE_BYTES_MAX), (SHIPPED, SHIPPED_BYTES_MAX)]
     {
         for builtin in list {
             assert!(builtin.component.starts_with(&PREAMBLE), "{} is no component", builtin.name);
