@@ -3,6 +3,7 @@
 pub mod chain;
 pub mod memory;
 pub mod preemption;
+pub mod room;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,14 +1,11 @@
-//! Pods end so that a critical one fits. Which ones is `witlet_core::admission::preemption`'s decision.
-//!
-//! The critical pod waits until they are gone, and counts against the node as if it were there, so that nobody else takes
-//! the room. What others lack meanwhile they may have later: no pod is refused while room is being made, and only one pod at a
-//! time has others ended.
-
-use std::time::Duration;
+//! Pods end so that a critical one fits. Which ones is `witlet_core::admission::preemption`'s decision, and what others hear
+//! meanwhile `witlet_core::admission::room`'s. The critical pod counts against the node as if it were there, so that nobody
+//! else takes the room.
 
 use k8s_openapi::api::core::v1::PodStatus;
 use witlet_core::admission::Decision;
 use witlet_core::admission::preemption::{CONDITION_MESSAGE, MESSAGE, REASON};
+use witlet_core::admission::room::{self, Room};
 use witlet_core::pod::worker::{KillOptions, Update, UpdateKind, WorkerEvent};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status::{self, NodeEnd};
@@ -16,39 +13,41 @@ use witlet_core::status::{self, NodeEnd};
 use super::{EventLoop, Stage};
 use crate::executor::events::PodEvents;
 
-/// A pod that waits for room to be made is asked for again after this, if nothing changes sooner.
-const ASK_AGAIN_AFTER: Duration = Duration::from_secs(10);
-
 impl EventLoop {
-    /// What a decision about a new pod comes to beside those that end, or wait, to make room.
+    /// What a decision about a new pod comes to beside those that end, or wait, to make room. That pods end for it is known
+    /// from what is saved, so that a restarted agent goes on with it.
     pub(super) fn beside_preemption(&self, uid: &PodUid, decision: Decision) -> Decision {
-        let message = match &decision {
+        let victims = match &decision {
+            Decision::Preempt { victims, .. } => victims.as_slice(),
+            Decision::Reject { .. } => &[],
+            // Nothing beside them changes these, and most are such.
             Decision::Admit | Decision::Defer { .. } => return decision,
-            Decision::Reject { message, .. } if self.is_making_room(uid) => message.clone(),
-            Decision::Reject { .. } => return decision,
-            Decision::Preempt { victims, message } => {
-                let all_gone = !victims.iter().any(|victim| self.counts(victim));
-                if !all_gone && !self.is_making_room(uid) {
-                    return decision;
-                }
-                message.clone()
-            }
         };
-        Decision::Defer { reason: REASON.to_owned(), message, retry_after: ASK_AGAIN_AFTER }
+        let left = || victims.iter().filter(|victim| self.counts(victim));
+        let room = Room {
+            another_waits: self.records.iter().any(|(other, record)| record.waits_for_room && other != uid),
+            pods_end: self.records.keys().any(|other| self.counts(other) && self.is_preempted(other)),
+            victims_left: left().count(),
+            victims_ending: left().filter(|victim| self.ends(victim)).count(),
+        };
+        room::beside(decision, room)
     }
 
     /// Ends the victims. The pod waits, and nobody takes the room that it waits for.
     pub(super) fn preempt(&mut self, uid: &PodUid, victims: &[PodUid], message: &str) {
-        for victim in victims {
+        let ending: Vec<&PodUid> =
+            victims.iter().filter(|victim| self.counts(victim) && !self.ends(victim)).collect();
+        for victim in &ending {
             self.end_for_room(victim);
         }
-        if let Some(record) = self.records.get_mut(uid) {
-            record.waits_for_room = true;
+        let record = self.records.get_mut(uid);
+        let waited = record.is_some_and(|record| std::mem::replace(&mut record.waits_for_room, true));
+        if !waited || !ending.is_empty() {
+            // Who was asked for before this doesn't know of it.
+            self.admissions += 1;
+            self.others = None;
+            self.save();
         }
-        // Who was asked for before this doesn't know of it.
-        self.admissions += 1;
-        self.others = None;
-        self.save();
         self.show_blocked(uid, REASON, message);
     }
 
@@ -62,13 +61,16 @@ impl EventLoop {
         }
     }
 
-    /// Whether pods end, or one other than this waits, to make room. That pods end for it is known from what is saved, so
-    /// that a restarted agent goes on with it.
-    fn is_making_room(&self, uid: &PodUid) -> bool {
-        self.records.iter().any(|(other, record)| {
-            (record.waits_for_room && other != uid)
-                || (self.counts(other) && self.ledger.ended(other).is_some_and(is_preempted))
+    fn is_preempted(&self, uid: &PodUid) -> bool {
+        let ended = self.ledger.ended(uid);
+        ended.is_some_and(|status| {
+            status.reason.as_deref() == Some(REASON) && status::is_ended_by_node(status)
         })
+    }
+
+    /// Whether the pod ends, or is to, for whatever reason.
+    fn ends(&self, uid: &PodUid) -> bool {
+        self.is_preempted(uid) || self.workers.get(uid).is_some_and(|managed| managed.worker.is_terminating())
     }
 
     /// Whether the pod was admitted, and may have containers that run.
@@ -82,10 +84,9 @@ impl EventLoop {
         }
     }
 
-    /// Ends a pod within its own grace, with a status that says why. One that ends anyway is left alone.
+    /// Ends a pod within its own grace, with a status that says why.
     fn end_for_room(&mut self, uid: &PodUid) {
-        let ends = self.workers.get(uid).is_some_and(|managed| managed.worker.is_terminating());
-        let Some(record) = self.records.get(uid).filter(|_| self.counts(uid) && !ends) else { return };
+        let Some(record) = self.records.get(uid) else { return };
         let (pod, full_name) = (record.pod.clone(), PodFullName::of(&record.pod));
         PodEvents::new(&*self.outside.events, &full_name, uid).warning(REASON, MESSAGE);
         let last = self.outside.board.status(uid);
@@ -111,8 +112,4 @@ impl EventLoop {
             self.carry_out(uid, effects);
         }
     }
-}
-
-fn is_preempted(status: &PodStatus) -> bool {
-    status.reason.as_deref() == Some(REASON) && status::is_ended_by_node(status)
 }
