@@ -1,0 +1,202 @@
+//! Pod source `http-bundle`: the pods of a node in one file on a web server, signed if the operator wants it.
+//!
+//! ```yaml
+//! - name: fleet
+//!   component: builtin:http-bundle
+//!   podSource: {interval: 30s, allow: {namespaces: [fleet]}}
+//!   grants: {network: ["pods.example.com:443"], secrets: [fleet-token], state: true}
+//!   config:
+//!     url: https://pods.example.com/nodes/n1.yaml
+//!     headerSecrets: {Authorization: fleet-token}
+//!     publicKeys: ["gKPDq3c2sVkS3zSg5i3rVGcvY6Vs0aUZmRrM3C2sJ1A="]
+//! ```
+//!
+//! What a bundle looks like is in `bundle`, how it is signed in `signature`. It is asked for with the last answer's ETag, so
+//! that a server has little to do while nothing changes. An answer without any bytes is an error: to have no pods, a bundle
+//! says so with an empty list.
+
+#![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]
+
+mod bundle;
+mod signature;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use witlet_plugin_sdk::http::{Answer, Request, send};
+use witlet_plugin_sdk::source::{PodSource, Poll, SourceError};
+use witlet_plugin_sdk::time::Deadline;
+use witlet_plugin_sdk::{Error, export_pod_source, secret};
+
+use bundle::Bundle;
+use signature::{PublicKey, SIGNATURE_HEADER};
+
+/// Bytes of a bundle.
+pub const BUNDLE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of a file with a signature.
+const SIGNATURE_BYTES_MAX: usize = 1024;
+/// Bytes of an ETag that is kept: longer ones make the server send the bundle each time.
+const ETAG_BYTES_MAX: usize = 1024;
+/// For one poll, when the configuration doesn't say.
+const TIMEOUT_DEFAULT: Duration = Duration::from_secs(20);
+/// The most that the configuration may say. The host's own timeout counts as well.
+const TIMEOUT_SECONDS_MAX: u64 = 600;
+
+/// The pod source.
+pub struct HttpBundle;
+
+/// The plugin's `config:`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Config {
+    /// Where the bundle is.
+    url: String,
+    /// Headers of the request.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    /// Headers whose values are secrets: header → name of the secret.
+    #[serde(default)]
+    header_secrets: BTreeMap<String, String>,
+    /// Ed25519 keys in base64, 32 bytes each. With keys, only a bundle that one of them signed is taken.
+    #[serde(default)]
+    public_keys: Vec<PublicKey>,
+    /// Where the signature is, if neither in the header nor at the URL with `.sig` behind its path.
+    signature_url: Option<String>,
+    /// Refuses a bundle without a version, as it refuses one with an older version than the last.
+    #[serde(default)]
+    require_version: bool,
+    /// For one poll.
+    timeout_seconds: Option<u64>,
+}
+
+/// What the next poll is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Cursor {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u64>,
+}
+
+impl Cursor {
+    /// One that can't be read is none: the bundle comes whole.
+    fn read(text: Option<&str>) -> Self {
+        text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+
+    fn write(&self) -> String {
+        serde_json::to_string(self).expect("a text and a number always become JSON")
+    }
+}
+
+impl PodSource for HttpBundle {
+    type Config = Config;
+
+    fn validate(config: &Config) -> Result<(), Error> {
+        Request::get(&config.url).map_err(|error| Error::invalid("url", error.to_string()))?;
+        if let Some(url) = &config.signature_url {
+            Request::get(url).map_err(|error| Error::invalid("signatureUrl", error.to_string()))?;
+            if config.public_keys.is_empty() {
+                return Err(Error::invalid("signatureUrl", "is of no use without publicKeys"));
+            }
+        }
+        if let Some(seconds) = config.timeout_seconds.filter(|s| !(1..=TIMEOUT_SECONDS_MAX).contains(s)) {
+            let problem = format!("{seconds} isn't 1 to {TIMEOUT_SECONDS_MAX}");
+            return Err(Error::invalid("timeoutSeconds", problem));
+        }
+        let twice = config
+            .headers
+            .keys()
+            .find(|name| config.header_secrets.keys().any(|secret| secret.eq_ignore_ascii_case(name)));
+        match twice {
+            Some(name) => Err(Error::invalid("headers", format!("{name} is in headerSecrets, too"))),
+            None => Ok(()),
+        }
+    }
+
+    fn poll(cursor: Option<&str>, config: &Config) -> Result<Poll, SourceError> {
+        let last = Cursor::read(cursor);
+        let timeout = config.timeout_seconds.map_or(TIMEOUT_DEFAULT, Duration::from_secs);
+        let deadline = Deadline::after(timeout);
+        let mut request = request(&config.url, config)?;
+        if let Some(etag) = &last.etag {
+            request = request.header("If-None-Match", etag);
+        }
+        let mut answer = ask(&request, deadline)?;
+        match answer.status() {
+            200 => {}
+            304 if last.etag.is_some() => return Ok(Poll::unchanged().with_cursor(last.write())),
+            _ => return Err(refused(&answer, &config.url)),
+        }
+        let signature = answer.header(SIGNATURE_HEADER);
+        let etag = answer.header("ETag").filter(|etag| etag.len() <= ETAG_BYTES_MAX);
+        let body = answer.whole_body(BUNDLE_BYTES_MAX, deadline).map_err(Error::from)?;
+        drop(answer);
+        if !config.public_keys.is_empty() {
+            let signature = match signature {
+                Some(signature) => signature,
+                None => detached(config, deadline)?,
+            };
+            signature::verify(&body, &signature, &config.public_keys).map_err(invalid)?;
+        }
+        let Bundle { pods, version } = bundle::read(&body).map_err(invalid)?;
+        bundle::check_version(version, last.version, config.require_version).map_err(invalid)?;
+        let cursor = Cursor { etag, version: version.or(last.version) };
+        Ok(Poll::all(pods).with_cursor(cursor.write()))
+    }
+}
+
+fn invalid(error: impl std::error::Error) -> SourceError {
+    SourceError::new("Invalid", error.to_string())
+}
+
+fn request(url: &str, config: &Config) -> Result<Request, SourceError> {
+    let mut request = Request::get(url).map_err(Error::from)?.header("User-Agent", "witlet-http-bundle");
+    for (name, value) in &config.headers {
+        request = request.header(name, value);
+    }
+    for (name, secret_name) in &config.header_secrets {
+        let value =
+            secret::get(secret_name).map_err(|cause| Error::Secret { name: secret_name.clone(), cause })?;
+        let value = String::from_utf8(value)
+            .map_err(|_| SourceError::new("Invalid", format!("secret {secret_name} is no text")))?;
+        // Files end in a line's end that is nobody's secret.
+        request = request.header(name, value.trim_end());
+    }
+    Ok(request)
+}
+
+fn ask(request: &Request, deadline: Deadline) -> Result<Answer, SourceError> {
+    Ok(send(request, deadline).map_err(Error::from)?)
+}
+
+fn detached(config: &Config, deadline: Deadline) -> Result<String, SourceError> {
+    let url = match &config.signature_url {
+        Some(url) => url.clone(),
+        None => signature::url_beside(&config.url),
+    };
+    let mut answer = ask(&request(&url, config)?, deadline)?;
+    if answer.status() != 200 {
+        return Err(refused(&answer, &url));
+    }
+    let text = answer.whole_body(SIGNATURE_BYTES_MAX, deadline).map_err(Error::from)?;
+    String::from_utf8(text).map_err(|_| SourceError::new("Invalid", "the signature is no text"))
+}
+
+/// An answer that isn't the file.
+fn refused(answer: &Answer, url: &str) -> SourceError {
+    let status = answer.status();
+    let reason = if [401, 403].contains(&status) { "Denied" } else { "Unavailable" };
+    let error = SourceError::new(reason, format!("{url} answers with status {status}"));
+    let seconds = answer.header("Retry-After").and_then(|value| value.trim().parse().ok());
+    match seconds {
+        Some(seconds) => error.retry_after(Duration::from_secs(seconds)),
+        None => error,
+    }
+}
+
+export_pod_source!(HttpBundle);
+
+#[cfg(test)]
+mod tests;
