@@ -56,6 +56,11 @@ impl SourceName {
     pub fn file() -> Self {
         Self::from("file")
     }
+
+    /// The source of manifests from a URL.
+    pub fn http() -> Self {
+        Self::from("http")
+    }
 }
 
 impl PodUid {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod of_plugins;
 mod stories;
 
 fn pod(name: &str, uid: &str) -> Pod {

@@ -1,0 +1,191 @@
+//! Pods from a URL (upstream's `config/http.go`): one pod or a list of them, asked for now and then.
+
+mod feed;
+mod request;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt, Empty};
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, timeout};
+use tokio_util::sync::CancellationToken;
+use witlet_core::config::manifest::MANIFEST_BYTES_MAX;
+use witlet_core::error::one_line;
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::pod::SourceName;
+use witlet_egress::{BodyError, Egress, Reach, ResponseBody, SendError, SendLimits, TlsPolicy};
+use witlet_ports::{EventSink, PodSource, SourceSnapshot};
+
+use feed::{Feed, Outcome};
+pub use request::{ManifestUrl, ManifestUrlError};
+
+#[cfg(test)]
+mod tests;
+
+/// How often the URL is asked: upstream's `httpCheckFrequency`.
+pub const HTTP_CHECK_INTERVAL: Duration = Duration::from_secs(20);
+/// A timer without a period is none.
+const HTTP_CHECK_INTERVAL_MIN: Duration = Duration::from_millis(10);
+/// For one look, redirects and body included: upstream's client has it.
+const LOOK_TIME_MAX: Duration = Duration::from_secs(10);
+/// Requests of one look: the first and those that redirects lead to, as in Go's client.
+const REQUESTS_MAX: usize = 10;
+
+/// A look that brought nothing.
+#[derive(Debug, Error)]
+enum FetchError {
+    /// No answer.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// An answer that broke off.
+    #[error("read the answer")]
+    Body(#[from] BodyError),
+    /// Not the pods.
+    #[error("{status}")]
+    Status { status: StatusCode },
+    /// More than a manifest may have.
+    #[error("the answer has more than {MANIFEST_BYTES_MAX} bytes")]
+    TooLarge,
+    /// Round and round.
+    #[error("stopped after {REQUESTS_MAX} redirects")]
+    TooManyRedirects,
+    /// A redirect that isn't followed.
+    #[error(transparent)]
+    Redirect(#[from] request::RedirectError),
+    /// The request can't be made.
+    #[error("make the request")]
+    Request(#[from] http::Error),
+    /// It took too long.
+    #[error("no answer within {}s", LOOK_TIME_MAX.as_secs())]
+    Timeout,
+}
+
+/// The pod source `http`.
+pub struct HttpSource {
+    url: ManifestUrl,
+    node_name: String,
+    check_interval: Duration,
+    egress: Egress,
+    events: Arc<dyn EventSink>,
+}
+
+impl HttpSource {
+    /// Asks `url` for this node's pods. `check_interval` is usually [`HTTP_CHECK_INTERVAL`], and at least 10 ms.
+    pub fn new(
+        url: ManifestUrl,
+        node_name: impl Into<String>,
+        check_interval: Duration,
+        egress: Egress,
+        events: Arc<dyn EventSink>,
+    ) -> Self {
+        let check_interval = check_interval.max(HTTP_CHECK_INTERVAL_MIN);
+        Self { url, node_name: node_name.into(), check_interval, egress, events }
+    }
+
+    async fn look(&self) -> Result<Vec<u8>, FetchError> {
+        timeout(LOOK_TIME_MAX, self.fetch()).await.unwrap_or(Err(FetchError::Timeout))
+    }
+
+    /// Follows redirects. What the operator set goes to the operator's host only.
+    async fn fetch(&self) -> Result<Vec<u8>, FetchError> {
+        let mut uri = self.url.uri().clone();
+        for _ in 0..REQUESTS_MAX {
+            let headers = self.url.headers_for(&uri);
+            let response = self.send(&uri, headers).await?;
+            match response.status() {
+                StatusCode::OK => return body(response).await,
+                StatusCode::MOVED_PERMANENTLY
+                | StatusCode::FOUND
+                | StatusCode::SEE_OTHER
+                | StatusCode::TEMPORARY_REDIRECT
+                | StatusCode::PERMANENT_REDIRECT => uri = request::redirected(&uri, response.headers())?,
+                status => return Err(FetchError::Status { status }),
+            }
+        }
+        Err(FetchError::TooManyRedirects)
+    }
+
+    async fn send(&self, uri: &Uri, headers: HeaderMap) -> Result<Response<ResponseBody>, FetchError> {
+        let mut request = Request::get(uri.clone()).body(Empty::<Bytes>::new())?;
+        *request.headers_mut() = headers;
+        let limits = SendLimits::each(LOOK_TIME_MAX);
+        Ok(self.egress.send(&Reach::everything(), TlsPolicy::Verify, request, limits).await?)
+    }
+
+    fn tell(&self, reason: &'static str, message: String) {
+        self.events.record(Event {
+            object: EventObject::Source {
+                source: self.name().to_string(),
+                place: self.url.place().to_owned(),
+            },
+            kind: EventType::Warning,
+            reason: reason.to_owned(),
+            message,
+        });
+    }
+}
+
+async fn body(response: Response<ResponseBody>) -> Result<Vec<u8>, FetchError> {
+    let mut body = response.into_body();
+    let mut bytes = Vec::new();
+    while let Some(part) = body.frame().await {
+        if let Some(part) = part?.data_ref() {
+            if bytes.len() + part.len() > MANIFEST_BYTES_MAX {
+                return Err(FetchError::TooLarge);
+            }
+            bytes.extend_from_slice(part);
+        }
+    }
+    Ok(bytes)
+}
+
+#[async_trait]
+impl PodSource for HttpSource {
+    fn name(&self) -> SourceName {
+        SourceName::http()
+    }
+
+    async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+        let mut feed = Feed::new(self.name(), self.node_name.clone(), self.url.place().to_owned());
+        let mut checks = tokio::time::interval(self.check_interval);
+        checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let looked = async {
+                checks.tick().await;
+                self.look().await.map_err(|error| one_line(&error))
+            };
+            let looked = tokio::select! {
+                () = stop.cancelled() => return,
+                () = snapshots.closed() => return,
+                looked = looked => looked,
+            };
+            // Reading a large manifest takes its time.
+            let work = tokio::task::spawn_blocking(move || {
+                let outcome = feed.observe(looked);
+                (feed, outcome)
+            });
+            let Ok((next, Outcome { pods, report, recovered, failures })) = work.await else { return };
+            feed = next;
+            if let Some(report) = report {
+                self.tell(report.reason.as_str(), report.message);
+            } else if failures > 0 {
+                tracing::debug!(place = self.url.place(), failures, "no pods from the URL, again");
+            }
+            if recovered {
+                tracing::info!(place = self.url.place(), "pods were read from the URL again");
+            }
+            if let Some(pods) = pods {
+                let snapshot = SourceSnapshot { source: self.name(), pods, complete: true };
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    sent = snapshots.send(snapshot) => if sent.is_err() { return },
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The source on servers of loopback.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::*;
+
+/// Generous: the machine may be busy. Only a failing test waits that long.
+const PATIENCE: Duration = Duration::from_secs(60);
+const OFTEN: Duration = Duration::from_millis(20);
+
+#[derive(Default)]
+struct Events(Mutex<Vec<Event>>);
+
+impl EventSink for Events {
+    fn record(&self, event: Event) {
+        self.0.lock().expect("no panic under the lock").push(event);
+    }
+}
+
+/// Answers the n-th request, given its head, with these bytes.
+async fn serve(
+    tasks: &mut JoinSet<()>,
+    answer: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static,
+) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a port");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    tasks.spawn(async move {
+        let count = AtomicUsize::new(0);
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("it listens");
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                match stream.read_u8().await {
+                    Ok(byte) => head.push(byte),
+                    Err(_) => break,
+                }
+            }
+            let head = String::from_utf8_lossy(&head).to_lowercase();
+            // A client that has read enough closes early.
+            let _ = stream.write_all(&answer(count.fetch_add(1, Ordering::Relaxed), &head)).await;
+        }
+    });
+    url
+}
+
+fn ok(body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+fn pod(name: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec: {{containers: [{{name: a, image: b}}]}}\n"
+    )
+}
+
+struct Running {
+    snapshots: mpsc::Receiver<SourceSnapshot>,
+    events: Arc<Events>,
+    stop: CancellationToken,
+}
+
+fn start(tasks: &mut JoinSet<()>, url: &str, headers: &[&str]) -> Running {
+    let events = Arc::new(Events::default());
+    let url = ManifestUrl::new(url, headers).expect("a URL");
+    let source = HttpSource::new(url, "n", OFTEN, Egress::system(), events.clone());
+    let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
+    let stop = CancellationToken::new();
+    tasks.spawn(Box::new(source).run(sender, stop.clone()));
+    Running { snapshots, events, stop }
+}
+
+impl Running {
+    /// Names of the pods in the next set.
+    async fn next(&mut self) -> Vec<String> {
+        let next = timeout(PATIENCE, self.snapshots.recv()).await;
+        let told = self.events.0.lock().expect("no panic under the lock").clone();
+        let snapshot = next.unwrap_or_else(|_| panic!("no set in time, told {told:?}")).expect("the source runs");
+        assert!(snapshot.source == SourceName::http() && snapshot.complete);
+        snapshot.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect()
+    }
+
+    async fn told(&self, words: &str) {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let events = self.events.0.lock().expect("no panic under the lock").clone();
+            if events.iter().any(|event| format!("{} {}", event.reason, event.message).contains(words)) {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "no event {words:?} among {events:?}");
+            tokio::time::sleep(OFTEN).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn pods_come_change_and_go_with_the_answers_and_stay_while_there_is_none() {
+    let mut tasks = JoinSet::new();
+    let url = serve(&mut tasks, |n, head| match n {
+        _ if !head.starts_with("get /pods?node=n http/1.1\r\n") || !head.contains("x-token: t\r\n") => {
+            b"HTTP/1.1 403 Forbidden\r\n\r\n".to_vec()
+        }
+        0 => ok(&pod("a")),
+        1 => b"HTTP/1.1 500 Oh no\r\n\r\n".to_vec(),
+        2 => b"not HTTP".to_vec(),
+        3 => ok(&pod("b")),
+        4 => ok("nonsense: ["),
+        _ => ok(""),
+    })
+    .await;
+    let mut running = start(&mut tasks, &format!("{url}/pods?node=n"), &["X-Token:t"]);
+    assert_eq!(running.next().await, ["a-n"]);
+    assert_eq!(running.next().await, ["b-n"]);
+    running.told("FailedRead 500").await;
+    running.told("InvalidManifest").await;
+    assert_eq!(running.next().await, [""; 0]);
+    running.told("EmptyAnswer").await;
+}
+
+#[tokio::test]
+async fn redirects_are_followed_ten_requests_long_and_take_no_secrets_along() {
+    let mut tasks = JoinSet::new();
+    let other = serve(&mut tasks, |_, head| {
+        let stolen = head.contains("x-token");
+        ok(&pod(if stolen { "stolen" } else { "elsewhere" }))
+    })
+    .await;
+    let other = other.replace("127.0.0.1", "localhost");
+    let url = serve(&mut tasks, move |_, head| {
+        let path = head.split(' ').nth(1).unwrap_or_default();
+        let to = match path {
+            "/away" => format!("{other}/"),
+            "/round" => "/round".to_owned(),
+            "/far/8" => return ok(&pod("far")),
+            _ => format!("/far/{}", path.rsplit('/').next().and_then(|n| n.parse().ok()).unwrap_or(0) + 1),
+        };
+        format!("HTTP/1.1 307 Temporary Redirect\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n").into_bytes()
+    })
+    .await;
+    let mut running = start(&mut tasks, &format!("{url}/away"), &["X-Token:t"]);
+    assert_eq!(running.next().await, ["elsewhere-n"]);
+    let mut running = start(&mut tasks, &format!("{url}/far/0"), &[]);
+    assert_eq!(running.next().await, ["far-n"]);
+    let running = start(&mut tasks, &format!("{url}/round"), &[]);
+    running.told("stopped after 10 redirects").await;
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_cut() {
+    let mut tasks = JoinSet::new();
+    let url = serve(&mut tasks, |_, _| {
+        let mut answer = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+        answer.resize(answer.len() + MANIFEST_BYTES_MAX + 1, b'#');
+        answer
+    })
+    .await;
+    let running = start(&mut tasks, &url, &[]);
+    running.told("FailedRead the answer has more than").await;
+}
+
+#[tokio::test]
+async fn it_stops_when_told_and_when_nobody_listens() {
+    for told in [true, false] {
+        let mut servers = JoinSet::new();
+        let url = serve(&mut servers, |_, _| ok(&pod("a"))).await;
+        let mut tasks = JoinSet::new();
+        let Running { mut snapshots, stop, .. } = start(&mut tasks, &url, &[]);
+        snapshots.recv().await.expect("a set");
+        if told {
+            stop.cancel();
+        } else {
+            drop(snapshots);
+        }
+        let ended = timeout(PATIENCE, tasks.join_next()).await.expect("it ends");
+        assert!(ended.is_some_and(|result| result.is_ok()));
+    }
+}
