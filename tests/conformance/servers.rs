@@ -1,0 +1,246 @@
+//! Servers on loopback that do as a test says, bad ones among them, and a runtime that runs commands.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rcgen::KeyPair;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use witlet_core::runtime::{
+    ContainerConfig, ContainerId, ExecOutput, LinuxResources, SandboxConfig, SandboxId,
+};
+use witlet_ports::{Containers, RuntimeError};
+
+/// A server that ends with the test.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    _tasks: JoinSet<Infallible>,
+}
+
+impl Server {
+    /// Serves each connection so. All at the same time.
+    pub(crate) async fn new<F, W>(serve: F) -> Self
+    where
+        F: Fn(TcpStream) -> W + Send + 'static,
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a port");
+        let address = listener.local_addr().expect("it is bound");
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.expect("it listens");
+                connections.spawn(serve(stream));
+            }
+        });
+        Self { address, _tasks: tasks }
+    }
+
+    /// Takes connections and says nothing, ever.
+    pub(crate) async fn stuck() -> Self {
+        Self::new(|stream| async move {
+            let _open = stream;
+            std::future::pending().await
+        })
+        .await
+    }
+
+    /// Hangs up on everybody.
+    pub(crate) async fn resetting() -> Self {
+        Self::new(|stream| async move { stream.set_zero_linger().expect("it is a socket") }).await
+    }
+
+    /// Says this, and then nothing until the other side closes.
+    pub(crate) async fn saying(words: &'static str) -> Self {
+        Self::new(move |mut stream| async move {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(words.as_bytes()).await;
+            let _ = stream.read_to_end(&mut Vec::new()).await;
+        })
+        .await
+    }
+
+    /// Answers each HTTP request, given its head, with these bytes; then closes.
+    pub(crate) async fn http(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        let answer = Arc::new(answer);
+        Self::new(move |stream| answer_http(stream, answer.clone())).await
+    }
+
+    /// The same over TLS, with a certificate that isn't one.
+    pub(crate) async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        let answer = Arc::new(answer);
+        let acceptor = acceptor();
+        Self::new(move |stream| {
+            let (acceptor, answer) = (acceptor.clone(), answer.clone());
+            async move {
+                if let Ok(tls) = acceptor.accept(stream).await {
+                    answer_http(tls, answer).await;
+                }
+            }
+        })
+        .await
+    }
+
+    /// Answers each command of a conversation so, if it is this one; hangs up at any other.
+    pub(crate) async fn conversing(script: &'static [(&'static [u8], &'static [u8])]) -> Self {
+        Self::new(move |mut stream| async move {
+            for (heard, answer) in script {
+                let mut bytes = vec![0; heard.len()];
+                if stream.read_exact(&mut bytes).await.is_err() || bytes != *heard {
+                    return;
+                }
+                let _ = stream.write_all(answer).await;
+            }
+            let _ = stream.read_to_end(&mut Vec::new()).await;
+        })
+        .await
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+}
+
+/// A port on which nobody listens.
+pub(crate) async fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+/// Heads of requests, as a server saw them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
+
+impl Seen {
+    pub(crate) fn add(&self, head: &str) {
+        self.0.lock().expect("no test panics while it holds this").push(head.to_owned());
+    }
+
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.lock().expect("no test panics while it holds this").clone()
+    }
+}
+
+/// An answer with this status line and body.
+pub(crate) fn answer(status: &str, headers: &[&str], body: &str) -> String {
+    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+    format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
+}
+
+/// Reads the head of a request; empty if the other side closes before its end.
+pub(crate) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => return String::new(),
+        }
+    }
+    String::from_utf8(head).expect("our requests are text")
+}
+
+async fn answer_http<S, A>(mut stream: S, answer: Arc<A>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    A: Fn(&str) -> String,
+{
+    let head = read_head(&mut stream).await;
+    if !head.is_empty() {
+        // The client may have gone once it had what it wanted.
+        let _ = stream.write_all(answer(&head).as_bytes()).await;
+        let _ = stream.shutdown().await;
+    }
+}
+
+#[derive(Debug)]
+struct OneKey(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for OneKey {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}
+
+fn acceptor() -> TlsAcceptor {
+    let key = KeyPair::generate().expect("there is randomness");
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let key = any_ecdsa_type(&key).expect("it is such a key");
+    let certificate = CertificateDer::from(b"not a certificate".to_vec());
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("the provider has cipher suites for both versions of TLS")
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(OneKey(Arc::new(CertifiedKey::new(vec![certificate], key)))));
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// A runtime that does nothing but run commands by their first word.
+pub(crate) struct Runs;
+
+fn refused<T>(call: &'static str) -> Result<T, RuntimeError> {
+    Err(RuntimeError::Unimplemented { call, message: String::new() })
+}
+
+#[async_trait]
+impl Containers for Runs {
+    async fn create(
+        &self,
+        _: &SandboxId,
+        _: &ContainerConfig,
+        _: &SandboxConfig,
+    ) -> Result<ContainerId, RuntimeError> {
+        refused("CreateContainer")
+    }
+
+    async fn start(&self, _: &ContainerId) -> Result<(), RuntimeError> {
+        refused("StartContainer")
+    }
+
+    async fn stop(&self, _: &ContainerId, _: Duration) -> Result<(), RuntimeError> {
+        refused("StopContainer")
+    }
+
+    async fn remove(&self, _: &ContainerId) -> Result<(), RuntimeError> {
+        refused("RemoveContainer")
+    }
+
+    async fn update_resources(&self, _: &ContainerId, _: &LinuxResources) -> Result<(), RuntimeError> {
+        refused("UpdateContainerResources")
+    }
+
+    async fn exec_sync(
+        &self,
+        id: &ContainerId,
+        command: &[String],
+        timeout: Option<Duration>,
+    ) -> Result<ExecOutput, RuntimeError> {
+        assert_eq!(id.as_str(), "a1");
+        let limit = timeout.expect("a probe's command has a limit");
+        let output = |exit_code, stdout: &str, stderr: &str| {
+            Ok(ExecOutput { stdout: stdout.into(), stderr: stderr.into(), exit_code })
+        };
+        match command[0].as_str() {
+            "true" => output(0, "out", "err"),
+            "false" => output(1, "", "no such file"),
+            "killed" => output(137, &"x".repeat(50_000), "never seen"),
+            "late" => Err(RuntimeError::DeadlineExceeded { call: "ExecSync", limit }),
+            "stuck" => std::future::pending().await,
+            _ => Err(RuntimeError::NotFound { call: "ExecSync", message: "container a1".to_owned() }),
+        }
+    }
+
+    async fn reopen_log(&self, _: &ContainerId) -> Result<(), RuntimeError> {
+        refused("ReopenContainerLog")
+    }
+}
