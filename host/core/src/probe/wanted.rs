@@ -1,6 +1,7 @@
 //! The probes of a pod as they are to be worked on: those of its spec, with what annotations put in their place.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
@@ -18,6 +19,12 @@ pub const INVALID_PROBE: &str = "InvalidProbe";
 
 /// Of what is wrong with a pod's annotations, so much is told.
 pub const PROBLEMS_MAX: usize = 16;
+
+/// So many probes a second a pod may have with periods below a second, all of its containers together: whoever writes pods
+/// must not be able to keep the node busy with them.
+pub const FINE_PROBES_PER_SECOND_MAX: u128 = 200;
+/// Below this a period can be by annotation only.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// One probe of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +77,28 @@ pub fn wanted(pod: &Pod) -> WantedProbes {
     for name in annotations.into_keys() {
         wanted.problems.push(format!("{ANNOTATION_PREFIX}{name}: the pod has no such container or sidecar"));
     }
+    bound_rate(&mut wanted);
     wanted.problems.truncate(PROBLEMS_MAX);
     wanted
+}
+
+/// Makes periods below a second whole ones, if there are too many of them.
+fn bound_rate(wanted: &mut WantedProbes) {
+    let is_fine = |probe: &&mut WantedProbe| probe.settings.period < SECOND;
+    let periods =
+        wanted.probes.iter_mut().filter(is_fine).map(|probe| probe.settings.period.as_micros().max(1));
+    let per_second = periods.map(|period| SECOND.as_micros() / period).sum::<u128>();
+    if per_second <= FINE_PROBES_PER_SECOND_MAX {
+        return;
+    }
+    for probe in wanted.probes.iter_mut().filter(is_fine) {
+        probe.settings.period = SECOND;
+    }
+    let problem = format!(
+        "probes with periods below a second come to {per_second} a second, and a pod may have \
+         {FINE_PROBES_PER_SECOND_MAX}: each is made once a second"
+    );
+    wanted.problems.insert(0, problem);
 }
 
 fn add_container(

@@ -117,3 +117,28 @@ fn what_has_no_probe_to_fail_is_a_problem_only() {
         "#]],
     );
 }
+
+#[test]
+fn a_pod_has_a_bounded_number_of_probes_a_second() {
+    let probe = json!({"exec": {"command": ["true"]}});
+    let found = |containers: usize, period: u64| {
+        let names: Vec<String> = (0..containers).map(|n| format!("c{n}")).collect();
+        let annotation =
+            json!({"liveness": {"type": "x", "periodMilliseconds": period}, "readiness": {"type": "x"}});
+        let annotations: BTreeMap<String, String> =
+            names.iter().map(|name| (format!("{ANNOTATION_PREFIX}{name}"), annotation.to_string())).collect();
+        let containers: Vec<_> = names
+            .iter()
+            .map(|name| json!({"name": name, "livenessProbe": probe, "readinessProbe": probe}))
+            .collect();
+        let pod = json!({"metadata": {"annotations": annotations}, "spec": {"containers": containers}});
+        let WantedProbes { probes, problems } = wanted(&serde_json::from_value(pod).expect("a pod"));
+        let periods: std::collections::BTreeSet<Duration> =
+            probes.iter().map(|probe| probe.settings.period).collect();
+        format!("{periods:?} {}", problems.join(" "))
+    };
+    expect!["{50ms, 10s} "].assert_eq(&found(10, 50));
+    expect!["{1s, 10s} probes with periods below a second come to 220 a second, and a pod may have 200: each is made once a second"].assert_eq(&found(11, 50));
+    expect!["{999ms, 10s} "].assert_eq(&found(200, 999));
+    expect!["{1s, 10s} "].assert_eq(&found(500, 1_000));
+}
