@@ -1,0 +1,152 @@
+//! The host's plugins as sources: asked under their health, counted and recorded as all calls are.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tracing::Instrument as _;
+use witlet_core::config::polling::{Polled, Settings};
+use witlet_core::config::source::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
+use witlet_core::pod::SourceName;
+use witlet_ports::{NotTold, PodSourceSet};
+
+use super::super::{PluginHost, Shared};
+use super::{HostSources, SourcePlugins, SourceSpec, SourcesConfig};
+use crate::metrics::{Call, CallOutcome};
+use crate::plugin::waiting::{WaitingCalled, WaitingGuests};
+use crate::plugin::{CallError, Plugin};
+use crate::role::Role;
+
+impl PluginHost {
+    /// The port that the agent hears of pods of plugins through. Once for each agent.
+    pub fn pod_sources(&self, config: SourcesConfig) -> Arc<dyn PodSourceSet> {
+        Arc::new(HostSources::new(self.shared.clone(), config))
+    }
+}
+
+#[async_trait]
+impl SourcePlugins for Shared {
+    fn sources(&self) -> Vec<SourceSpec> {
+        self.plugins().iter().filter_map(|plugin| source_spec(plugin)).collect()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.generation.subscribe()
+    }
+
+    async fn poll(&self, name: &SourceName, cursor: Option<&str>) -> Polled {
+        let plugins = self.plugins();
+        let Some(plugin) = plugins.iter().find(|plugin| *plugin.spec.name == *name.as_str()) else {
+            // It has just been removed: the task that asks is about to end.
+            return failure(&CallError::Loading);
+        };
+        let span = tracing::debug_span!("plugin_call", plugin = name.as_str(), role = %Role::PodSource);
+        self.poll_plugin(plugin, cursor).instrument(span).await
+    }
+
+    async fn tell(&self, name: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), NotTold> {
+        let plugins = self.plugins();
+        let not_told = |message: String| NotTold { message };
+        let plugin = plugins
+            .iter()
+            .find(|plugin| *plugin.spec.name == *name.as_str())
+            .ok_or_else(|| not_told("it is gone".to_owned()))?;
+        let guests = self.source_guests(plugin).map_err(|error| not_told(error.sentence()))?;
+        let _busy = plugin.metrics().role(Role::PodSource).begin();
+        let asked = Instant::now();
+        let WaitingCalled { result, memory_bytes_peak, cpu } = guests.statuses(changed.into()).await;
+        let outcome = match &result {
+            Ok(()) => CallOutcome::Told,
+            Err(error) => CallOutcome::from(error.kind()),
+        };
+        let call = Call { outcome, took: asked.elapsed(), memory_bytes_peak: memory_bytes_peak as u64, cpu };
+        self.note_source(plugin, call, result.as_ref().err());
+        result.map_err(|error| not_told(error.sentence()))
+    }
+}
+
+/// None unless the plugin is a source. One that isn't loaded is one all the same: its pods are safe.
+fn source_spec(plugin: &Arc<Plugin>) -> Option<SourceSpec> {
+    let role = plugin.spec.pod_source.as_ref()?;
+    let guests = plugin.code.ready().and_then(|loaded| loaded.waiting.as_ref());
+    Some(SourceSpec {
+        name: SourceName::from(&*plugin.spec.name),
+        settings: Settings { allowance: role.allow.as_ref().clone(), interval: role.interval },
+        config: plugin.spec.config.clone(),
+        keeps_state: plugin.spec.grants.state,
+        listens: guests.is_some_and(|guests| guests.has_feedback()),
+        // While the specification says so, other code lies elsewhere.
+        version: guests.map_or(0, |guests| Arc::as_ptr(guests).addr()),
+    })
+}
+
+impl Shared {
+    async fn poll_plugin(&self, plugin: &Plugin, cursor: Option<&str>) -> Polled {
+        let guests = match self.source_guests(plugin) {
+            Ok(guests) => guests,
+            Err(error) => return failure(&error),
+        };
+        let _busy = plugin.metrics().role(Role::PodSource).begin();
+        let asked = Instant::now();
+        let WaitingCalled { result, memory_bytes_peak, cpu } = guests.poll(cursor).await;
+        let took = asked.elapsed();
+        let outcome = match &result {
+            Ok(Ok(PollAnswer { snapshot: Snapshot::Unchanged, .. })) => CallOutcome::Unchanged,
+            Ok(Ok(PollAnswer { snapshot: Snapshot::Pods(_), .. })) => CallOutcome::Pods,
+            Ok(Ok(PollAnswer { snapshot: Snapshot::Empty, .. })) => CallOutcome::Empty,
+            Ok(Err(SourceFault { .. })) => CallOutcome::Error,
+            Err(error) => CallOutcome::from(error.kind()),
+        };
+        let call = Call { outcome, took, memory_bytes_peak: memory_bytes_peak as u64, cpu };
+        self.note_source(plugin, call, result.as_ref().err());
+        if let Some(recorder) = &plugin.recorder {
+            recorder.poll(cursor, &result, took);
+        }
+        match result {
+            Ok(Ok(answer)) => Polled::Answer(answer),
+            Ok(Err(fault)) => Polled::Fault(fault),
+            Err(error) => failure(&error),
+        }
+    }
+
+    /// What can be asked; an attempt that can't is counted.
+    fn source_guests(&self, plugin: &Plugin) -> Result<Arc<WaitingGuests>, CallError> {
+        let gate = plugin.gate(Role::PodSource, Instant::now());
+        gate.and_then(|loaded| loaded.waiting.clone().ok_or(CallError::Host)).inspect_err(|error| {
+            let outcome = CallOutcome::from(error.kind());
+            let call = Call { outcome, took: Duration::ZERO, memory_bytes_peak: 0, cpu: Duration::ZERO };
+            self.note_source(plugin, call, Some(error));
+        })
+    }
+
+    fn note_source(&self, plugin: &Plugin, call: Call, error: Option<&CallError>) {
+        let name = &*plugin.spec.name;
+        tracing::debug!(plugin = name, took = ?call.took, outcome = call.outcome.as_str(), "plugin asked");
+        let change = plugin.record(Role::PodSource, call, error, Instant::now());
+        if let Some(change) = change {
+            self.tell_change(name, change, error);
+        }
+    }
+}
+
+/// Why a source has no answer, for its event.
+fn failure(error: &CallError) -> Polled {
+    let (reason, not_before) = match error {
+        CallError::Trap { .. }
+        | CallError::StackOverflow
+        | CallError::WouldBlock(_)
+        | CallError::TooMuchData { .. }
+        | CallError::Exited { .. } => ("Trapped", None),
+        CallError::Timeout { .. } => ("TimedOut", None),
+        CallError::OutOfMemory { .. } | CallError::OutOfTable { .. } => ("OutOfMemory", None),
+        CallError::BadAnswer { .. } => ("InvalidAnswer", None),
+        CallError::Refused { .. } => ("Refused", None),
+        CallError::NotLoaded { .. } => ("NotLoaded", None),
+        CallError::Loading => ("Loading", None),
+        CallError::Quarantined { remaining } => ("Quarantined", Some(*remaining)),
+        CallError::Busy | CallError::Host => ("Host", None),
+    };
+    Polled::Failure { reason: reason.to_owned(), message: error.sentence(), not_before }
+}

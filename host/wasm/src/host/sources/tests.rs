@@ -1,0 +1,387 @@
+//! The sources on plugins that a test speaks for, with time that stands still unless everything waits.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+use witlet_core::config::allow::Allowance;
+use witlet_core::config::source::{PollAnswer, Snapshot, SourceFault};
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_ports::FilesError;
+
+use super::*;
+
+/// Answers of one source, one after the other; the last one again and again.
+struct Script {
+    answers: Vec<Polled>,
+    /// How long each takes.
+    takes: Duration,
+}
+
+#[derive(Default)]
+struct Fakes {
+    specs: Mutex<Vec<SourceSpec>>,
+    changes: watch::Sender<u64>,
+    scripts: Mutex<HashMap<SourceName, Script>>,
+    /// When each poll began, with its cursor.
+    polls: Mutex<Vec<(Duration, String)>>,
+    told: Mutex<Vec<PodStatusChange>>,
+    began: Mutex<Option<Instant>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Fakes {
+    fn install(&self, specs: Vec<SourceSpec>) {
+        *lock(&self.specs) = specs;
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    fn script(&self, name: &str, answers: Vec<Polled>) {
+        let script = Script { answers, takes: Duration::ZERO };
+        lock(&self.scripts).insert(name.into(), script);
+    }
+
+    /// The polls so far as `seconds cursor`; then forgets them.
+    fn polls(&self) -> Vec<String> {
+        let polls = std::mem::take(&mut *lock(&self.polls));
+        polls.iter().map(|(at, cursor)| format!("{:.1} {cursor}", at.as_secs_f64())).collect()
+    }
+}
+
+#[async_trait]
+impl SourcePlugins for Fakes {
+    fn sources(&self) -> Vec<SourceSpec> {
+        lock(&self.specs).clone()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    async fn poll(&self, name: &SourceName, cursor: Option<&str>) -> Polled {
+        let at = lock(&self.began).map(|began| began.elapsed()).unwrap_or_default();
+        lock(&self.polls).push((at, cursor.unwrap_or("-").to_owned()));
+        let (answer, takes) = {
+            let mut scripts = lock(&self.scripts);
+            let script = scripts.get_mut(name).expect("the test speaks for this source");
+            let answer = match script.answers.len() {
+                1 => script.answers[0].clone(),
+                _ => script.answers.remove(0),
+            };
+            (answer, script.takes)
+        };
+        sleep(takes).await;
+        answer
+    }
+
+    async fn tell(&self, _: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), NotTold> {
+        lock(&self.told).extend(changed);
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Memory(Mutex<HashMap<String, Vec<u8>>>);
+
+#[async_trait]
+impl StateStore for Memory {
+    async fn load(&self, name: &str) -> Result<Option<Vec<u8>>, FilesError> {
+        Ok(lock(&self.0).get(name).cloned())
+    }
+
+    async fn save(&self, name: &str, value: &[u8]) -> Result<(), FilesError> {
+        lock(&self.0).insert(name.to_owned(), value.to_vec());
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Events(Mutex<Vec<String>>);
+
+impl Events {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.0))
+    }
+}
+
+impl EventSink for Events {
+    fn record(&self, event: Event) {
+        lock(&self.0).push(format!("{} {}: {}", event.reason, event.object, event.message));
+    }
+}
+
+struct Certain;
+
+impl Jitter for Certain {
+    fn unit(&self) -> f64 {
+        0.0
+    }
+}
+
+fn spec(name: &str) -> SourceSpec {
+    let allowance = Allowance { namespaces: vec!["*".to_owned()], ..Allowance::default() };
+    SourceSpec {
+        name: name.into(),
+        settings: Settings { allowance, interval: Duration::from_secs(10) },
+        config: "null".into(),
+        keeps_state: false,
+        listens: false,
+        version: 1,
+    }
+}
+
+fn manifest(name: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, spec: {{containers: [{{name: a, image: b}}]}}}}"
+    )
+}
+
+fn answer(snapshot: Snapshot, cursor: Option<&str>) -> Polled {
+    Polled::Answer(PollAnswer { snapshot, cursor: cursor.map(str::to_owned), next_poll: None })
+}
+
+fn pods(names: &[&str]) -> Polled {
+    answer(Snapshot::Pods(names.iter().map(|name| manifest(name)).collect()), Some("c1"))
+}
+
+fn fault(reason: &str) -> Polled {
+    Polled::Fault(SourceFault { reason: reason.to_owned(), message: "no".to_owned(), retry_after: None })
+}
+
+struct Node {
+    plugins: Arc<Fakes>,
+    events: Arc<Events>,
+    state: Arc<Memory>,
+    set: Arc<HostSources<Fakes>>,
+    snapshots: mpsc::Receiver<SourceSnapshot>,
+    _tasks: JoinSet<()>,
+}
+
+/// A node with these sources, whose plugins and state may have been there before.
+fn start(plugins: Arc<Fakes>, state: Arc<Memory>) -> Node {
+    *lock(&plugins.began) = Some(Instant::now());
+    let events = Arc::new(Events::default());
+    let config = SourcesConfig {
+        node_name: "N1".to_owned(),
+        state: state.clone(),
+        events: events.clone(),
+        jitter: Arc::new(Certain),
+    };
+    let set = Arc::new(HostSources::new(plugins.clone(), config));
+    let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(set.clone().run(sender, CancellationToken::new()));
+    Node { plugins, events, state, set, snapshots, _tasks: tasks }
+}
+
+impl Node {
+    /// The sets that come within so many seconds: `source: pods`.
+    async fn sets(&mut self, seconds: u64) -> Vec<String> {
+        let until = Instant::now() + Duration::from_secs(seconds);
+        let mut sets = Vec::new();
+        while let Ok(Some(snapshot)) = tokio::time::timeout_at(until, self.snapshots.recv()).await {
+            let names: Vec<_> = snapshot.pods.iter().filter_map(|pod| pod.metadata.name.as_deref()).collect();
+            let partly = if snapshot.complete { "" } else { " and who knows what" };
+            sets.push(format!("{}: {}{partly}", snapshot.source, names.join(" ")));
+        }
+        sets
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_is_polled_by_its_interval_with_its_last_cursor_and_only_changes_are_sent() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![spec("edge")]);
+    plugins.script(
+        "edge",
+        vec![pods(&["a"]), answer(Snapshot::Unchanged, Some("c2")), pods(&["a"]), pods(&["a", "b"])],
+    );
+    let mut node = start(plugins, Arc::default());
+    assert_eq!(node.sets(35).await, ["edge: a-n1", "edge: a-n1 b-n1"]);
+    assert_eq!(node.plugins.polls(), ["0.0 -", "10.0 c1", "20.0 c2", "30.0 c1"]);
+    assert_eq!(node.events.take(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_fails_keeps_its_last_set_and_is_asked_ever_more_seldom() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![spec("edge"), spec("silent")]);
+    plugins.script("edge", vec![pods(&["a"]), fault("Unavailable")]);
+    plugins.script("silent", vec![fault("Denied")]);
+    let mut node = start(plugins.clone(), Arc::default());
+    assert_eq!(node.sets(3000).await, ["edge: a-n1"], "nobody says that there are no pods");
+    let mut told = node.events.take();
+    told.sort();
+    assert_eq!(
+        told,
+        ["PodSourceFailed plugin edge: Unavailable: no", "PodSourceFailed plugin silent: Denied: no"]
+    );
+    let polls = plugins.polls().len();
+    assert!((40..100).contains(&polls), "{polls} polls of two sources in 50 minutes");
+    plugins.script("edge", vec![pods(&["a"])]);
+    assert_eq!(node.sets(400).await, [""; 0]);
+    assert_eq!(node.events.take(), ["PodSourceRecovered plugin edge: tells again what it has"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_goes_takes_its_name_along_and_the_others_go_on() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![spec("edge"), spec("other")]);
+    plugins.script("edge", vec![pods(&["a"])]);
+    plugins.script("other", vec![pods(&["b"])]);
+    let mut node = start(plugins.clone(), Arc::default());
+    let names = node.set.names();
+    assert_eq!(names.borrow().len(), 2, "names are known before the first poll");
+    assert_eq!(node.sets(1).await.len(), 2);
+    plugins.install(vec![spec("other")]);
+    assert_eq!(node.sets(1).await, [""; 0], "the loop ends its pods, for its name is gone");
+    assert_eq!(names.borrow().iter().map(SourceName::as_str).collect::<Vec<_>>(), ["other"]);
+    assert_eq!(node.events.take(), ["PodSourceRemoved plugin edge: is no pod source any more, its pods end"]);
+    plugins.polls();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(plugins.polls().len(), 6, "only the other one is polled");
+    plugins.install(vec![spec("edge"), spec("other")]);
+    assert_eq!(node.sets(1).await, ["edge: a-n1"], "one that comes back is seen anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_code_keeps_cursor_and_set_and_is_asked_at_once() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![spec("edge")]);
+    plugins.script("edge", vec![pods(&["a"]), answer(Snapshot::Unchanged, Some("c1"))]);
+    let mut node = start(plugins.clone(), Arc::default());
+    assert_eq!(node.sets(2).await, ["edge: a-n1"]);
+    plugins.install(vec![SourceSpec { version: 2, ..spec("edge") }]);
+    assert_eq!(node.sets(2).await, [""; 0]);
+    assert_eq!(plugins.polls(), ["0.0 -", "2.0 c1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_configuration_asks_for_everything_and_a_smaller_allowance_ends_pods_at_once() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![spec("edge")]);
+    plugins.script("edge", vec![pods(&["a"])]);
+    let mut node = start(plugins.clone(), Arc::default());
+    assert_eq!(node.sets(2).await, ["edge: a-n1"]);
+    plugins.install(vec![SourceSpec { config: "{}".into(), ..spec("edge") }]);
+    assert_eq!(node.sets(2).await, [""; 0]);
+    assert_eq!(plugins.polls(), ["0.0 -", "2.0 -"]);
+    // The source hangs, and still its pods end.
+    lock(&plugins.scripts).get_mut(&SourceName::from("edge")).expect("it is there").takes =
+        Duration::from_secs(3600);
+    let mut smaller = SourceSpec { config: "{}".into(), ..spec("edge") };
+    smaller.settings.allowance.namespaces = vec!["other".to_owned()];
+    plugins.install(vec![smaller]);
+    assert_eq!(node.sets(2).await, ["edge: "]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_that_waits_for_news_ends_when_the_source_looks_elsewhere() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![spec("edge")]);
+    plugins.script("edge", vec![pods(&["a"])]);
+    lock(&plugins.scripts).get_mut(&SourceName::from("edge")).expect("it is there").takes =
+        Duration::from_secs(30);
+    let mut node = start(plugins.clone(), Arc::default());
+    assert_eq!(node.sets(5).await, [""; 0]);
+    plugins.install(vec![SourceSpec { config: "{}".into(), ..spec("edge") }]);
+    assert_eq!(node.sets(40).await, ["edge: a-n1"]);
+    assert_eq!(plugins.polls()[..2], ["0.0 -", "5.0 -"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cursor_survives_a_restart_with_the_set_that_it_belongs_to() {
+    let keeps = || SourceSpec { keeps_state: true, ..spec("edge") };
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![keeps()]);
+    plugins.script("edge", vec![pods(&["a", "b"]), answer(Snapshot::Unchanged, Some("c1"))]);
+    let mut node = start(plugins.clone(), Arc::default());
+    assert_eq!(node.sets(5).await, ["edge: a-n1 b-n1"]);
+    let state = node.state.clone();
+    drop(node);
+    plugins.polls();
+    let mut node = start(plugins.clone(), state.clone());
+    assert_eq!(node.sets(5).await, ["edge: a-n1 b-n1"], "the source said that nothing changed");
+    assert_eq!(plugins.polls(), ["0.0 c1"]);
+    drop(node);
+    // Another configuration's cursor is nobody's, and so is one of a source that may keep nothing.
+    for other in [SourceSpec { config: "{}".into(), ..keeps() }, spec("edge")] {
+        plugins.install(vec![other]);
+        plugins.polls();
+        let mut node = start(plugins.clone(), state.clone());
+        assert_eq!(node.sets(1).await, [""; 0]);
+        assert_eq!(plugins.polls(), ["0.0 -", "0.5 -"], "`unchanged` since never is no answer");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_beyond_the_allowance_are_told_by_name_and_the_rest_counts() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![spec("edge")]);
+    let privileged = manifest("evil").replace("image: b", "image: b, securityContext: {privileged: true}");
+    let manifests = vec![privileged, manifest("good"), "nonsense".to_owned()];
+    plugins.script("edge", vec![answer(Snapshot::Pods(manifests), None)]);
+    let mut node = start(plugins.clone(), Arc::default());
+    assert_eq!(node.sets(60).await, ["edge: good-n1 and who knows what"]);
+    let told = node.events.take();
+    assert_eq!(told.len(), 2, "each is told once: {told:?}");
+    assert!(
+        told[0].starts_with("PodForbidden edge pod default/evil-n1: isn't run: it isn't baseline"),
+        "{told:?}"
+    );
+    assert!(told[1].starts_with("InvalidManifest edge manifest 3: "), "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_pods_every_tenth_of_a_second_are_refused_and_nobody_else_waits() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![spec("flood"), spec("other")]);
+    let flood = PollAnswer {
+        snapshot: Snapshot::Pods((0..10_000).map(|n| manifest(&format!("p{n}"))).collect()),
+        cursor: None,
+        next_poll: Some(Duration::ZERO),
+    };
+    plugins.script("flood", vec![Polled::Answer(flood)]);
+    plugins.script("other", vec![pods(&["b"])]);
+    let mut node = start(plugins.clone(), Arc::default());
+    assert_eq!(node.sets(20).await, ["other: b-n1"]);
+    assert_eq!(
+        node.events.take(),
+        ["PodSourceFailed plugin flood: SetRefused: the set has 10000 pods, at most 110 are allowed"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_is_told_of_its_pods_by_the_names_that_it_gave_them() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![SourceSpec { listens: true, ..spec("edge") }, spec("other")]);
+    plugins.script("edge", vec![pods(&["a"])]);
+    plugins.script("other", vec![pods(&["a"])]);
+    let node = start(plugins.clone(), Arc::default());
+    assert_eq!(node.set.listeners(), BTreeSet::from([SourceName::from("edge")]));
+    let fare =
+        |status| PodFare { full_name: PodFullName::new("default", "a-n1"), uid: PodUid::from("u"), status };
+    let told = node.set.tell(&"edge".into(), vec![fare(Some(Arc::default())), fare(None)]).await;
+    assert_eq!(told, Ok(()));
+    let change = |status: Option<&str>| PodStatusChange {
+        namespace: "default".to_owned(),
+        name: "a".to_owned(),
+        uid: "u".to_owned(),
+        status: status.map(str::to_owned),
+    };
+    assert_eq!(*lock(&plugins.told), [change(Some("{}")), change(None)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_stops_when_nobody_listens() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![spec("edge")]);
+    plugins.script("edge", vec![pods(&["a"])]);
+    let Node { snapshots, mut _tasks, .. } = start(plugins, Arc::default());
+    drop(snapshots);
+    assert!(timeout(Duration::from_secs(5), _tasks.join_next()).await.is_ok_and(|ended| ended.is_some()));
+}
