@@ -6,12 +6,14 @@ use serde_json::json;
 use tempfile::TempDir;
 use witlet_ports::ProbeError;
 use witlet_wasm::compile::CompilerConfig;
+use witlet_wasm::inspect::inspect;
 
 use crate::builtin_probes::{LONG, SHORT, failed, probe, success};
 use crate::node::{Node, PATIENCE, Setting, cache};
 use crate::servers::{Server, answer, free_port};
 
 crate::claims!(
+    a_probe_type_imports_what_it_uses_and_no_more,
     redis_is_asked_with_the_operators_password,
     postgres_accepts_or_rejects_or_doesnt_answer,
     an_http_answers_json_is_compared,
@@ -38,6 +40,39 @@ async fn node() -> (Node, TempDir) {
     let node = Node::begin(&entries, setting).await.expect("the host starts");
     tokio::time::timeout(PATIENCE, node.host.ready()).await.expect("every plugin is tried in time");
     (node, secrets)
+}
+
+async fn a_probe_type_imports_what_it_uses_and_no_more() {
+    const TYPES: &str = "witlet:probe/types";
+    // Name, what it can't do without, what it has use for, and what it imports of ours.
+    type Case = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+    let cases: [Case; 8] = [
+        ("exec", &["exec"], &[], &[TYPES, "witlet:probe/exec"]),
+        ("httpGet", &[], &["network"], &[TYPES]),
+        ("tcpSocket", &[], &["network"], &[TYPES]),
+        ("grpc", &[], &["network"], &[TYPES]),
+        ("redis", &["secrets"], &["network"], &[TYPES, "witlet:host/secret", "witlet:host/config"]),
+        ("postgres-ready", &[], &["network"], &[TYPES]),
+        ("http-json", &[], &["network"], &[TYPES]),
+        ("udp", &[], &["network"], &[TYPES]),
+    ];
+    for (name, needs, uses, imports) in cases {
+        let mut shipped = witlet_plugins::PROBES.iter().chain(witlet_plugins::SHIPPED);
+        let component = shipped.find(|shipped| shipped.name == name).expect("it ships").component;
+        let seen = inspect(component).expect("a component");
+        assert_eq!((&seen.needs_grants[..], &seen.may_use_grants[..]), (needs, uses), "{name}");
+        assert_eq!(seen.obstacles, [""; 0], "{name}");
+        let mut ours: Vec<&str> = seen
+            .imports
+            .iter()
+            .filter_map(|import| import.starts_with("witlet:").then(|| import.split_once('@')))
+            .map(|import| import.map_or("", |(name, _)| name))
+            .collect();
+        ours.sort_unstable();
+        let mut expected = imports.to_vec();
+        expected.sort_unstable();
+        assert_eq!(ours, expected, "{name}");
+    }
 }
 
 async fn redis_is_asked_with_the_operators_password() {
