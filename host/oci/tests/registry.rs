@@ -1,8 +1,9 @@
 //! Components pushed to and pulled from Debian's `docker-registry` on the loopback, open and with a password.
 
+use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,9 +14,13 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
+use witlet_core::event::Event;
 use witlet_egress::{Egress, Reach, SendLimits, TlsPolicy};
 use witlet_oci::{PullError, Registries, RegistriesConfig};
-use witlet_ports::{ComponentFetcher, ComponentReference};
+use witlet_ports::{Clock, ComponentFetcher, ComponentReference, EventSink};
+use witlet_wasm::compile::{self, CompilerConfig};
+use witlet_wasm::host::{PluginHost, PluginHostConfig};
+use witlet_wasm::plugin::{PluginState, PluginStatus};
 
 const PROGRAM: &str = "docker-registry";
 const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -27,7 +32,12 @@ const HTPASSWD: &str = "ann:$2b$05$witlettestregistrysaleaxXRxqXIAYCVy1gch707u8X
 const BASIC: &str = "Basic YW5uOmxldCBtZSBpbg==";
 
 #[allow(clippy::print_stderr, reason = "says why nothing ran, as a test may")]
-fn main() {
+fn main() -> ExitCode {
+    // Components of plugins are compiled in a child, which is this program.
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if compile::is_compile_command(&words) {
+        return compile::child_main(words.into_iter().skip(1));
+    }
     let arguments = Arguments::from_args();
     let search = std::env::var_os("PATH").unwrap_or_default();
     let installed = std::env::split_paths(&search).any(|folder| folder.join(PROGRAM).is_file());
@@ -38,9 +48,10 @@ fn main() {
         Trial::test("a_pushed_component_is_pulled_by_its_digest", || run(open())),
         Trial::test("a_private_component_needs_the_password", || run(private())),
         Trial::test("an_image_is_no_component", || run(image())),
+        Trial::test("a_plugin_of_a_private_registry_is_loaded_with_its_credentials", || run(plugin())),
     ];
     let tests = tests.into_iter().map(|test| test.with_ignored_flag(!installed)).collect();
-    libtest_mimic::run(&arguments, tests).exit();
+    libtest_mimic::run(&arguments, tests).exit_code()
 }
 
 fn run(test: impl Future<Output = ()>) -> Result<(), Failed> {
@@ -240,4 +251,58 @@ async fn image() {
     let error = pull(&registry.registries("components"), &reference, None).await.expect_err("an image");
     assert!(matches!(error, PullError::Manifest(_)), "{error}");
     assert!(error.to_string().contains("wkg oci push"), "{error}");
+}
+
+struct Now;
+
+impl Clock for Now {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+}
+
+impl EventSink for Now {
+    fn record(&self, _event: Event) {}
+}
+
+/// The only plugin of a host whose configuration has this in its entry, once it was tried.
+async fn loaded(registry: &Registry, entry: &str) -> PluginStatus {
+    let path = |name: &str| registry.folder.path().join(name);
+    let text = format!(
+        "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n- {{name: p, admission: {{}}, {entry}}}\n"
+    );
+    std::fs::write(path("plugins.yaml"), text).expect("written");
+    let host = PluginHost::start(PluginHostConfig {
+        compiler: CompilerConfig::new(path("code")),
+        plugins_file: Some(path("plugins.yaml")),
+        builtins: Vec::new(),
+        shipped: Vec::new(),
+        fetcher: Some(Arc::new(registry.registries("components"))),
+        containers: None,
+        state_folder: None,
+        node: None,
+        recorder: None,
+        clock: Arc::new(Now),
+        events: Arc::new(Now),
+    })
+    .await
+    .expect("the host starts");
+    tokio::time::timeout(PATIENCE, host.ready()).await.expect("tried in time");
+    host.list().pop().expect("one plugin")
+}
+
+async fn plugin() {
+    let registry = Registry::start(true).await;
+    let reference = push_component(&registry, witlet_test_guests::NO_LATEST_TAG).await;
+    let without = loaded(&registry, &format!("component: \"{reference}\"")).await;
+    assert_eq!(without.state, PluginState::Failed);
+    let detail = without.detail.unwrap_or_default();
+    assert!(detail.contains(&reference.to_string()) && detail.contains("pullCredentials"), "{detail}");
+    let entry = json!({"username": "ann", "password": "let me in"});
+    let config = json!({"auths": {registry.address.to_string(): entry}});
+    std::fs::write(registry.folder.path().join("pull.json"), config.to_string()).expect("written");
+    let with = loaded(&registry, &format!("component: \"{reference}\", pullCredentials: ./pull.json")).await;
+    assert_eq!(with.state, PluginState::Ready, "{with:?}");
+    assert_eq!(with.digest.as_deref(), Some(&digest_of(witlet_test_guests::NO_LATEST_TAG)[7..]));
+    assert_eq!(with.component, reference.to_string());
 }
