@@ -5,11 +5,19 @@
 #![allow(clippy::panic, reason = "a panic is how a test fails")]
 
 mod answers;
+mod builtin_probes;
 mod forging;
 mod loading;
 mod node;
+mod probing;
+mod recording;
 mod reloading;
+mod servers;
+mod shipped_admission;
+mod shipped_probes;
 mod surviving;
+mod swapping;
+mod upstream;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -28,10 +36,23 @@ fn main() -> ExitCode {
     if compile::is_compile_command(&words) {
         return compile::child_main(words.into_iter().skip(1));
     }
-    let claims = [loading::CLAIMS, answers::CLAIMS, surviving::CLAIMS, forging::CLAIMS, reloading::CLAIMS]
-        .into_iter()
-        .flatten()
-        .copied();
+    let claims = [
+        builtin_probes::CLAIMS,
+        shipped_admission::CLAIMS,
+        shipped_probes::CLAIMS,
+        loading::CLAIMS,
+        answers::CLAIMS,
+        surviving::CLAIMS,
+        swapping::CLAIMS,
+        forging::CLAIMS,
+        probing::CLAIMS,
+        recording::CLAIMS,
+        reloading::CLAIMS,
+        upstream::CLAIMS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied();
     let trials = claims.map(|(name, show)| Trial::test(name, move || run(show))).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -14,6 +14,8 @@ pub const POOL_SLOTS: u32 = 64;
 /// How many memories of probes and pod sources may be alive at once on their engine, most of which wait. As many as
 /// probes run at once.
 pub const WAITING_SLOTS: u32 = 1024;
+/// How many tables there are for each of them. Components have two or three; one with more takes several slots.
+pub const WAITING_TABLES_PER_SLOT: u32 = 4;
 /// How large the linear memory of one instance may become in a pool, whatever its configuration says.
 pub const POOL_MEMORY_BYTES_MAX: usize = 128 << 20;
 /// How many elements a table may have. Large C# and Go programs need more than ten thousand.
@@ -110,13 +112,14 @@ pub fn compiling(kind: EngineKind) -> Result<Engine, EngineError> {
     make(kind, &settings(kind))
 }
 
-/// A pool of `slots` instances with one memory each; more slots cost address space and a few bytes of bookkeeping.
-fn pool(slots: u32) -> PoolingAllocationConfig {
+/// A pool of `slots` instances with one memory and so many tables each; more slots cost address space and a few bytes of
+/// bookkeeping.
+fn pool(slots: u32, tables: u32) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(slots)
         .total_core_instances(slots * COMPONENT_CORE_INSTANCES_MAX)
         .total_memories(slots)
-        .total_tables(slots * COMPONENT_TABLES_MAX)
+        .total_tables(slots * tables)
         .total_stacks(slots)
         .max_core_instances_per_component(COMPONENT_CORE_INSTANCES_MAX)
         .max_memories_per_component(COMPONENT_MEMORIES_MAX)
@@ -131,21 +134,21 @@ fn pool(slots: u32) -> PoolingAllocationConfig {
     pool
 }
 
-fn pooled(kind: EngineKind, slots: u32) -> Result<Engine, EngineError> {
+fn pooled(kind: EngineKind, pool: PoolingAllocationConfig) -> Result<Engine, EngineError> {
     let mut config = settings(kind);
-    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(slots)));
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     make(kind, &config)
 }
 
 /// The engine of admission: instances from a pool, copy-on-write memory images, calls that epochs interrupt.
 pub fn synchronous() -> Result<Engine, EngineError> {
-    pooled(EngineKind::Synchronous, POOL_SLOTS)
+    pooled(EngineKind::Synchronous, pool(POOL_SLOTS, COMPONENT_TABLES_MAX))
 }
 
 /// The engine of probes and pod sources: as admission's, with calls that wait and give way. Code for
 /// [`EngineKind::Asynchronous`] fits.
 pub fn waiting() -> Result<Engine, EngineError> {
-    pooled(EngineKind::Asynchronous, WAITING_SLOTS)
+    pooled(EngineKind::Asynchronous, pool(WAITING_SLOTS, WAITING_TABLES_PER_SLOT))
 }
 
 /// The engine of workloads, which live long: memory is allocated on demand, for there are few and they stay.

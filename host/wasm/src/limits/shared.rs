@@ -26,6 +26,7 @@ impl MemoryPool {
     }
 
     /// How much is taken.
+    #[cfg(test)]
     pub(crate) fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }

@@ -29,7 +29,7 @@ use witlet_egress::Egress;
 use witlet_ports::Containers;
 
 use super::config::{Grants, Warm};
-use crate::engine::{self, WAITING_SLOTS};
+use crate::engine::{self, WAITING_SLOTS, WAITING_TABLES_PER_SLOT};
 use crate::guest::waiting::{GuestSetting, WaitingState};
 use crate::guest::{GrantedSecrets, Secrets};
 use crate::limits::{EpochTicker, Limits, MemoryPool, SHARED_MEMORY_BYTES_MAX, StaticNeeds};
@@ -41,7 +41,7 @@ use crate::worlds::probe::{self, ProberPre};
 use threads::Threads;
 
 /// Time between two ticks of the epoch: how long a guest computes before others have their turn.
-pub(crate) const YIELD_PERIOD: Duration = Duration::from_millis(5);
+pub(crate) const YIELD_PERIOD: Duration = Duration::from_millis(2);
 /// How many slots instances may hold while they wait for their next call; the rest is for calls.
 pub(crate) const WARM_SLOTS_MAX: usize = WAITING_SLOTS as usize / 4;
 /// How long a guest has to say what it makes of its time being over, before it is cut.
@@ -71,7 +71,7 @@ struct Machine {
     linker: Linker<WaitingState>,
     ticker: EpochTicker,
     threads: Threads,
-    /// Memories of instances that may be alive.
+    /// Of the pool, for instances that may be alive.
     slots: Arc<Semaphore>,
     /// Those of them that may wait for their next call.
     warm_slots: Arc<Semaphore>,
@@ -159,7 +159,7 @@ impl WaitingHost {
             setting: Arc::new(setting),
             linked,
             limits,
-            memories: StaticNeeds::of(component).memories.max(1),
+            slots: slots(&StaticNeeds::of(component)),
             source_timeout: spec.source_timeout,
             validate_timeout: spec.validate_timeout,
             warm: spec.warm,
@@ -167,6 +167,11 @@ impl WaitingHost {
             checked: Mutex::default(),
         }))
     }
+}
+
+/// How many of the pool's slots an instance takes: each has one memory and a few tables.
+fn slots(needs: &StaticNeeds) -> u32 {
+    needs.memories.max(needs.tables.div_ceil(WAITING_TABLES_PER_SLOT)).max(1)
 }
 
 /// A component's roles, linked and type-checked.

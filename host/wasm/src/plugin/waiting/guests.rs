@@ -34,8 +34,8 @@ pub(crate) struct WaitingGuests {
     pub(super) setting: Arc<GuestSetting>,
     pub(super) linked: Linked,
     pub(super) limits: Limits,
-    /// Of one instance.
-    pub(super) memories: u32,
+    /// Of the pool, for one instance.
+    pub(super) slots: u32,
     pub(super) source_timeout: Duration,
     pub(super) validate_timeout: Duration,
     pub(super) warm: Option<Warm>,
@@ -78,7 +78,7 @@ pub(super) struct Guest {
     pub(super) handle: Handle,
     uses: u64,
     last_used: Instant,
-    /// The memories that it has of the pool's.
+    /// What it has of the pool.
     _slots: OwnedSemaphorePermit,
     /// Its share of those that may wait, once it was kept.
     warm_slots: Option<OwnedSemaphorePermit>,
@@ -257,7 +257,7 @@ impl WaitingGuests {
             }
         }
         // No slot until the deadline says nothing about this plugin: others hold them.
-        let slots = self.machine.slots.clone().acquire_many_owned(self.memories);
+        let slots = self.machine.slots.clone().acquire_many_owned(self.slots);
         let slots = timeout_at(deadline, slots)
             .await
             .map_err(|_elapsed| CallError::Busy)?
@@ -361,7 +361,7 @@ impl WaitingGuests {
             return;
         }
         if guest.warm_slots.is_none() {
-            match self.machine.warm_slots.clone().try_acquire_many_owned(self.memories) {
+            match self.machine.warm_slots.clone().try_acquire_many_owned(self.slots) {
                 Ok(slots) => guest.warm_slots = Some(slots),
                 Err(_none_left) => return,
             }

@@ -7,13 +7,24 @@ mod sources;
 use std::time::Duration;
 
 use super::guests::{Overtime, overtime};
-use super::{CPU_MIN, cpu_limit};
+use super::{CPU_MIN, cpu_limit, slots};
+use crate::limits::StaticNeeds;
 
 #[test]
 fn a_call_may_compute_for_half_of_its_time() {
     let cases = [(0, CPU_MIN.as_millis()), (50, 50), (100, 50), (200, 100), (1000, 500), (30_000, 15_000)];
     for (time, expected) in cases {
         assert_eq!(cpu_limit(Duration::from_millis(time)).as_millis(), expected, "{time}");
+    }
+}
+
+#[test]
+fn an_instance_takes_as_many_slots_as_it_needs() {
+    for ((memories, tables), expected) in
+        [((0, 0), 1), ((1, 0), 1), ((1, 4), 1), ((1, 5), 2), ((1, 16), 4), ((3, 2), 3)]
+    {
+        let needs = StaticNeeds { memories, tables, ..StaticNeeds::default() };
+        assert_eq!(slots(&needs), expected, "{memories} {tables}");
     }
 }
 

@@ -10,11 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, SizeHint};
-use hyper::header::{HOST, HeaderName};
+use hyper::header::{CONNECTION, HeaderName, TRANSFER_ENCODING, UPGRADE};
 use hyper::{Request, Response};
-use wasmtime_wasi_http::{
-    DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpHooks,
-};
+use wasmtime_wasi_http::{Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpHooks};
 use witlet_egress::ConnectError;
 use witlet_egress::TlsError;
 use witlet_egress::{BodyError, Egress, LookupError, Reach, ResolveError, SendError, SendLimits, TlsPolicy};
@@ -23,6 +21,17 @@ use super::budget::{ConnectionBudget, ConnectionPermit};
 
 /// How long each part of an exchange may take if the guest doesn't say. The call's own deadline is mostly earlier.
 const PART_MAX: Duration = Duration::from_secs(60);
+
+/// Headers that a guest may not set: they say how a connection is used (RFC 9110 section 7.6.1), which is the host's. All
+/// others are the guest's, `Host` and those for proxies among them: upstream's probes send what a spec says.
+const FORBIDDEN: [HeaderName; 6] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("http2-settings"),
+];
 
 /// What happens to an instance's requests.
 pub(crate) struct Hooks {
@@ -48,14 +57,13 @@ type Rest = Box<dyn Future<Output = Result<(), Error>> + Send>;
 type Sent = Result<(Response<WasiBody>, Rest), Error>;
 
 impl WasiHttpHooks for Hooks {
-    /// A guest may say which host it means: the connection goes to the authority all the same, and the grants are
-    /// about that.
+    /// Whatever a guest says, the connection goes to the authority, and the grants are about that.
     fn is_forbidden_header(&mut self, name: &HeaderName) -> bool {
-        *name != HOST && DEFAULT_FORBIDDEN_HEADERS.contains(name)
+        FORBIDDEN.contains(name)
     }
 
     fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
-        Arc::new(|name| *name != HOST && DEFAULT_FORBIDDEN_HEADERS.contains(name))
+        Arc::new(|name| FORBIDDEN.contains(name))
     }
 
     /// The egress sets it where the guest doesn't.

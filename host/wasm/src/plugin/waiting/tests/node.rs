@@ -133,7 +133,7 @@ pub(super) fn request(parameters: &str) -> ProbeRequest {
         parameters: parameters.into(),
         pod: Arc::new(pod),
         container: "main".to_owned(),
-        container_id: ContainerId::new("c0ffee"),
+        container_id: ContainerId::from("c0ffee"),
         restarts: 3,
         pod_ips: vec![IpAddr::from([127, 0, 0, 1])],
         host_ips: vec![IpAddr::from([192, 0, 2, 1])],
