@@ -4,7 +4,8 @@
 //! a handler that is slow with one pod must not hold up pods that it has nothing to say about: when the pod
 //! that was asked for last gets no answer within a short time, the next one is asked for beside it. An `admit`
 //! only counts if no pod was admitted since it was asked for; otherwise it is asked for again, and this time
-//! nobody is admitted before it. A refusal changes nothing for the other pods, so it stands as if it had been given at once.
+//! nobody is admitted before it. That others are ended for a pod counts only if nothing has changed at all meanwhile. A
+//! refusal changes nothing for the other pods, so it stands as if it had been given at once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -158,23 +159,19 @@ impl AdmissionQueue {
     /// The handlers answered.
     pub(crate) fn answer(&mut self, id: AskId, decision: Decision, now: Instant, admissions: u64) -> Judged {
         let Some(asked) = self.asked.remove(&id) else { return Judged::Dropped };
+        // A pod that is asked for exclusively was overtaken once, and isn't again.
+        let is_overtaken = asked.admissions != admissions || self.is_exclusive();
+        let is_outdated = match &decision {
+            Decision::Admit => is_overtaken,
+            Decision::Preempt { .. } => is_overtaken || asked.changes != self.changes,
+            Decision::Reject { .. } | Decision::Defer { .. } => false,
+        };
+        if is_outdated {
+            self.overtaken.insert(asked.place);
+            self.enqueue(asked.uid, asked.place);
+            return Judged::Dropped;
+        }
         match decision {
-            // A pod that is asked for exclusively was overtaken once, and isn't again.
-            Decision::Admit | Decision::Preempt { .. }
-                if asked.admissions != admissions || self.is_exclusive() =>
-            {
-                self.overtaken.insert(asked.place);
-                self.enqueue(asked.uid, asked.place);
-                Judged::Dropped
-            }
-            // Nobody is ended for room that has come or gone meanwhile.
-            Decision::Preempt { .. }
-                if asked.admissions != admissions || asked.changes != self.changes || self.is_exclusive() =>
-            {
-                self.overtaken.insert(asked.place);
-                self.enqueue(asked.uid, asked.place);
-                Judged::Dropped
-            }
             Decision::Admit | Decision::Reject { .. } => Judged::Stands(asked.uid, decision),
             Decision::Preempt { .. } => {
                 self.defer(&asked, now, PREEMPTION_ASK_AGAIN_AFTER);
