@@ -15,6 +15,7 @@ mod reloading;
 mod servers;
 mod shipped_admission;
 mod shipped_probes;
+mod sources;
 mod surviving;
 mod swapping;
 mod upstream;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         probing::CLAIMS,
         recording::CLAIMS,
         reloading::CLAIMS,
+        sources::CLAIMS,
         upstream::CLAIMS,
     ]
     .into_iter()

@@ -52,6 +52,16 @@ impl EventSink for Events {
 }
 
 impl Events {
+    /// Messages of all events so far.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        self.0
+            .lock()
+            .expect("no test panics while it holds this")
+            .iter()
+            .map(|event| event.message.clone())
+            .collect()
+    }
+
     /// Reasons of all events so far.
     pub(crate) fn reasons(&self) -> Vec<String> {
         self.0
