@@ -133,6 +133,16 @@ impl TcpStream {
     }
 }
 
+/// Each of a name's addresses with its deadline: what is left when its turn comes, shared with those behind it, so that one
+/// that doesn't answer leaves time for the others.
+fn in_turn<A>(addresses: Vec<A>, deadline: Deadline) -> impl Iterator<Item = (A, Deadline)> {
+    let count = u32::try_from(addresses.len()).unwrap_or(u32::MAX);
+    addresses.into_iter().zip((1..=count).rev()).map(move |(address, behind)| {
+        let this_turn = if behind == 1 { deadline } else { Deadline::after(deadline.left() / behind) };
+        (address, this_turn)
+    })
+}
+
 const TCP: &str = "tcp";
 const UDP: &str = "udp";
 

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::time::Duration;
 
-use super::Problem;
+use super::{Problem, in_turn};
 use crate::time::Deadline;
 
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct TcpStream(std::net::TcpStream);
 impl TcpStream {
     pub(super) fn connect(host: &str, port: u16, deadline: Deadline) -> Result<Self, Problem> {
         let mut last = Problem::NoSuchName;
-        for address in look_up(host, port)? {
+        for (address, deadline) in in_turn(look_up(host, port)?, deadline) {
             match std::net::TcpStream::connect_timeout(&address, left(deadline)?) {
                 Ok(stream) => return Ok(Self(stream)),
                 Err(error) => last = problem(&error),

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use super::{Operation, Problem, TcpStream, UdpSocket};
+use super::{Operation, Problem, TcpStream, UdpSocket, in_turn};
 use crate::time::Deadline;
 
 /// What nothing good takes.
@@ -70,4 +70,14 @@ fn datagrams_go_there_and_back_and_are_cut() {
     assert_eq!(socket.receive(4, deadline).expect("an answer"), b"pong");
     let silent = socket.receive(4, Deadline::after(Duration::from_millis(50))).expect_err("nothing more");
     assert_eq!(silent.to_string(), format!("read udp 127.0.0.1:{port}: i/o timeout"));
+}
+
+#[test]
+fn an_address_that_doesnt_answer_leaves_time_for_the_others() {
+    let deadline = Deadline::after(LONG);
+    let turns: Vec<(&str, Duration)> =
+        in_turn(vec!["a", "b", "c"], deadline).map(|(address, turn)| (address, turn.left())).collect();
+    let [("a", first), ("b", second), ("c", third)] = turns[..] else { panic!("{turns:?}") };
+    assert!(first <= LONG / 3 && second <= LONG / 2 && third <= LONG, "{turns:?}");
+    assert!(in_turn(vec!["a"], deadline).all(|(_, turn)| turn == deadline));
 }

@@ -13,7 +13,7 @@ use wasip2::sockets::udp::{IncomingDatagramStream, OutgoingDatagram, OutgoingDat
 use wasip2::sockets::udp_create_socket::create_udp_socket;
 use wasip2::sockets::{tcp, udp};
 
-use super::Problem;
+use super::{Problem, in_turn};
 use crate::time::{Deadline, wait};
 
 /// Dropped in this order: the streams are the socket's children.
@@ -28,7 +28,8 @@ impl TcpStream {
     pub(super) fn connect(host: &str, port: u16, deadline: Deadline) -> Result<Self, Problem> {
         let network = instance_network();
         let mut last = Problem::NoSuchName;
-        for address in look_up(&network, host, deadline)? {
+        let addresses = look_up(&network, host, deadline)?;
+        for (address, deadline) in in_turn(addresses, deadline) {
             match Self::open(&network, address, port, deadline) {
                 Ok(stream) => return Ok(stream),
                 Err(problem) => last = problem,
