@@ -8,13 +8,14 @@
 
 pub mod address;
 pub mod challenge;
+mod error;
 pub mod manifest;
 mod registry;
 pub mod retry;
 mod source;
 mod store;
 
-pub use registry::{PullError, What};
+pub use error::{PullError, What};
 pub use source::{
     LIMITS, PULL_TIME_MAX, PULLS_MAX, Progress, ProgressSink, Registries, RegistriesConfig, RegistryError,
 };

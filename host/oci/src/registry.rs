@@ -1,7 +1,5 @@
 //! One pull: the requests to a registry, with credentials, redirects and repetitions.
 
-use std::path::PathBuf;
-
 use bytes::Bytes;
 use http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER, USER_AGENT, WWW_AUTHENTICATE,
@@ -10,17 +8,15 @@ use http::uri::Scheme;
 use http::{HeaderMap, Method, Request, Response, Uri};
 use http_body_util::{BodyExt, Full};
 use sha2::{Digest, Sha256};
-use thiserror::Error;
-use witlet_core::image::docker_config::DockerConfigError;
 use witlet_core::runtime::ImageAuth;
-use witlet_egress::{BodyError, Egress, NetworkGrant, Reach, ResponseBody, SendError, SendLimits, TlsPolicy};
+use witlet_egress::{Egress, NetworkGrant, Reach, ResponseBody, SendLimits, TlsPolicy};
 use witlet_ports::ComponentReference;
 
 use crate::address::{self, AddressError, REDIRECTS_MAX};
 use crate::challenge::{self, Credential, Step, TokenRequest};
-use crate::manifest::{MANIFEST_BYTES_MAX, MANIFEST_TYPE, ManifestError};
+use crate::error::{PullError, What};
+use crate::manifest::{MANIFEST_BYTES_MAX, MANIFEST_TYPE};
 use crate::retry::{self, Attempt};
-use crate::source::PULL_TIME_MAX;
 use crate::store::text_of;
 
 /// How witlet names itself.
@@ -31,183 +27,6 @@ const CREDENTIALS_MAX: usize = 8;
 const TOKEN_BYTES_MAX: usize = 64 << 10;
 /// After how many bytes of a component progress is told.
 const PROGRESS_BYTES: u64 = 1 << 20;
-
-/// Why a component couldn't be pulled. Each says the way out.
-#[derive(Debug, Error)]
-pub enum PullError {
-    /// The file with credentials can't be read.
-    #[error("read the registry's credentials in {}", path.display())]
-    CredentialsFile {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        cause: std::io::Error,
-    },
-    /// The file with credentials is no docker configuration.
-    #[error("the registry's credentials in {}", path.display())]
-    Credentials {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        #[source]
-        cause: DockerConfigError,
-    },
-    /// The registry's name makes no URL, or it sends us where we don't go.
-    #[error(transparent)]
-    Address(#[from] AddressError),
-    /// Nobody answers.
-    #[error("{registry} can't be asked for {what}; check its name and this node's network")]
-    Send {
-        /// The host.
-        registry: String,
-        /// The manifest, the component, a token.
-        what: What,
-        /// Why not.
-        #[source]
-        cause: SendError,
-    },
-    /// The answer broke off.
-    #[error("{registry} broke off in the middle of {what}; try again later")]
-    Body {
-        /// The host.
-        registry: String,
-        /// The manifest, the component, a token.
-        what: What,
-        /// How.
-        #[source]
-        cause: BodyError,
-    },
-    /// It wants credentials, and there are none.
-    #[error(
-        "{registry} wants credentials, and there are none for it: name a file that has them with pullCredentials"
-    )]
-    NoCredentials {
-        /// The registry.
-        registry: String,
-    },
-    /// It doesn't take the credentials.
-    #[error(
-        "{registry} refuses the credentials for it (HTTP {status}): check the file that pullCredentials names, and its user's rights"
-    )]
-    Refused {
-        /// The registry.
-        registry: String,
-        /// 401 or 403.
-        status: u16,
-    },
-    /// It wants credentials of a kind that nobody has.
-    #[error("{registry} wants to be asked in a way that isn't known here: {challenge:?}")]
-    Challenge {
-        /// The registry.
-        registry: String,
-        /// Its header.
-        challenge: String,
-    },
-    /// The place for tokens gave none.
-    #[error("{registry} wants a token, and {realm} gave none (HTTP {status})")]
-    Token {
-        /// The registry.
-        registry: String,
-        /// The place for tokens.
-        realm: String,
-        /// What it answered.
-        status: u16,
-    },
-    /// There is no such thing.
-    #[error(
-        "{registry} doesn't have {what}: check repository and digest, and whether the credentials may see it"
-    )]
-    NotFound {
-        /// The registry.
-        registry: String,
-        /// The manifest, or the component.
-        what: What,
-    },
-    /// Any other answer than the thing itself.
-    #[error(
-        "{registry} answered HTTP {status} when asked for {what}; try again later, or ask whoever runs it"
-    )]
-    Status {
-        /// The host.
-        registry: String,
-        /// What for.
-        what: What,
-        /// The status.
-        status: u16,
-    },
-    /// Redirects without end.
-    #[error("{registry} redirects more than {REDIRECTS_MAX} times when asked for {what}")]
-    Redirects {
-        /// The registry.
-        registry: String,
-        /// What for.
-        what: What,
-    },
-    /// More bytes than were announced, or than there may be.
-    #[error("{registry} sends more than the {limit} bytes that {what} may have")]
-    TooLarge {
-        /// The host.
-        registry: String,
-        /// What.
-        what: What,
-        /// The limit.
-        limit: u64,
-    },
-    /// Fewer bytes than the manifest says.
-    #[error("{registry} sent {found} bytes of {what}, which has {expected}")]
-    Size {
-        /// The host.
-        registry: String,
-        /// What.
-        what: What,
-        /// As the manifest says.
-        expected: u64,
-        /// As they came.
-        found: u64,
-    },
-    /// The bytes aren't those that were asked for.
-    #[error(
-        "{registry} sent {what} with the digest {found} instead of {expected}: somebody has changed it; don't use this registry before that is cleared up"
-    )]
-    Digest {
-        /// The host.
-        registry: String,
-        /// What.
-        what: What,
-        /// What was asked for.
-        expected: String,
-        /// What came.
-        found: String,
-    },
-    /// The manifest is of something else.
-    #[error(transparent)]
-    Manifest(#[from] ManifestError),
-    /// All in all it took too long.
-    #[error("the pull took longer than {}s; try again later, or bring the component as a file", PULL_TIME_MAX.as_secs())]
-    Deadline,
-}
-
-/// What a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// The manifest.
-    Manifest,
-    /// The layer.
-    Component,
-    /// A token.
-    Token,
-}
-
-impl std::fmt::Display for What {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Manifest => "the manifest",
-            Self::Component => "the component",
-            Self::Token => "a token",
-        })
-    }
-}
 
 /// What is to be had, and what it must be.
 pub(crate) struct Wanted<'a> {

@@ -14,8 +14,9 @@ use witlet_core::runtime::ImageAuth;
 use witlet_egress::{Egress, SendLimits};
 use witlet_ports::{ComponentFetcher, ComponentReference, FetchError};
 
+use crate::error::{PullError, What};
 use crate::manifest::{COMPONENT_BYTES_MAX, Layer, component_layer};
-use crate::registry::{MANIFEST_LIMIT, Pull, PullError, Wanted, What};
+use crate::registry::{MANIFEST_LIMIT, Pull, Wanted};
 use crate::store::{Store, StoreError};
 
 /// From the first request to the last byte, waits for the registry among them.
