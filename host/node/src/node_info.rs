@@ -93,7 +93,7 @@ pub struct NodeInfo {
     sources: std::sync::Mutex<Sources>,
     facts: watch::Sender<Arc<NodeFacts>>,
     /// One look at a time, so that an older one never replaces a newer one.
-    looking: Mutex<()>,
+    looking: Arc<Mutex<()>>,
 }
 
 /// What the facts are made of.
@@ -117,7 +117,7 @@ impl NodeInfo {
             created,
             sources: std::sync::Mutex::new(sources),
             facts: watch::Sender::new(Arc::new(facts)),
-            looking: Mutex::new(()),
+            looking: Arc::default(),
         })
     }
 
@@ -140,23 +140,22 @@ impl NodeInfo {
         }
     }
 
-    /// Reads the machine and publishes what changed. A look that fails or takes too long is logged.
+    /// Reads the machine and publishes what changed. A look that fails or takes too long is logged. One that hangs (in a file
+    /// system, say) keeps its turn, so that threads don't pile up behind it.
     async fn look(&self) {
-        let _looking = self.looking.lock().await;
-        let root = self.options.root.clone();
-        let reading = tokio::task::spawn_blocking(move || Machine::read(&root));
-        let read = match tokio::time::timeout(NODE_READ_TIMEOUT, reading).await {
-            Ok(Ok(read)) => read,
+        let reading = async {
+            let turn = self.looking.clone().lock_owned().await;
+            let root = self.options.root.clone();
+            tokio::task::spawn_blocking(move || (Machine::read(&root), turn)).await
+        };
+        match tokio::time::timeout(NODE_READ_TIMEOUT, reading).await {
+            Ok(Ok((Ok(machine), _turn))) => self.renew(|sources| sources.machine = machine),
+            Ok(Ok((Err(error), _turn))) => stays_as_it_was(&error),
             // Only a runtime that is shutting down doesn't finish the work.
-            Ok(Err(_)) => return,
+            Ok(Err(_)) => {}
             Err(_) => {
                 tracing::warn!(timeout = ?NODE_READ_TIMEOUT, "reading the machine takes too long; its facts stay as they were");
-                return;
             }
-        };
-        match read {
-            Ok(machine) => self.renew(|sources| sources.machine = machine),
-            Err(error) => stays_as_it_was(&error),
         }
     }
 

@@ -198,3 +198,14 @@ fn given_facts_are_bounded() {
     info.set_facts("long", given(&[("a", &"x".repeat(GIVEN_FACT_BYTES_MAX + 1)), ("b", "short")]));
     assert_eq!(of("long."), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_look_that_hangs_holds_nobody_up_for_long() {
+    let info = NodeInfo::new(NodeOptions::default(), &SystemClock).expect("this machine");
+    let hanging = info.looking.clone().lock_owned().await;
+    let before = info.current();
+    let began = tokio::time::Instant::now();
+    assert!(Arc::ptr_eq(&info.read_again().await, &before), "the facts stay as they were");
+    assert_eq!(began.elapsed(), NODE_READ_TIMEOUT);
+    drop(hanging);
+}
