@@ -19,6 +19,7 @@ mod properties;
 mod resize;
 mod restart_rules;
 mod restarts;
+mod sources;
 mod status;
 mod support;
 mod termination;

@@ -4,10 +4,10 @@
 //! - name: fleet
 //!   component: builtin:http-bundle
 //!   podSource: {interval: 30s, allow: {namespaces: [fleet]}}
-//!   grants: {network: ["pods.example.com:443"], secrets: [fleet-token], state: true}
+//!   grants: {network: ["pods.example.com:443"], files: [{path: /etc/witlet/fleet, guestPath: /fleet}], state: true}
 //!   config:
 //!     url: https://pods.example.com/nodes/n1.yaml
-//!     headerSecrets: {Authorization: fleet-token}
+//!     headerFiles: {Authorization: /fleet/token}
 //!     publicKeys: ["gKPDq3c2sVkS3zSg5i3rVGcvY6Vs0aUZmRrM3C2sJ1A="]
 //! ```
 //!
@@ -21,13 +21,16 @@ mod bundle;
 mod signature;
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use witlet_plugin_sdk::http::{Answer, Request, send};
 use witlet_plugin_sdk::source::{PodSource, Poll, SourceError};
 use witlet_plugin_sdk::time::Deadline;
-use witlet_plugin_sdk::{Error, export_pod_source, secret};
+use witlet_plugin_sdk::{Error, export_pod_source};
 
 use bundle::Bundle;
 use signature::{PublicKey, SIGNATURE_HEADER};
@@ -38,6 +41,8 @@ pub const BUNDLE_BYTES_MAX: usize = 8 * 1024 * 1024;
 const SIGNATURE_BYTES_MAX: usize = 1024;
 /// Bytes of an ETag that is kept: longer ones make the server send the bundle each time.
 const ETAG_BYTES_MAX: usize = 1024;
+/// Bytes of a header's value that is read from a file; what follows is cut.
+const VALUE_BYTES_MAX: u64 = 16 * 1024;
 /// For one poll, when the configuration doesn't say.
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(20);
 /// The most that the configuration may say. The host's own timeout counts as well.
@@ -55,9 +60,10 @@ pub struct Config {
     /// Headers of the request.
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    /// Headers whose values are secrets: header → name of the secret.
+    /// Headers whose values are files, read at each poll: header → path in a granted folder. (The host's secrets would need
+    /// their grant from everybody, for a component imports them or doesn't.)
     #[serde(default)]
-    header_secrets: BTreeMap<String, String>,
+    header_files: BTreeMap<String, PathBuf>,
     /// Ed25519 keys in base64, 32 bytes each. With keys, only a bundle that one of them signed is taken.
     #[serde(default)]
     public_keys: Vec<PublicKey>,
@@ -108,9 +114,9 @@ impl PodSource for HttpBundle {
         let twice = config
             .headers
             .keys()
-            .find(|name| config.header_secrets.keys().any(|secret| secret.eq_ignore_ascii_case(name)));
+            .find(|name| config.header_files.keys().any(|other| other.eq_ignore_ascii_case(name)));
         match twice {
-            Some(name) => Err(Error::invalid("headers", format!("{name} is in headerSecrets, too"))),
+            Some(name) => Err(Error::invalid("headers", format!("{name} is in headerFiles, too"))),
             None => Ok(()),
         }
     }
@@ -156,15 +162,19 @@ fn request(url: &str, config: &Config) -> Result<Request, SourceError> {
     for (name, value) in &config.headers {
         request = request.header(name, value);
     }
-    for (name, secret_name) in &config.header_secrets {
-        let value =
-            secret::get(secret_name).map_err(|cause| Error::Secret { name: secret_name.clone(), cause })?;
-        let value = String::from_utf8(value)
-            .map_err(|_| SourceError::new("Invalid", format!("secret {secret_name} is no text")))?;
-        // Files end in a line's end that is nobody's secret.
+    for (name, path) in &config.header_files {
+        let value = read_value(path)
+            .map_err(|error| SourceError::new("Denied", format!("{}: {error}", path.display())))?;
+        // Files end in a line's end that is nobody's value.
         request = request.header(name, value.trim_end());
     }
     Ok(request)
+}
+
+fn read_value(path: &Path) -> std::io::Result<String> {
+    let mut value = String::new();
+    File::open(path)?.take(VALUE_BYTES_MAX).read_to_string(&mut value)?;
+    Ok(value)
 }
 
 fn ask(request: &Request, deadline: Deadline) -> Result<Answer, SourceError> {

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::json;
-use witlet_plugin_sdk::facts::{ScriptedAnswer, serve_http, set_secret};
+use witlet_plugin_sdk::facts::{ScriptedAnswer, serve_http};
 use witlet_plugin_sdk::source::Snapshot;
 
 use super::*;
@@ -124,8 +124,9 @@ fn an_older_bundle_is_not_taken_again() {
 }
 
 #[test]
-fn secrets_go_into_headers_without_their_line_end() {
-    set_secret("token", Ok(b"Bearer t\n".to_vec()));
+fn values_of_headers_may_stand_in_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let token = folder.path().join("token");
     serve_http(|request| {
         let header = |name: &str, value: &str| {
             request.headers.iter().any(|(found, given)| found == name && given == value)
@@ -133,11 +134,12 @@ fn secrets_go_into_headers_without_their_line_end() {
         let fine = header("Authorization", "Bearer t") && header("X-Node", "n1");
         Ok(answer(if fine { 200 } else { 401 }, &[], "[]"))
     });
-    let with = |secret: &str| {
-        config(json!({"headers": {"X-Node": "n1"}, "headerSecrets": {"Authorization": secret}}))
-    };
-    assert_eq!(poll(None, &with("token")).expect("an answer").snapshot, Snapshot::Empty);
-    assert_eq!(poll(None, &with("other")), Err("Denied: secret other: not granted to the plugin".to_owned()));
+    let config = config(json!({"headers": {"X-Node": "n1"}, "headerFiles": {"Authorization": token}}));
+    assert!(poll(None, &config).is_err_and(|error| error.starts_with("Denied: ")), "it isn't there");
+    std::fs::write(&token, "Bearer t\n").expect("written");
+    assert_eq!(poll(None, &config).expect("an answer").snapshot, Snapshot::Empty);
+    std::fs::write(&token, "Bearer x").expect("written");
+    assert_eq!(poll(None, &config), Err("Denied: https://h/pods.yaml answers with status 401".to_owned()));
 }
 
 #[test]
@@ -150,8 +152,8 @@ fn configurations_that_make_no_sense_are_refused() {
         (json!({"url": URL, "signatureUrl": URL}), "signatureUrl: is of no use without publicKeys"),
         (json!({"url": URL, "timeoutSeconds": 0}), "timeoutSeconds: 0 isn't 1 to 600"),
         (
-            json!({"url": URL, "headers": {"a": "b"}, "headerSecrets": {"A": "c"}}),
-            "headers: a is in headerSecrets, too",
+            json!({"url": URL, "headers": {"a": "b"}, "headerFiles": {"A": "/c"}}),
+            "headers: a is in headerFiles, too",
         ),
     ] {
         let config: Config = serde_json::from_value(config).expect("it decodes");

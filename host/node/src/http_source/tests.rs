@@ -79,7 +79,8 @@ impl Running {
     async fn next(&mut self) -> Vec<String> {
         let next = timeout(PATIENCE, self.snapshots.recv()).await;
         let told = self.events.0.lock().expect("no panic under the lock").clone();
-        let snapshot = next.unwrap_or_else(|_| panic!("no set in time, told {told:?}")).expect("the source runs");
+        let snapshot =
+            next.unwrap_or_else(|_| panic!("no set in time, told {told:?}")).expect("the source runs");
         assert!(snapshot.source == SourceName::http() && snapshot.complete);
         snapshot.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect()
     }
