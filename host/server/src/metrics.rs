@@ -8,7 +8,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
-use witlet_ports::AgentView;
+use witlet_ports::{AgentStats, AgentView, ProbeTotals};
 
 /// The form of the answer (OpenMetrics 1.0, which Prometheus reads).
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -76,6 +76,42 @@ impl Collector for OfAgent {
             "witlet_healthy",
             "1 while the agent is healthy",
             f64::from(u8::from(self.0.unhealthy().is_empty())),
-        )
+        )?;
+        probes(&mut encoder, &stats.probes)?;
+        refusals(&mut encoder, &stats)
     }
+}
+
+/// Under upstream's name, without its labels that name pods: there is no bound to those.
+fn probes(encoder: &mut DescriptorEncoder<'_>, totals: &ProbeTotals) -> fmt::Result {
+    let help = "Probes by kind and result";
+    let mut family = encoder.encode_descriptor("prober_probe", help, None, MetricType::Counter)?;
+    let kinds =
+        [("Startup", &totals.startup), ("Readiness", &totals.readiness), ("Liveness", &totals.liveness)];
+    for (kind, counts) in kinds {
+        let results =
+            [("successful", counts.successful), ("failed", counts.failed), ("unknown", counts.unknown)];
+        for (result, count) in results {
+            family
+                .encode_family(&[("probe_type", kind), ("result", result)])?
+                .encode_counter::<NoLabelSet, _, f64>(&count, None)?;
+        }
+    }
+    Ok(())
+}
+
+/// Under upstream's names.
+fn refusals(encoder: &mut DescriptorEncoder<'_>, stats: &AgentStats) -> fmt::Result {
+    let help = "Pods that admission refused, by reason";
+    let mut family =
+        encoder.encode_descriptor("kubelet_admission_rejections", help, None, MetricType::Counter)?;
+    for (reason, count) in &stats.rejections {
+        family
+            .encode_family(&[("reason", reason.as_str())])?
+            .encode_counter::<NoLabelSet, _, f64>(count, None)?;
+    }
+    let help = "Pods that were ended to make room for a critical one";
+    encoder
+        .encode_descriptor("kubelet_preemptions", help, None, MetricType::Counter)?
+        .encode_counter::<NoLabelSet, _, f64>(&stats.preempted, None)
 }

@@ -10,7 +10,7 @@ use prometheus_client::metrics::MetricType;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
-use witlet_ports::{AgentStats, AgentView, RecordedEvent};
+use witlet_ports::{AgentStats, AgentView, ProbeCounts, ProbeTotals, RecordedEvent};
 
 use crate::{BindError, ClientError, LocalApi, LocalClient, PluginView, RootOnlySocket};
 
@@ -48,7 +48,13 @@ impl AgentView for Fixed {
     }
 
     fn stats(&self) -> AgentStats {
-        AgentStats { events_handled: 7, ..AgentStats::default() }
+        let readiness = ProbeCounts { successful: 5, failed: 2, unknown: 0 };
+        AgentStats {
+            events_handled: 7,
+            probes: ProbeTotals { readiness, ..ProbeTotals::default() },
+            rejections: [("OutOfcpu".to_owned(), 3)].into(),
+            ..AgentStats::default()
+        }
     }
 }
 
@@ -94,6 +100,8 @@ async fn metrics_are_the_agents_and_those_of_every_collector() {
         "witlet_event_loop_events_total 7",
         "witlet_healthy 0.0",
         "witlet_sources_ready 0.0",
+        "prober_probe_total{probe_type=\"Readiness\",result=\"failed\"} 2",
+        "kubelet_admission_rejections_total{reason=\"OutOfcpu\"} 3",
         "extra_things 3",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} isn't in:\n{text}");
