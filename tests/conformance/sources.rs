@@ -141,6 +141,7 @@ async fn a_source_that_does_not_load_keeps_its_name_and_says_nothing() {
     assert_eq!(sources.next().await, "good: ");
     sources.until_told("NotLoaded").await;
     assert_eq!(sources.names(), ["broken", "good"], "its pods are safe");
+    assert!(!sources.node.events.messages().iter().any(|message| message.contains("Loading")));
     let silence = tokio::time::timeout(Duration::from_secs(2), sources.snapshots.recv()).await;
     assert!(silence.is_err(), "nobody says that it has none");
 }

@@ -323,6 +323,8 @@ struct Set {
     taken: Taken,
     names: HashSet<PodFullName>,
     uids: HashSet<PodUid>,
+    /// Names of pods that were left out as forbidden: older versions of them don't stay, either.
+    forbidden: HashSet<PodFullName>,
 }
 
 impl Set {
@@ -337,6 +339,7 @@ impl Set {
         if rules.is_empty() {
             self.insert(full_name, Arc::new(pod));
         } else {
+            self.forbidden.insert(full_name.clone());
             self.taken.left_out.push(LeftOut::Forbidden { pod: full_name, rules });
         }
     }
@@ -347,7 +350,9 @@ impl Set {
         let suffix = format!("-{}", origin.node_name.to_lowercase());
         let name = full_name.name.strip_suffix(suffix.as_str()).unwrap_or(&full_name.name);
         let claims = Claims { name: name.to_owned(), ..Claims::default() };
-        let is_new = !self.names.contains(&full_name) && !self.uids.contains(&PodUid::of(pod));
+        let is_new = !self.names.contains(&full_name)
+            && !self.forbidden.contains(&full_name)
+            && !self.uids.contains(&PodUid::of(pod));
         if is_new && allowance.check(pod, &claims, origin).is_empty() {
             self.insert(full_name, pod.clone());
         }

@@ -50,6 +50,8 @@ pub enum Polled {
     Answer(PollAnswer),
     /// The source said why it can't.
     Fault(SourceFault),
+    /// It can't be asked yet, and nothing is wrong with that.
+    NotYet,
     /// It couldn't be asked, or gave no answer that is one.
     Failure {
         /// A CamelCase word.
@@ -220,6 +222,7 @@ impl Polling {
                 let reason = if is_word(&reason) { reason } else { "SourceError".to_owned() };
                 self.failed(reason, message, retry_after, now, chance)
             }
+            Polled::NotYet => Outcome { wait: BACK_OFF_MIN, ..Outcome::default() },
             Polled::Failure { reason, message, not_before } => {
                 self.failed(reason, message, not_before, now, chance)
             }

@@ -170,7 +170,11 @@ fn a_manifest_that_is_not_understood_ends_nothing() {
     // It can't: nothing that was there goes.
     let found = taken(&["nonsense: [".to_owned(), plain("b")], &allowance(), &before).expect("a set");
     assert_eq!(show(&found).lines().next(), Some("[edge/b-n1 edge/a-n1] complete: false"));
-    // What isn't allowed any more goes all the same.
+    // A forbidden one goes all the same.
+    let found =
+        taken(&["nonsense: [".to_owned(), manifest("a", "", ", hostPID: true")], &allowance(), &before);
+    assert_eq!(show(&found.expect("a set")).lines().next(), Some("[edge/b-n1] complete: false"));
+    // And so does what isn't allowed any more.
     let smaller = Allowance { name_prefix: Some("b".to_owned()), ..allowance() };
     let found = taken(&["nonsense: [".to_owned()], &smaller, &before).expect("a set");
     assert_eq!(show(&found).lines().next(), Some("[edge/b-n1] complete: false"));

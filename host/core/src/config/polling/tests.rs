@@ -48,7 +48,9 @@ fn show(polling: &mut Polling, polled: Polled) -> String {
 fn sets_are_sent_when_they_differ_and_errors_change_nothing() {
     let mut source = polling();
     for (polled, expected) in [
+        (Polled::NotYet, ""),
         (fault("Unavailable", None), "PodSourceFailed"),
+        (Polled::NotYet, ""),
         (pods(&["a"]), "[a-n1] PodSourceRecovered"),
         (pods(&["a"]), ""),
         (answer(Snapshot::Unchanged), ""),

@@ -29,7 +29,7 @@ impl PluginHost {
 #[async_trait]
 impl SourcePlugins for Shared {
     fn sources(&self) -> Vec<SourceSpec> {
-        self.plugins().iter().filter_map(|plugin| source_spec(plugin)).collect()
+        self.plugins().iter().filter_map(source_spec).collect()
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
@@ -40,7 +40,7 @@ impl SourcePlugins for Shared {
         let plugins = self.plugins();
         let Some(plugin) = plugins.iter().find(|plugin| *plugin.spec.name == *name.as_str()) else {
             // It has just been removed: the task that asks is about to end.
-            return failure(&CallError::Loading);
+            return Polled::NotYet;
         };
         let span = tracing::debug_span!("plugin_call", plugin = name.as_str(), role = %Role::PodSource);
         self.poll_plugin(plugin, cursor).instrument(span).await
@@ -144,7 +144,7 @@ fn failure(error: &CallError) -> Polled {
         CallError::BadAnswer { .. } => ("InvalidAnswer", None),
         CallError::Refused { .. } => ("Refused", None),
         CallError::NotLoaded { .. } => ("NotLoaded", None),
-        CallError::Loading => ("Loading", None),
+        CallError::Loading => return Polled::NotYet,
         CallError::Quarantined { remaining } => ("Quarantined", Some(*remaining)),
         CallError::Busy | CallError::Host => ("Host", None),
     };

@@ -13,9 +13,11 @@ fn show(changes: Vec<(SourceName, SourceChange)>) -> Vec<String> {
         words.extend(names(&change.added).into_iter().map(|name| format!("+{name}")));
         words.extend(names(&change.removed).into_iter().map(|name| format!("-{name}")));
         words.extend(change.duplicates.iter().map(|duplicate| match duplicate {
-            Duplicate::Name { pod } | Duplicate::Uid { pod } => format!("?{}", names(&[pod.clone()])[0]),
+            Duplicate::Name { pod } | Duplicate::Uid { pod } => {
+                format!("?{}", names(std::slice::from_ref(pod))[0])
+            }
             Duplicate::OwnedBySource { pod, owner } | Duplicate::NameOfSource { pod, owner } => {
-                format!("!{} of {owner}", names(&[pod.clone()])[0])
+                format!("!{} of {owner}", names(std::slice::from_ref(pod))[0])
             }
         }));
         words.join(" ")
