@@ -142,7 +142,8 @@ pub(crate) fn detect<'a>(
     roles(&exports, &mut detected, &mut obstacles);
     for (number, import) in imports.into_iter().enumerate() {
         if number >= IMPORTS_MAX {
-            obstacles.push(Obstacle::TooManyImports);
+            // First, for those before it are cut.
+            obstacles.insert(0, Obstacle::TooManyImports);
             break;
         }
         obstacles.extend(take(import, granted, &mut detected));

@@ -58,6 +58,11 @@ impl ProbeFacts {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
+    /// What is left of its time, as the guest is told.
+    pub(crate) fn remaining_milliseconds(&self) -> u64 {
+        remaining_milliseconds(self.request.timeout, self.remaining())
+    }
+
     pub(crate) fn json(&self) -> &str {
         self.document.text(&*self.request.pod)
     }
@@ -83,6 +88,16 @@ impl ProbeFacts {
     pub(crate) fn host(&self) -> Option<String> {
         host(&self.request.parameters)
     }
+}
+
+/// How much of its time a guest isn't told to have lost: what it took to begin, so that it speaks of a probe's time as the
+/// pod has it. It is less than what a guest has beyond its time to say why it failed.
+const BEGIN_MAX: Duration = Duration::from_millis(75);
+
+/// Rounded up, so that time that is left is never told to be over.
+fn remaining_milliseconds(timeout: Duration, remaining: Duration) -> u64 {
+    let told = if timeout.saturating_sub(remaining) <= BEGIN_MAX { timeout } else { remaining };
+    u64::try_from(told.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
 /// The text of `host` in a JSON object. An empty one names no host (upstream's fields are empty when left out).

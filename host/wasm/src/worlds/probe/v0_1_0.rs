@@ -131,8 +131,7 @@ impl wit::HostTarget for WaitingState {
     }
 
     fn remaining_milliseconds(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<u64> {
-        let remaining = self.target(&target)?.remaining();
-        Ok(u64::try_from(remaining.as_millis()).unwrap_or(u64::MAX))
+        Ok(self.target(&target)?.remaining_milliseconds())
     }
 
     fn drop(&mut self, _target: Resource<TargetHandle>) -> wasmtime::Result<()> {

@@ -14,7 +14,7 @@ use witlet_core::runtime::Protocol;
 use super::super::facts::PodFacts;
 use super::super::{MESSAGE_BYTES_MAX, REASON_BYTES_MAX, SHORTAGES_MAX};
 use super::bindings::witlet::admission::types as wit;
-use crate::worlds::{WordFault, cut, word};
+use crate::worlds::{WordFault, sentence, word};
 
 /// A verdict that the contract doesn't allow.
 #[derive(Debug, PartialEq, Eq, Error)]
@@ -35,12 +35,12 @@ pub(super) fn verdict(verdict: wit::Verdict) -> Result<Verdict, VerdictFault> {
         wit::Verdict::Admit => Ok(Verdict::Admit),
         wit::Verdict::Reject(wit::Rejection { reason, message }) => Ok(Verdict::Reject {
             reason: word(reason, REASON_BYTES_MAX)?,
-            message: cut(message, MESSAGE_BYTES_MAX),
+            message: sentence(&message, MESSAGE_BYTES_MAX),
         }),
         wit::Verdict::Defer(wit::Deferral { reason, message, retry_after_milliseconds }) => {
             Ok(Verdict::Defer {
                 reason: word(reason, REASON_BYTES_MAX)?,
-                message: cut(message, MESSAGE_BYTES_MAX),
+                message: sentence(&message, MESSAGE_BYTES_MAX),
                 retry_after: Duration::from_millis(retry_after_milliseconds),
             })
         }

@@ -8,7 +8,7 @@ use witlet_core::config::source::{PodStatusChange, PollAnswer, Snapshot, SourceF
 use super::super::{CURSOR_BYTES_MAX, MANIFESTS_MAX, MESSAGE_BYTES_MAX, REASON_BYTES_MAX};
 use super::bindings::exports::witlet::pod_source::source;
 use super::bindings::witlet::pod_source::types as wit;
-use crate::worlds::{Reply, WordFault, cut, word};
+use crate::worlds::{Reply, WordFault, sentence, word};
 
 /// An answer that the contract doesn't allow.
 #[derive(Debug, PartialEq, Eq, Error)]
@@ -48,7 +48,7 @@ pub(super) fn poll(
         }
         Err(wit::SourceError { reason, message, retry_after_milliseconds }) => Ok(Err(SourceFault {
             reason: word(reason, REASON_BYTES_MAX)?,
-            message: cut(message, MESSAGE_BYTES_MAX),
+            message: sentence(&message, MESSAGE_BYTES_MAX),
             retry_after: retry_after_milliseconds.map(Duration::from_millis),
         })),
     }

@@ -7,7 +7,7 @@ use witlet_core::runtime::ExecOutput;
 use super::super::TEXT_BYTES_MAX;
 use super::bindings::witlet::probe::{exec, types as wit};
 use crate::record::ExecRecord;
-use crate::worlds::{Reply, cut};
+use crate::worlds::{Reply, output};
 
 /// A `result` as the guest gave it.
 pub(super) fn reply<T>(answer: Result<T, String>) -> Reply<T> {
@@ -20,9 +20,9 @@ pub(super) fn reply<T>(answer: Result<T, String>) -> Reply<T> {
 /// With its text cut.
 pub(super) fn outcome(outcome: wit::Outcome) -> ProbeOutcome {
     match outcome {
-        wit::Outcome::Success(text) => ProbeOutcome::Success(cut(text, TEXT_BYTES_MAX)),
-        wit::Outcome::Warning(text) => ProbeOutcome::Warning(cut(text, TEXT_BYTES_MAX)),
-        wit::Outcome::Failure(text) => ProbeOutcome::Failure(cut(text, TEXT_BYTES_MAX)),
+        wit::Outcome::Success(text) => ProbeOutcome::Success(output(text, TEXT_BYTES_MAX)),
+        wit::Outcome::Warning(text) => ProbeOutcome::Warning(output(text, TEXT_BYTES_MAX)),
+        wit::Outcome::Failure(text) => ProbeOutcome::Failure(output(text, TEXT_BYTES_MAX)),
     }
 }
 
