@@ -8,7 +8,7 @@
 //!   config:
 //!     url: https://pods.example.com/nodes/n1.yaml
 //!     headerFiles: {Authorization: /fleet/token}
-//!     publicKeys: ["gKPDq3c2sVkS3zSg5i3rVGcvY6Vs0aUZmRrM3C2sJ1A="]
+//!     publicKeys: ["gKtuukMivf0NutGW8B385DCk+Jugcu/n5WvQz1t3aYU="]
 //! ```
 //!
 //! What a bundle looks like is in `bundle`, how it is signed in `signature`. It is asked for with the last answer's ETag, so

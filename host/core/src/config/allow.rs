@@ -9,6 +9,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -157,18 +158,22 @@ pub enum Rule {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Claims {
     name: String,
+    /// As it was written.
+    uid: Option<String>,
     node_name: Option<String>,
     source: Option<String>,
     forged: Vec<&'static str>,
 }
 
 impl Claims {
+    /// Of a pod as it was written.
     pub(super) fn of(written: &Pod) -> Self {
         let annotations = written.metadata.annotations.as_ref();
         let annotation = |name: &str| annotations.and_then(|all| all.get(name));
         let node_name = written.spec.as_ref().and_then(|spec| spec.node_name.clone());
         Self {
             name: written.metadata.name.clone().unwrap_or_default(),
+            uid: written.metadata.uid.clone().filter(|uid| !uid.is_empty()),
             node_name: node_name.filter(|name| !name.is_empty()),
             source: annotation(CONFIG_SOURCE).cloned(),
             forged: [CONFIG_MIRROR, CONFIG_HASH]
@@ -323,6 +328,8 @@ struct Set {
     taken: Taken,
     names: HashSet<PodFullName>,
     uids: HashSet<PodUid>,
+    /// As they were written.
+    written_uids: HashSet<String>,
     /// Names of pods that were left out as forbidden: older versions of them don't stay, either.
     forbidden: HashSet<PodFullName>,
 }
@@ -333,10 +340,11 @@ impl Set {
         let mut rules = allowance.check(&pod, claims, origin);
         if self.names.contains(&full_name) {
             rules.push(Rule::DuplicateName);
-        } else if self.uids.contains(&PodUid::of(&pod)) {
+        } else if claims.uid.as_ref().is_some_and(|uid| self.written_uids.contains(uid)) {
             rules.push(Rule::DuplicateUid);
         }
         if rules.is_empty() {
+            self.written_uids.extend(claims.uid.clone());
             self.insert(full_name, Arc::new(pod));
         } else {
             self.forbidden.insert(full_name.clone());
@@ -377,7 +385,7 @@ fn read(text: &str, origin: Origin<'_>) -> Result<(Pod, Claims), Unread> {
         let message = format!("it has {} bytes, at most {MANIFEST_BYTES_MAX} are read", text.len());
         return Err(nameless(message));
     }
-    match manifest::plugin_pods(text, origin, |uid| own_uid(origin.source, uid)) {
+    match manifest::plugin_pods(text, origin, |written| own_uid(origin.source, written)) {
         Ok(mut pods) if pods.len() == 1 => Ok(pods.swap_remove(0)),
         Ok(pods) => Err(nameless(format!("it has {} pods, a source's manifest has one", pods.len()))),
         Err(error) => Err(Unread { name: manifest::name_of(text, origin), message: problems(&error) }),
@@ -389,12 +397,15 @@ fn problems(error: &ManifestError) -> String {
     error.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// A fixed UID keeps a pod the same while it is edited. It is the source's own: no source can lay hands on another's pods
-/// by naming their UIDs.
-fn own_uid(source: &SourceName, uid: &str) -> String {
+/// A fixed UID keeps a pod the same while it is edited. It is the source's own, and that of this name: no source can lay hands
+/// on another's pods by naming their UIDs, nor have one pod under two names.
+fn own_uid(source: &SourceName, written: &Pod) -> Option<String> {
+    let ObjectMeta { name, namespace, uid, .. } = &written.metadata;
+    let uid = uid.as_deref().filter(|uid| !uid.is_empty())?;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let mut hash = Sha256::new();
-    hash.update(format!("source:{source}\nuid:{uid}"));
-    hex(&hash.finalize()[..16])
+    hash.update(format!("source:{source}\nnamespace:{}\nname:{}\nuid:{uid}", text(namespace), text(name)));
+    Some(hex(&hash.finalize()[..16]))
 }
 
 fn shortened(text: &str) -> String {

@@ -157,16 +157,16 @@ pub fn static_pods(bytes: &[u8], origin: Origin<'_>) -> Result<Vec<Pod>, Manifes
 }
 
 /// The same for a source outside the host, with what each pod claimed to be. A UID that stands in the manifest is replaced
-/// by what `own_uid` makes of it.
+/// by what `own_uid` makes of the pod.
 pub(super) fn plugin_pods(
     text: &str,
     origin: Origin<'_>,
-    own_uid: impl Fn(&str) -> String,
+    own_uid: impl Fn(&Pod) -> Option<String>,
 ) -> Result<Vec<(Pod, Claims)>, ManifestError> {
     let claim = |pod: &mut Pod| {
-        let uid = pod.metadata.uid.take().filter(|uid| !uid.is_empty());
-        pod.metadata.uid = uid.map(|uid| own_uid(&uid));
-        Claims::of(pod)
+        let claims = Claims::of(pod);
+        pod.metadata.uid = own_uid(pod);
+        claims
     };
     read(text.as_bytes(), origin, claim)
         .map_err(|problems| ManifestError { place: origin.place.to_owned(), problems })

@@ -75,3 +75,53 @@ fn a_source_that_is_gone_is_unseen() {
     config.merge_of_plugin(&plugin(), Vec::new(), at(2));
     assert!(config.is_seen(&plugin()));
 }
+
+/// A set of one of four sources, of which the last two are plugins': names and UIDs of its pods.
+fn sets() -> impl Strategy<Value = Vec<(usize, Vec<(u8, u8)>)>> {
+    let pods = proptest::collection::vec((0_u8..4, 0_u8..6), 0..5);
+    proptest::collection::vec((0_usize..4, pods), 1..24)
+}
+
+fn current(config: &MergedConfig, source: &SourceName) -> BTreeSet<(PodFullName, PodUid)> {
+    let pods = config.sources.get(source).into_iter().flat_map(|state| state.pods.values());
+    pods.map(|known| (PodFullName::of(&known.current), PodUid::of(&known.current))).collect()
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_plugins_bring_changes_what_others_have(sets in sets()) {
+        let sources = ["file", "http", "plugin-a", "plugin-b"].map(SourceName::from);
+        let (mut together, mut alone) = (MergedConfig::default(), MergedConfig::default());
+        for (second, (index, pods)) in sets.into_iter().enumerate() {
+            let source = &sources[index];
+            // UIDs are each source's own, and each name's: `allow` sees to that for plugins.
+            let pods = pods.iter().map(|(name, uid)| pod(&format!("p{name}"), &format!("{source}-{name}-{uid}")));
+            let pods: Vec<Pod> = pods.collect();
+            let now = at(i64::try_from(second).expect("few sets"));
+            if index < 2 {
+                let changes = together.merge(source, set(&pods), now);
+                let expected = alone.merge(source, set(&pods), now);
+                prop_assert_eq!(names(&changes[0].1.added), names(&expected[0].1.added));
+                prop_assert_eq!(names(&changes[0].1.removed), names(&expected[0].1.removed));
+            } else if pods.is_empty() {
+                together.remove_source(source, now);
+            } else {
+                together.merge_of_plugin(source, set(&pods), now);
+            }
+            for own in &sources[..2] {
+                prop_assert_eq!(current(&together, own), current(&alone, own));
+            }
+            for plugin in &sources[2..] {
+                let taken: BTreeSet<PodFullName> = sources
+                    .iter()
+                    .filter(|other| *other != plugin)
+                    .flat_map(|other| current(&together, other))
+                    .map(|(name, _)| name)
+                    .collect();
+                for (name, _) in current(&together, plugin) {
+                    prop_assert!(!taken.contains(&name), "{plugin} has {name}, and so has another");
+                }
+            }
+        }
+    }
+}
