@@ -28,6 +28,9 @@ const BLOCK_BYTES_MAX: usize = 16 * 1024;
 /// Bytes of all that comes until the answer is there.
 const RECEIVED_BYTES_MAX: usize = 256 * 1024;
 
+/// In so many parts it comes: a server can't have the component compute for longer than it may.
+const PARTS_MAX: usize = 1_000;
+
 /// So much is told of what a server says when it goes away.
 const DEBUG_CHARS_MAX: usize = 100;
 
@@ -37,6 +40,7 @@ pub(crate) struct Exchange {
     output: Vec<u8>,
     input: Vec<u8>,
     received: usize,
+    parts: usize,
     /// The server has begun, with its settings.
     begun: bool,
     decoder: Decoder,
@@ -73,6 +77,7 @@ impl Exchange {
             output,
             input: Vec::new(),
             received: 0,
+            parts: 0,
             begun: false,
             decoder: Decoder::default(),
             block: None,
@@ -96,7 +101,8 @@ impl Exchange {
     /// Takes what has come. The status that the server answers, once it is there.
     pub(crate) fn receive(&mut self, bytes: &[u8]) -> Result<Option<u64>, Status> {
         self.received += bytes.len();
-        if self.received > RECEIVED_BYTES_MAX {
+        self.parts += 1;
+        if self.received > RECEIVED_BYTES_MAX || self.parts > PARTS_MAX {
             return Err(Status::new(INTERNAL, "malformed answer"));
         }
         let mut input = std::mem::take(&mut self.input);
@@ -114,7 +120,9 @@ impl Exchange {
             }
             rest = &rest[frame::HEAD_BYTES + head.payload_bytes..];
         }
-        self.input = rest.to_vec();
+        let done = input.len() - rest.len();
+        input.drain(..done);
+        self.input = input;
         Ok(None)
     }
 

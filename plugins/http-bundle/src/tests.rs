@@ -23,7 +23,7 @@ fn config(more: serde_json::Value) -> Config {
 
 fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> ScriptedAnswer {
     let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    ScriptedAnswer { status, headers, body: body.as_bytes().to_vec(), breaks: None }
+    ScriptedAnswer { status, headers, body: body.as_bytes().to_vec(), ..ScriptedAnswer::default() }
 }
 
 fn bundle(version: u64) -> String {

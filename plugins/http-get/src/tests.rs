@@ -27,7 +27,7 @@ fn probe_path(path: &str) -> Outcome {
 
 fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Result<ScriptedAnswer, Error> {
     let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Ok(ScriptedAnswer { status, headers, body: body.as_bytes().to_vec(), breaks: None })
+    Ok(ScriptedAnswer { status, headers, body: body.as_bytes().to_vec(), ..ScriptedAnswer::default() })
 }
 
 fn url(request: &Request) -> String {

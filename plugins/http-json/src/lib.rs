@@ -22,8 +22,8 @@ use witlet_plugin_sdk::probe::{Outcome, ProbeType, Target};
 use witlet_plugin_sdk::time::Deadline;
 use witlet_plugin_sdk::{Error, export_probe};
 
-/// A body with more isn't read.
-const BODY_BYTES_MAX: usize = 256 * 1024;
+/// A body with more isn't read: whatever JSON it is, the component has the memory for it.
+const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// The probe type.
 pub struct HttpJson;

@@ -52,9 +52,9 @@ fn status_and_value_decide_together() {
 fn an_answer_that_is_too_large_too_deep_or_breaks_off_is_a_failure() {
     let path = || json!({"path": "/health"});
     answers(200, &format!("\"{}\"", "x".repeat(BODY_BYTES_MAX)));
-    let expected = "Get \"http://10.0.0.7:8080/health\": the body has more than 262144 bytes";
+    let expected = "Get \"http://10.0.0.7:8080/health\": the body has more than 65536 bytes";
     assert_eq!(probe(path()), Outcome::Failure(expected.to_owned()));
-    answers(200, &"[".repeat(100_000));
+    answers(200, &"[".repeat(BODY_BYTES_MAX));
     assert!(matches!(probe(path()), Outcome::Failure(text) if text.contains("recursion limit")));
     serve_http(|_| Ok(ScriptedAnswer { breaks: Some(Error::BodyLate), ..ScriptedAnswer::default() }));
     assert!(matches!(probe(path()), Outcome::Failure(text) if text.contains("while reading body")));

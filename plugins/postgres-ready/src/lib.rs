@@ -25,6 +25,9 @@ const POSTGRES: &str = "postgres";
 /// Bytes of a name, as PostgreSQL has it (`NAMEDATALEN`).
 const NAME_BYTES_MAX: usize = 63;
 
+/// In so many parts an answer comes: a server can't have the component compute for longer than it may.
+const PARTS_MAX: usize = 500;
+
 /// How much is read at a time.
 const READ_BYTES: usize = 4 * 1024;
 
@@ -81,7 +84,7 @@ fn ask(host: &str, port: u16, startup: &[u8], deadline: Deadline) -> Result<Answ
     let mut stream = TcpStream::connect(host, port, deadline).map_err(words)?;
     stream.write_all(startup, deadline).map_err(words)?;
     let mut heard = Vec::new();
-    loop {
+    for _ in 0..PARTS_MAX {
         let part = stream.read(READ_BYTES, deadline).map_err(words)?;
         if part.is_empty() {
             return Err("the server closed the connection".to_owned());
@@ -92,6 +95,7 @@ fn ask(host: &str, port: u16, startup: &[u8], deadline: Deadline) -> Result<Answ
             return Ok(answer);
         }
     }
+    Err("the answer comes in too many parts".to_owned())
 }
 
 export_probe!(PostgresReady);

@@ -190,6 +190,12 @@ fn check(request: &Request) -> Result<(), Error> {
     Ok(())
 }
 
+/// Parts that any body may come in.
+const PARTS_MIN: usize = 256;
+
+/// Bytes that the parts beyond those have on average.
+const PART_BYTES_MIN: usize = 256;
+
 /// An answer whose body may be still on its way. Dropping it closes the connection.
 #[derive(Debug)]
 pub struct Answer(backend::Answer);
@@ -216,18 +222,22 @@ impl Answer {
     /// The body's first bytes, at most so many. What follows isn't read.
     ///
     /// # Errors
-    /// When they aren't there by the deadline, or the body breaks off before.
+    /// When they aren't there by the deadline, or the body breaks off before. So does one that comes almost byte by byte:
+    /// a server can't make the plugin compute for longer than it may.
     pub fn beginning(&mut self, bytes_max: usize, deadline: Deadline) -> Result<Vec<u8>, Error> {
         let mut body = Vec::new();
-        while body.len() < bytes_max {
+        for _ in 0..PARTS_MIN + bytes_max / PART_BYTES_MIN {
+            if body.len() >= bytes_max {
+                body.truncate(bytes_max);
+                return Ok(body);
+            }
             let mut part = self.read(bytes_max - body.len(), deadline)?;
             if part.is_empty() {
-                break;
+                return Ok(body);
             }
             body.append(&mut part);
         }
-        body.truncate(bytes_max);
-        Ok(body)
+        Err(Error::Malformed { problem: "the body comes in too many parts".to_owned() })
     }
 
     /// The whole body.

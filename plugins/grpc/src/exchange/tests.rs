@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{ANSWER_BYTES_MAX, Exchange, PREFACE, RECEIVED_BYTES_MAX};
+use super::{ANSWER_BYTES_MAX, Exchange, PARTS_MAX, PREFACE, RECEIVED_BYTES_MAX};
 use crate::frame::{self, Head};
 use crate::hpack;
 use crate::status::{INTERNAL, Status, UNAVAILABLE, UNIMPLEMENTED, UNKNOWN};
@@ -245,6 +245,16 @@ fn an_answer_has_a_bound_and_so_has_all_that_comes() {
         received.err()
     });
     assert_eq!(ended, Some(Status::new(INTERNAL, "malformed answer")));
+}
+
+#[test]
+fn an_answer_that_comes_almost_byte_by_byte_is_given_up() {
+    let mut exchange = Exchange::new("a:1", "");
+    let pings = [settings(), frame(frame::PING, 0, 0, &[0; 8]).repeat(100)].concat();
+    for byte in &pings[..PARTS_MAX] {
+        assert_eq!(exchange.receive(&[*byte]), Ok(None));
+    }
+    assert_eq!(exchange.receive(&pings[PARTS_MAX..]), Err(Status::new(INTERNAL, "malformed answer")));
 }
 
 /// Bytes of frames: sound ones, and ones of any kind.

@@ -17,11 +17,13 @@ pub struct ScriptedAnswer {
     pub body: Vec<u8>,
     /// How the body breaks off after that, if it does.
     pub breaks: Option<Error>,
+    /// The body comes in parts of so many bytes; as a whole if it is missing.
+    pub part_bytes: Option<usize>,
 }
 
 impl Default for ScriptedAnswer {
     fn default() -> Self {
-        Self { status: 200, headers: Vec::new(), body: Vec::new(), breaks: None }
+        Self { status: 200, headers: Vec::new(), body: Vec::new(), breaks: None, part_bytes: None }
     }
 }
 
@@ -62,6 +64,7 @@ impl Answer {
     }
 
     pub(super) fn read(&mut self, bytes_max: usize, _: Deadline) -> Result<Vec<u8>, Error> {
+        let bytes_max = bytes_max.min(self.answer.part_bytes.unwrap_or(usize::MAX));
         let part: Vec<u8> = self.answer.body.iter().skip(self.read).take(bytes_max).copied().collect();
         self.read += part.len();
         match &self.answer.breaks {

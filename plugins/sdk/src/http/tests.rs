@@ -43,6 +43,7 @@ fn an_answers_body_is_read_as_far_as_it_is_wanted() {
             headers,
             body: b"0123456789".to_vec(),
             breaks: Some(Error::BodyLate),
+            part_bytes: None,
         })
     });
     let answer = || send(&request, deadline).expect("an answer");
@@ -54,6 +55,24 @@ fn an_answers_body_is_read_as_far_as_it_is_wanted() {
     serve_http(|_| Ok(ScriptedAnswer { body: b"0123456789".to_vec(), ..ScriptedAnswer::default() }));
     assert_eq!(answer().whole_body(10, deadline).expect("all of it"), b"0123456789");
     assert_eq!(answer().whole_body(9, deadline), Err(Error::BodyTooLarge { bytes_max: 9 }));
+}
+
+#[test]
+fn a_body_that_comes_almost_byte_by_byte_is_given_up() {
+    let deadline = Deadline::after(Duration::from_secs(1));
+    let read = |bytes: usize, part_bytes| {
+        serve_http(move |_| {
+            let part_bytes = Some(part_bytes);
+            Ok(ScriptedAnswer { body: vec![b'x'; bytes], part_bytes, ..ScriptedAnswer::default() })
+        });
+        let request = Request::get("http://a/").expect("a URL");
+        let mut answer = send(&request, deadline).expect("an answer");
+        answer.beginning(100_000, deadline).map(|body| body.len())
+    };
+    assert_eq!(read(200, 1), Ok(200));
+    assert_eq!(read(100_000, 1_000), Ok(100_000));
+    assert_eq!(read(200_000, 300), Ok(100_000));
+    assert!(matches!(read(100_000, 1), Err(Error::Malformed { .. })));
 }
 
 #[test]
