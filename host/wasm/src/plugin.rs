@@ -86,6 +86,10 @@ impl Plugin {
         metrics: Arc<PluginMetrics>,
         recorder: Option<PluginRecorder>,
     ) -> Self {
+        // The numbers of its name go on, but its health begins anew.
+        for role in spec.roles() {
+            metrics.role(role).set_quarantined(false);
+        }
         let vitals = Vitals {
             health: Default::default(),
             metrics,
@@ -152,9 +156,15 @@ impl Plugin {
 
     /// Whether a quarantine of a role has run out since this was last asked: who waits for the plugin may ask again.
     pub(crate) fn take_release(&self, now: Instant) -> bool {
-        // All of them, so that none is asked for twice.
-        let released = Role::ALL.map(|role| lock(&self.vitals.health[role as usize]).take_release(now));
-        released.contains(&true)
+        let mut any = false;
+        for role in Role::ALL {
+            let released = lock(&self.vitals.health[role as usize]).take_release(now);
+            if released {
+                self.metrics().role(role).set_quarantined(false);
+            }
+            any |= released;
+        }
+        any
     }
 
     /// Notes why a newer file or entry wasn't taken; none when all is as configured.
@@ -242,3 +252,6 @@ impl Plugin {
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

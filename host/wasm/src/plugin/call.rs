@@ -1,27 +1,27 @@
 //! Calls into a plugin: a fresh or warm instance, a deadline around everything, and errors that say what happened.
 
+mod error;
+
+pub use error::{CallError, WaitedIn};
+
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap};
 use witlet_core::admission::Verdict;
-use witlet_core::admission::chain::FailureKind;
 use witlet_ports::Clock;
 
+use super::Spec;
 use super::config::Warm;
-use super::health::Outcome;
-use super::{LoadError, Spec};
 use crate::engine::POOL_SLOTS;
 use crate::guest::{GrantedSecrets, GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits};
 use crate::wasi::WouldBlock;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::admission::{Handler, HandlerPre, MESSAGE_BYTES_MAX, Reply};
-use witlet_core::error::one_line;
 
 /// Questions about pods that may run at once, each on a thread of its own.
 pub(crate) const WORKERS_MAX: usize = 4;
@@ -37,141 +37,6 @@ pub(crate) const WARM_MEMORIES_MAX: usize = POOL_SLOTS as usize / 2;
 pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(2);
 /// How long after its deadline a call is given up that the epoch didn't end, because it isn't in the guest.
 pub(crate) const WALL_SLACK: Duration = Duration::from_millis(50);
-
-/// Why a plugin gave no verdict.
-#[derive(Clone, Debug, Error)]
-pub enum CallError {
-    /// The guest did what WebAssembly forbids, or gave up.
-    #[error("it trapped: {message}")]
-    Trap {
-        /// What it did.
-        message: String,
-    },
-    /// The guest called itself too deeply.
-    #[error("it ran out of stack")]
-    StackOverflow,
-    /// It took longer than it may.
-    #[error("no answer within {}ms", limit.as_millis())]
-    Timeout {
-        /// What it was given.
-        limit: Duration,
-    },
-    /// It wanted more memory than it may have.
-    #[error("it wanted more than {limit} bytes of memory")]
-    OutOfMemory {
-        /// What it was given.
-        limit: usize,
-    },
-    /// It wanted larger tables than it may have.
-    #[error("it wanted more than {limit} table elements")]
-    OutOfTable {
-        /// What it was given.
-        limit: usize,
-    },
-    /// It waited for something.
-    #[error("{0}")]
-    WouldBlock(WaitedIn),
-    /// Its answer, or what it handed to the host, is larger than it may be.
-    #[error("it handed over more than {limit} bytes at once")]
-    TooMuchData {
-        /// What it may hand over.
-        limit: usize,
-    },
-    /// It ended itself through WASI.
-    #[error("it exited with code {code}")]
-    Exited {
-        /// Its code.
-        code: i32,
-    },
-    /// It gave an answer that the contract doesn't allow.
-    #[error("{fault}")]
-    BadAnswer {
-        /// What is wrong with it.
-        fault: String,
-    },
-    /// It answered with an error of its own.
-    #[error("{words}")]
-    Refused {
-        /// In its own words.
-        words: String,
-    },
-    /// It couldn't be loaded.
-    #[error("it couldn't be loaded")]
-    NotLoaded {
-        /// Why not.
-        #[source]
-        cause: Arc<LoadError>,
-    },
-    /// It is fetched, compiled or asked about its configuration.
-    #[error("it is still being loaded")]
-    Loading,
-    /// It failed too often.
-    #[error("it failed too often and isn't asked for another {}s", remaining.as_secs_f64().ceil())]
-    Quarantined {
-        /// Until it is asked again.
-        remaining: Duration,
-    },
-    /// The host had no free instance, or no thread.
-    #[error("all instances are in use")]
-    Busy,
-    /// The host failed while it asked.
-    #[error("the host failed while it asked")]
-    Host,
-}
-
-/// The call of WASI that a guest waited in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WaitedIn(WouldBlock);
-
-impl fmt::Display for WaitedIn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl CallError {
-    /// With its causes.
-    pub fn sentence(&self) -> String {
-        one_line(self)
-    }
-
-    /// The kind that the failure policy and the pod's status know it by.
-    pub fn kind(&self) -> FailureKind {
-        match self {
-            Self::Trap { .. }
-            | Self::StackOverflow
-            | Self::WouldBlock(_)
-            | Self::TooMuchData { .. }
-            | Self::Exited { .. } => FailureKind::Trapped,
-            Self::Timeout { .. } => FailureKind::TimedOut,
-            Self::OutOfMemory { .. } | Self::OutOfTable { .. } => FailureKind::OutOfMemory,
-            Self::BadAnswer { .. } => FailureKind::BadAnswer,
-            Self::Refused { .. } => FailureKind::Failed,
-            Self::NotLoaded { .. } | Self::Loading => FailureKind::NotLoaded,
-            Self::Quarantined { .. } => FailureKind::Quarantined,
-            Self::Busy | Self::Host => FailureKind::Host,
-        }
-    }
-
-    /// What it says about the plugin's health. An error in the plugin's own words is the work of a healthy one.
-    pub(crate) fn outcome(&self) -> Outcome {
-        match self {
-            Self::Trap { .. }
-            | Self::StackOverflow
-            | Self::OutOfMemory { .. }
-            | Self::OutOfTable { .. }
-            | Self::WouldBlock(_)
-            | Self::TooMuchData { .. }
-            | Self::Exited { .. }
-            | Self::BadAnswer { .. } => Outcome::Failed,
-            Self::Timeout { .. } => Outcome::TimedOut,
-            Self::Refused { .. } => Outcome::Answered,
-            Self::NotLoaded { .. } | Self::Loading | Self::Quarantined { .. } | Self::Busy | Self::Host => {
-                Outcome::NotAsked
-            }
-        }
-    }
-}
 
 /// A linked handler with its limits, and the instances of it that wait for their next call.
 pub(crate) struct Guests {
@@ -321,7 +186,7 @@ pub(super) fn classify(
     timeout: Duration,
 ) -> CallError {
     if let Some(waited) = error.downcast_ref::<WouldBlock>() {
-        return CallError::WouldBlock(WaitedIn(*waited));
+        return CallError::WouldBlock(WaitedIn::new(*waited));
     }
     if let Some(exit) = error.downcast_ref::<wasmtime_wasi::I32Exit>() {
         return CallError::Exited { code: exit.0 };

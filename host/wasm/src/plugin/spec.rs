@@ -131,7 +131,7 @@ impl Spec {
         shipped: &[(&'static str, &'static [u8])],
     ) -> Option<Self> {
         let origin = match entry.component {
-            ComponentSource::File(path) => Origin::File(folder.join(path)),
+            ComponentSource::File(path) => Origin::File(folder.join(path.strip_prefix(".").unwrap_or(&path))),
             ComponentSource::Shipped(name) => {
                 Origin::Embedded(shipped.iter().find(|(shipped, _)| *shipped == name)?.1)
             }

@@ -1,4 +1,5 @@
-//! The file as it is written: field by field, nothing unknown taken.
+//! The file as it is written: field by field, nothing unknown taken. What each field means, its default and its bounds
+//! stand here; the operators' book lists them from here.
 
 use std::path::PathBuf;
 
@@ -16,12 +17,13 @@ pub(super) struct FileDocument {
     pub(super) api_version: String,
     /// `PluginConfiguration`
     pub(super) kind: String,
-    /// Values that plugins may be granted by name.
+    /// Values that plugins may be granted by name; at most 64.
     #[serde(default)]
     pub(super) secrets: Vec<SecretDocument>,
-    /// Credentials for all components from registries whose entry has none of its own.
+    /// Credentials for all components from registries whose entry has none of its own: a file in the form of a docker
+    /// configuration. Default: the node's own credentials.
     pub(super) pull_credentials: Option<PathBuf>,
-    /// The plugins.
+    /// The plugins; at most 64. Names are unique, and none is a built-in's.
     #[serde(default)]
     pub(super) plugins: Vec<EntryDocument>,
 }
@@ -30,9 +32,11 @@ pub(super) struct FileDocument {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct SecretDocument {
-    /// What plugins ask for.
+    /// What plugins ask for, and what `grants.secrets` names: lower case letters, digits and `-`.
     pub(super) name: String,
-    /// The file with its value.
+    /// The file with its value, byte for byte, at most 64 KiB; relative to the configuration. It must belong to root or
+    /// to the agent's user and be closed to all others (mode 0600 or 0400). A value that is replaced is seen by the next
+    /// call.
     pub(super) file: PathBuf,
 }
 
@@ -40,13 +44,15 @@ pub(super) struct SecretDocument {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct EntryDocument {
-    /// Unique in the file.
+    /// Unique in the file: lower case letters, digits and `-`, at most 63. Logs, events and metrics carry it; a pod
+    /// source's pods carry it as their source, and a probe type is called so unless `probe.type` says otherwise.
     pub(super) name: String,
-    /// A path, `builtin:NAME` or `oci://…@sha256:…`.
+    /// Where the component is: a path (relative to the configuration), `builtin:NAME` for one that is shipped and off, or
+    /// `oci://HOST[:PORT]/REPOSITORY[:TAG]@sha256:DIGEST`. A file that changes is taken at once.
     pub(super) component: String,
-    /// Credentials for `oci://`.
+    /// Credentials for this component's registry, in place of the file's `pullCredentials`. Only with `oci://`.
     pub(super) pull_credentials: Option<PathBuf>,
-    /// Makes it an admission handler.
+    /// Makes it an admission handler. Each entry has one role at least, and may have several if its component does.
     pub(super) admission: Option<AdmissionDocument>,
     /// Makes it a probe type.
     pub(super) probe: Option<ProbeDocument>,
@@ -61,9 +67,9 @@ pub(super) struct EntryDocument {
     /// What it may reach.
     #[serde(default)]
     pub(super) grants: GrantsDocument,
-    /// Whether its calls are kept for `witlet plugin replay`.
+    /// Keeps its newest calls for `witlet plugin replay`. Default: none are kept.
     pub(super) record: Option<RecordDocument>,
-    /// The plugin's own configuration.
+    /// The plugin's own configuration, handed to it as JSON. Default: null.
     #[serde(default)]
     pub(super) config: Value,
 }
@@ -72,9 +78,17 @@ pub(super) struct EntryDocument {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct AdmissionDocument {
+    /// Its place among the configured handlers, the smallest first; built-ins come before all. Default: 100. Equal ones
+    /// are asked in the file's order.
     pub(super) order: Option<i32>,
+    /// What it means for a pod when the handler gives no verdict, is still being loaded, couldn't be, or is in quarantine:
+    /// `Defer` (the pod waits and is asked for again), `Reject` (it fails), `Admit` (as if nothing were against it).
+    /// Default: `Defer`.
     pub(super) failure_policy: Option<FailurePolicy>,
+    /// `enforce` (its verdicts count) or `shadow` (they are compared with the node's decision and change nothing).
+    /// Default: `enforce`.
     pub(super) mode: Option<String>,
+    /// Which pods it is asked about. Default: all.
     #[serde(default, rename = "match")]
     pub(super) matches: MatchDocument,
 }
@@ -83,6 +97,7 @@ pub(super) struct AdmissionDocument {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct MatchDocument {
+    /// Namespaces, in which `*` stands for any run of characters. Default: `["*"]`; never empty.
     pub(super) namespaces: Option<Vec<String>>,
 }
 
@@ -90,6 +105,8 @@ pub(super) struct MatchDocument {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ProbeDocument {
+    /// What pods call it in the annotation `probe.witlet.dev/<container>`. Default: the plugin's name. No two plugins
+    /// have the same type, and none has a built-in's.
     #[serde(rename = "type")]
     pub(super) probe_type: Option<String>,
 }
@@ -98,7 +115,9 @@ pub(super) struct ProbeDocument {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct PodSourceDocument {
+    /// Between two polls, unless the plugin's answer asks for another time; 1s to 24h. Default: 10s.
     pub(super) interval: Option<DurationText>,
+    /// What it may bring. What exceeds it isn't run, and told by an event.
     #[serde(default)]
     pub(super) allow: AllowDocument,
 }
@@ -107,9 +126,14 @@ pub(super) struct PodSourceDocument {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct AllowDocument {
+    /// Namespaces that its pods may be in, with `*` for any run of characters. Must be said: there is no default.
     pub(super) namespaces: Option<Vec<String>>,
+    /// What the names of its pods begin with. Default: anything.
     pub(super) name_prefix: Option<String>,
+    /// The level of the Pod Security Standards that its pods must meet: `privileged`, `baseline` or `restricted`.
+    /// Default: `baseline`.
     pub(super) pod_security: Option<String>,
+    /// How many pods it may have, 1 to 1000. A set with more isn't taken at all. Default: 110.
     pub(super) max_pods: Option<usize>,
 }
 
@@ -117,7 +141,10 @@ pub(super) struct AllowDocument {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct LimitsDocument {
+    /// For one call: of an admission handler 1ms to 10s (default 100ms), of a pod source's poll 1ms to 5m (default 30s). A
+    /// probe has the time that its pod gives it.
     pub(super) timeout: Option<DurationText>,
+    /// Linear memory of one instance, up to 128Mi. Default: 16Mi, of a pod source 64Mi.
     pub(super) memory: Option<BytesText>,
 }
 
@@ -125,6 +152,7 @@ pub(super) struct LimitsDocument {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct InstancesDocument {
+    /// Keeps instances for the next calls, for guests that are slow to start. Default: a fresh instance for each call.
     pub(super) warm: Option<WarmDocument>,
 }
 
@@ -132,8 +160,12 @@ pub(super) struct InstancesDocument {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct WarmDocument {
+    /// How many wait at most, 1 to 16.
     pub(super) max: usize,
+    /// After how many calls one is dropped. Default: 1000. One is dropped, too, when it has more than three quarters of its
+    /// memory, and after a trap.
     pub(super) uses: Option<u64>,
+    /// After how long without a call one is dropped. Default: 1m.
     pub(super) idle: Option<DurationText>,
 }
 
@@ -141,15 +173,23 @@ pub(super) struct WarmDocument {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct GrantsDocument {
+    /// Where connections of a probe type or a pod source may go; at most 64 of: `pod` (the probed pod's addresses),
+    /// `probe-host` (the host that a probe's parameters name), addresses with ports (`10.0.0.0/8`, `192.0.2.7:6379`), names
+    /// with ports (`*.example.com:443`).
     #[serde(default)]
     pub(super) network: Vec<String>,
+    /// Names of secrets that it may read; at most 64.
     #[serde(default)]
     pub(super) secrets: Vec<String>,
+    /// Whether a probe type may run commands in the container that it probes. Default: false.
     #[serde(default)]
     pub(super) exec: bool,
+    /// `verify` (servers must prove who they are) or `insecure` (any certificate will do). Default: `verify`.
     pub(super) tls: Option<String>,
+    /// Folders of the node that a pod source sees; at most 64.
     #[serde(default)]
     pub(super) files: Vec<FileGrantDocument>,
+    /// Whether a pod source has a writable folder of its own at `/state`. Default: false.
     #[serde(default)]
     pub(super) state: bool,
 }
@@ -158,8 +198,11 @@ pub(super) struct GrantsDocument {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct FileGrantDocument {
+    /// The folder on the node; absolute, without `..`.
     pub(super) path: PathBuf,
+    /// Whether the plugin may only read there. Default: true.
     pub(super) read_only: Option<bool>,
+    /// What the plugin finds it as; absolute, without `..`. Default: the same path.
     pub(super) guest_path: Option<String>,
 }
 
@@ -167,5 +210,6 @@ pub(super) struct FileGrantDocument {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct RecordDocument {
+    /// How many calls are kept, 1 to 1000; the newest, in at most 64 MiB.
     pub(super) max: usize,
 }

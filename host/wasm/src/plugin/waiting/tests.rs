@@ -3,6 +3,7 @@
 mod node;
 mod probes;
 mod sources;
+mod versions;
 
 use std::time::Duration;
 

@@ -81,6 +81,12 @@ impl Setting {
         self.link(&COMPILED.sourcer)
     }
 
+    /// A component of a test's own.
+    pub(super) fn made(self, wasm: &[u8]) -> Arc<WaitingGuests> {
+        let component = Component::new(&COMPILED.machine.engine, wasm).expect("a component");
+        self.link(&component)
+    }
+
     fn link(self, component: &Component) -> Arc<WaitingGuests> {
         let secrets = Arc::new(Secrets::default());
         secrets.replace(self.secrets);

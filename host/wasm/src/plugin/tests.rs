@@ -1,0 +1,98 @@
+//! What of a plugin goes on when its entry changes, and what one role's failures mean for the others.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::config::Grants;
+use super::*;
+use crate::metrics::Metrics;
+
+fn spec() -> Spec {
+    let mut spec = Spec::direct(Duration::from_secs(1), 1 << 20, None, Grants::default(), &json!(null));
+    spec.probe = Some(config::ProbeRole { probe_type: "direct".into(), memory_bytes: 1 << 20 });
+    spec
+}
+
+fn ready() -> Plugin {
+    let code = Code::Ready(Arc::new(Loaded::uncalled("digest")));
+    Plugin::new(spec(), code, Metrics::default().plugin("direct"), None)
+}
+
+fn failed() -> Call {
+    let outcome = CallOutcome::Trapped;
+    Call { outcome, took: Duration::ZERO, memory_bytes_peak: 0, cpu: Duration::ZERO }
+}
+
+fn quarantine(plugin: &Plugin, role: Role, now: Instant) {
+    let error = CallError::StackOverflow;
+    let changes: Vec<HealthChange> = (0..FAILURES_TO_QUARANTINE)
+        .filter_map(|_| plugin.record(role, failed(), Some(&error), now))
+        .collect();
+    assert_eq!(changes, [HealthChange::Quarantined { lasts: QUARANTINE_MIN }]);
+}
+
+#[test]
+fn a_quarantine_of_one_role_leaves_the_others_open() {
+    let (plugin, now) = (ready(), Instant::now());
+    quarantine(&plugin, Role::Probe, now);
+    assert!(matches!(plugin.gate(Role::Probe, now), Err(CallError::Quarantined { .. })));
+    assert!(plugin.gate(Role::Admission, now).is_ok());
+    let status = plugin.status(now);
+    assert_eq!(
+        (status.state, status.detail.as_deref()),
+        (PluginState::Quarantined, Some("probe for another 10s"))
+    );
+    assert!(plugin.gate(Role::Probe, now + QUARANTINE_MIN).is_ok());
+    assert!(plugin.take_release(now + QUARANTINE_MIN), "who waits may ask again");
+    assert!(!plugin.take_release(now + QUARANTINE_MIN), "told once");
+}
+
+#[test]
+fn health_goes_on_under_another_policy() {
+    let (plugin, now) = (ready(), Instant::now());
+    quarantine(&plugin, Role::Admission, now);
+    let mut other = spec();
+    other.admission.as_mut().expect("it has one").order = 7;
+    assert!(other.runs_as(&plugin.spec));
+    let next = plugin.respecified(other, None);
+    assert!(matches!(next.gate(Role::Admission, now), Err(CallError::Quarantined { .. })));
+    assert_eq!(next.status(now).order, Some(7));
+}
+
+#[test]
+fn what_shapes_a_call_makes_another_version() {
+    type Change = fn(&mut Spec);
+    let role = |spec: &mut Spec| spec.admission.take().expect("it has one");
+    let cases: [(&str, Change, bool); 10] = [
+        ("order", |spec| spec.admission.as_mut().expect("one").order = 1, true),
+        ("probe type", |spec| spec.probe.as_mut().expect("one").probe_type = "x".into(), true),
+        ("record", |spec| spec.record = Some(1), true),
+        ("config", |spec| spec.config = "1".into(), false),
+        ("grants", |spec| spec.grants.exec = true, false),
+        ("timeout", |spec| spec.admission.as_mut().expect("one").timeout = Duration::ZERO, false),
+        ("memory", |spec| spec.probe.as_mut().expect("one").memory_bytes = 1, false),
+        ("warm", |spec| spec.warm = Some(config::Warm { max: 1, uses: 1, idle: Duration::ZERO }), false),
+        ("origin", |spec| spec.origin = Origin::File("a.wasm".into()), false),
+        ("a role less", |spec| spec.probe = None, false),
+    ];
+    for (what, change, same) in cases {
+        let mut changed = spec();
+        change(&mut changed);
+        assert_eq!(changed.runs_as(&spec()), same, "{what}");
+    }
+    let mut without = spec();
+    role(&mut without);
+    assert!(!without.runs_as(&spec()), "the other role less");
+}
+
+#[test]
+fn a_plugin_that_is_not_there_yet_says_so_and_keeps_no_error_of_it() {
+    let plugin = Plugin::new(spec(), Code::Loading, Metrics::default().plugin("direct"), None);
+    let now = Instant::now();
+    let error = plugin.gate(Role::Probe, now).expect_err("it is loading");
+    let call = Call { outcome: CallOutcome::from(error.kind()), ..failed() };
+    assert_eq!(plugin.record(Role::Probe, call, Some(&error), now), None);
+    let status = plugin.status(now);
+    assert_eq!((status.state, status.calls(), status.last_error), (PluginState::Loading, 0, None));
+}
