@@ -19,9 +19,11 @@ const SECRET: &str = "witlet:host/secret@0.1.0";
 /// See [`SECRET`].
 const EXEC: &str = "witlet:probe/exec@0.1.0";
 /// The words of the roles, which come with them.
-const TYPES: [(Role, &str); 3] = [
+const TYPES: &[(Role, &str)] = &[
     (Role::Admission, "witlet:admission/types@0.1.0"),
     (Role::Probe, "witlet:probe/types@0.1.0"),
+    #[cfg(test)]
+    (Role::Probe, "witlet:probe/types@0.2.0"),
     (Role::PodSource, "witlet:pod-source/types@0.1.0"),
 ];
 /// The packages of WASI 0.2 that link as they are; other WASI interfaces link as refusals.

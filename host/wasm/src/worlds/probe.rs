@@ -2,6 +2,8 @@
 
 pub(crate) mod facts;
 mod v0_1_0;
+#[cfg(test)]
+mod v0_2_0;
 
 use wasmtime::Store;
 use wasmtime::component::{InstancePre, Linker};
@@ -21,15 +23,21 @@ pub(crate) const TEXT_BYTES_MAX: usize = 10 << 10;
 /// A probe type that is linked and type-checked, of any version.
 pub(crate) enum ProberPre {
     V0_1_0(v0_1_0::Pre),
+    #[cfg(test)]
+    V0_2_0(v0_2_0::Pre),
 }
 
 /// A probe type that is instantiated, of any version.
 pub(crate) enum Prober {
     V0_1_0(v0_1_0::Instance),
+    #[cfg(test)]
+    V0_2_0(v0_2_0::Instance),
 }
 
 /// Everything that probe types of any version may import.
 pub(crate) fn add_to_linker(linker: &mut Linker<WaitingState>) -> wasmtime::Result<()> {
+    #[cfg(test)]
+    v0_2_0::add_to_linker(linker)?;
     v0_1_0::add_to_linker(linker)
 }
 
@@ -38,12 +46,16 @@ impl ProberPre {
     pub(crate) fn new(pre: InstancePre<WaitingState>, version: Version) -> wasmtime::Result<Self> {
         match version {
             Version::V0_1_0 => Ok(Self::V0_1_0(v0_1_0::Pre::new(pre)?)),
+            #[cfg(test)]
+            Version::V0_2_0 => Ok(Self::V0_2_0(v0_2_0::Pre::new(pre)?)),
         }
     }
 
     pub(crate) async fn instantiate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Prober> {
         match self {
             Self::V0_1_0(pre) => Ok(Prober::V0_1_0(pre.instantiate_async(store).await?)),
+            #[cfg(test)]
+            Self::V0_2_0(pre) => Ok(Prober::V0_2_0(pre.instantiate_async(store).await?)),
         }
     }
 }
@@ -53,6 +65,8 @@ impl Prober {
     pub(crate) async fn validate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Reply<()>> {
         match self {
             Self::V0_1_0(instance) => v0_1_0::validate(instance, store).await,
+            #[cfg(test)]
+            Self::V0_2_0(instance) => v0_2_0::validate(instance, store).await,
         }
     }
 
@@ -63,6 +77,8 @@ impl Prober {
     ) -> wasmtime::Result<Reply<()>> {
         match self {
             Self::V0_1_0(instance) => v0_1_0::check_parameters(instance, store, parameters).await,
+            #[cfg(test)]
+            Self::V0_2_0(instance) => v0_2_0::check_parameters(instance, store, parameters).await,
         }
     }
 
@@ -74,6 +90,8 @@ impl Prober {
     ) -> wasmtime::Result<Reply<ProbeOutcome>> {
         match self {
             Self::V0_1_0(instance) => v0_1_0::probe(instance, store, parameters).await,
+            #[cfg(test)]
+            Self::V0_2_0(instance) => v0_2_0::probe(instance, store, parameters).await,
         }
     }
 }
@@ -82,6 +100,8 @@ impl Prober {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     V0_1_0,
+    #[cfg(test)]
+    V0_2_0,
 }
 
 impl Version {
@@ -89,6 +109,8 @@ impl Version {
     pub(crate) fn serving(version: &str) -> Option<Self> {
         match version {
             "0.1.0" => Some(Self::V0_1_0),
+            #[cfg(test)]
+            "0.2.0" => Some(Self::V0_2_0),
             _ => None,
         }
     }
@@ -97,6 +119,8 @@ impl Version {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::V0_1_0 => "0.1.0",
+            #[cfg(test)]
+            Self::V0_2_0 => "0.2.0",
         }
     }
 }

@@ -75,7 +75,7 @@ pub(crate) async fn probe(
 }
 
 impl WaitingState {
-    fn target(&self, target: &Resource<TargetHandle>) -> wasmtime::Result<&Arc<ProbeFacts>> {
+    pub(super) fn target(&self, target: &Resource<TargetHandle>) -> wasmtime::Result<&Arc<ProbeFacts>> {
         match self.probe() {
             Some(probe) if target.rep() == self.serial() => Ok(probe),
             Some(_) | None => wasmtime::bail!("the handle belongs to an earlier probe, which is over"),
