@@ -67,7 +67,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("benches/fake-cri", &["witlet-proto"]),
     ("tests/guests", &[]),
     ("tests/guests/hostile", &[]),
+    ("tests/guests/intruder", &[]),
     ("tests/guests/loop-at-start", &[]),
+    ("tests/guests/prober", &["witlet-plugin-sdk"]),
+    ("tests/guests/sourcer", &["witlet-plugin-sdk"]),
+    ("tests/guests/witness", &["witlet-plugin-sdk"]),
     ("host/runtime/tests/guests", &[]),
     ("tests/contracts", &["witlet-core", "witlet-ports"]),
     ("tests/containerd", &["witlet-contracts", "witlet-core", "witlet-cri", "witlet-ports"]),
@@ -78,7 +82,10 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("wasmtime", &["host/wasm", "host/runtime"]),
     ("wasmtime-wasi", &["host/wasm", "host/runtime"]),
     ("tonic", &["proto", "host/cri", "host/runtime", "benches/fake-cri"]),
-    ("wit-bindgen", &["plugins/sdk", "tests/guests/hostile", "tests/guests/loop-at-start"]),
+    (
+        "wit-bindgen",
+        &["plugins/sdk", "tests/guests/hostile", "tests/guests/intruder", "tests/guests/loop-at-start"],
+    ),
     ("anyhow", &[]),
 ];
 
