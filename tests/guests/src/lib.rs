@@ -46,6 +46,9 @@ pub const SOURCER: &[u8] = components::SOURCER;
 /// A plugin of all three roles that attacks as its configuration says. `tests/guests/intruder` lists how.
 pub const INTRUDER: &[u8] = components::INTRUDER;
 
+/// A plugin of all three roles that tells which version of it was asked. `tests/guests/witness` says how.
+pub const WITNESS: &[u8] = components::WITNESS;
+
 /// The example handler that refuses images without a fixed tag.
 pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
 
