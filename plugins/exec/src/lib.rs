@@ -6,6 +6,7 @@
 
 use serde::Deserialize;
 use witlet_plugin_sdk::probe::{ExecError, Outcome, ProbeType, Target};
+use witlet_plugin_sdk::time::seconds;
 use witlet_plugin_sdk::{Error, export_probe};
 
 /// The probe type.
@@ -34,9 +35,9 @@ impl ProbeType for Exec {
                 Ok(if ended.exit_code == 0 { Outcome::Success(text) } else { Outcome::Failure(text) })
             }
             Err(ExecError::TimedOut) => Ok(Outcome::Failure(format!(
-                "command {:?} timed out after {}s",
+                "command {:?} timed out after {}",
                 parameters.command.join(" "),
-                timeout.as_secs_f64()
+                seconds(timeout)
             ))),
             Err(error @ ExecError::Failed { .. }) => Err(error.into()),
         }

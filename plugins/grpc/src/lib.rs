@@ -14,7 +14,7 @@ mod status;
 use serde::Deserialize;
 use witlet_plugin_sdk::net::{Problem, TcpStream, host_port};
 use witlet_plugin_sdk::probe::{Outcome, ProbeType, Target};
-use witlet_plugin_sdk::time::Deadline;
+use witlet_plugin_sdk::time::{Deadline, seconds};
 use witlet_plugin_sdk::{Error, export_probe};
 
 use exchange::Exchange;
@@ -58,14 +58,14 @@ impl ProbeType for Grpc {
     fn probe(target: &Target<'_>, parameters: &Parameters, (): &()) -> Result<Outcome, Error> {
         let timeout = target.remaining();
         let deadline = Deadline::after(timeout);
-        let seconds = timeout.as_secs_f64();
+        let time = seconds(timeout);
         let host = target.pod_ip()?;
         let address = host_port(&host, parameters.port);
         let stream = match TcpStream::connect(&host, parameters.port, deadline) {
             Ok(stream) => stream,
             Err(error) if error.problem == Problem::TimedOut => {
                 return Ok(Outcome::Failure(format!(
-                    "timeout: failed to connect service {address:?} within {seconds}s: context deadline exceeded"
+                    "timeout: failed to connect service {address:?} within {time}: context deadline exceeded"
                 )));
             }
             Err(error) => {
@@ -75,12 +75,12 @@ impl ProbeType for Grpc {
             }
         };
         let service = parameters.service.as_deref().unwrap_or_default();
-        Ok(judge(check(stream, &address, service, deadline), seconds))
+        Ok(judge(check(stream, &address, service, deadline), &time))
     }
 }
 
 /// What a check says, in upstream's words.
-fn judge(checked: Result<u64, Status>, seconds: f64) -> Outcome {
+fn judge(checked: Result<u64, Status>, time: &str) -> Outcome {
     let error = match checked {
         Ok(message::SERVING) => return Outcome::Success("service healthy".to_owned()),
         Ok(status) => {
@@ -94,7 +94,7 @@ fn judge(checked: Result<u64, Status>, seconds: f64) -> Outcome {
             "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): {}",
             error.message
         ),
-        DEADLINE_EXCEEDED => format!("timeout: health rpc did not complete within {seconds}s"),
+        DEADLINE_EXCEEDED => format!("timeout: health rpc did not complete within {time}"),
         _ => format!("error: health rpc probe failed: {error}"),
     })
 }

@@ -33,6 +33,27 @@ impl Deadline {
     }
 }
 
+/// A time for people, such as `1s` or `0.3s`: in hundredths of a second, rounded up, so that the little that was counted off
+/// before a probe asked how long it may take doesn't show.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use witlet_plugin_sdk::time::seconds;
+/// assert_eq!(seconds(Duration::from_millis(2_998)), "3s");
+/// assert_eq!(seconds(Duration::from_millis(300)), "0.3s");
+/// assert_eq!(seconds(Duration::from_millis(1_250)), "1.25s");
+/// assert_eq!(seconds(Duration::ZERO), "0s");
+/// ```
+pub fn seconds(time: Duration) -> String {
+    let hundredths = time.as_millis().div_ceil(10);
+    let (whole, rest) = (hundredths / 100, hundredths % 100);
+    match (rest / 10, rest % 10) {
+        (0, 0) => format!("{whole}s"),
+        (tenths, 0) => format!("{whole}.{tenths}s"),
+        _ => format!("{whole}.{rest:02}s"),
+    }
+}
+
 #[cfg(target_family = "wasm")]
 fn now() -> Moment {
     wasip2::clocks::monotonic_clock::now()
