@@ -142,11 +142,15 @@ impl WaitingGuests {
     /// Probes. One that waits for something when its time is over has failed, and so has one that passes too late.
     pub(crate) async fn probe(self: &Arc<Self>, facts: Arc<ProbeFacts>) -> WaitingCalled<ProbeOutcome> {
         let (timeout, deadline) = (facts.request.timeout, facts.deadline());
-        let Call { ended, usage } = self.call(Probe(facts), timeout).await;
-        let late = Instant::now() > deadline;
+        let Call { ended, at, usage } = self.call(Probe(facts), timeout).await;
+        let late = at > deadline;
         let result = match ended {
             Ended::By(Ok(ProbeOutcome::Success(_) | ProbeOutcome::Warning(_))) if late => {
-                Ok(no_answer(timeout))
+                match overtime(timeout, usage.runnable(), usage.cpu()) {
+                    Overtime::Waited => Ok(no_answer(timeout)),
+                    Overtime::Computed => Err(CallError::Timeout { limit: timeout }),
+                    Overtime::Crowded => Err(CallError::Busy),
+                }
             }
             Ended::By(result) => result,
             Ended::Waiting => Ok(no_answer(timeout)),
@@ -196,7 +200,7 @@ impl WaitingGuests {
     async fn call<Q: Question>(self: &Arc<Self>, question: Q, timeout: Duration) -> Call<Q::Answer> {
         let usage = Arc::new(Usage::default());
         let Some(threads) = self.machine.threads.handle() else {
-            return Call { ended: Ended::By(Err(CallError::Host)), usage };
+            return Call { ended: Ended::By(Err(CallError::Host)), at: Instant::now(), usage };
         };
         let deadline = Instant::now() + timeout;
         let mut task = JoinSet::new();
@@ -204,21 +208,20 @@ impl WaitingGuests {
         task.spawn_on(
             async move {
                 let ended = guests.call_here(question, counted, deadline, timeout).await;
-                // The last to know the machine would end the threads that it runs on.
-                drop(guests);
-                ended
+                // Here, for whoever waits for it may have no turn at once.
+                (ended, Instant::now())
             },
             threads,
         );
-        let ended = match task.join_next().await {
+        let (ended, at) = match task.join_next().await {
             Some(Ok(ended)) => ended,
             Some(Err(error)) => {
                 tracing::error!(%error, plugin = &*self.setting.name, "a call of a plugin ended its task");
-                Ended::By(Err(CallError::Host))
+                (Ended::By(Err(CallError::Host)), Instant::now())
             }
-            None => Ended::By(Err(CallError::Host)),
+            None => (Ended::By(Err(CallError::Host)), Instant::now()),
         };
-        Call { ended, usage }
+        Call { ended, at, usage }
     }
 
     async fn call_here<Q: Question>(
@@ -412,13 +415,14 @@ fn seconds(time: Duration) -> String {
 /// A call that has ended.
 struct Call<T> {
     ended: Ended<T>,
+    at: Instant,
     usage: Arc<Usage>,
 }
 
 impl<T> Call<T> {
     /// Waiting for too long is as bad as computing for too long.
     fn finish(self, limit: Duration) -> WaitingCalled<T> {
-        let Self { ended, usage } = self;
+        let Self { ended, at: _, usage } = self;
         usage.with(match ended {
             Ended::By(result) => result,
             Ended::Waiting => Err(CallError::Timeout { limit }),
