@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ContainerId;
+use witlet_ports::ProbeError;
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::PluginState;
 
@@ -72,9 +73,8 @@ fn mapped(folder: &Path) -> usize {
 
 async fn swaps_under_a_hundred_probes_lose_no_call() {
     const PROBES: usize = 100;
-    /// Of each probe.
-    const PERIOD: Duration = Duration::from_millis(100);
-    /// How much more memory the last swap may leave behind than the tenth did, when that is measured.
+    /// How much more memory the last swap may leave behind than the tenth did, when that is measured. With one arena of
+    /// the allocator's, as the agent has it (`MALLOC_ARENA_MAX=1`); with more it shows theirs.
     const GROWTH_BYTES_MAX: u64 = 8 << 20;
     let (swaps, measured) = swaps();
     let entry = |version: usize| {
@@ -88,25 +88,8 @@ async fn swaps_under_a_hundred_probes_lose_no_call() {
     let compiler = CompilerConfig::new(cache.path().join("compiled"));
     let node = node(compiler, &entry(0)).await;
     assert!(mapped(cache.path()) > 0, "code is mapped from the cache");
-    let (stop, calls) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    let mut probes = JoinSet::new();
-    for number in 0..PROBES {
-        let (types, stop, calls) = (node.host.probes(), stop.clone(), calls.clone());
-        let expected = Ok(ProbeOutcome::Success(number.to_string()));
-        let request = request(&format!(r#"{{"do": "succeed", "text": "{number}"}}"#));
-        probes.spawn(async move {
-            let mut wrong = Vec::new();
-            while !stop.load(Ordering::Relaxed) {
-                let result = types.probe(&request).await;
-                if result != expected {
-                    wrong.push(result);
-                }
-                calls.fetch_add(1, Ordering::Relaxed);
-                tokio::time::sleep(PERIOD).await;
-            }
-            wrong
-        });
-    }
+    let probes = Probes::start(&node, PROBES);
+    let calls = &probes.calls;
     let mut memory = 0;
     for swap in 1..=swaps {
         // By turns another configuration and other bytes.
@@ -125,24 +108,67 @@ async fn swaps_under_a_hundred_probes_lose_no_call() {
             memory = own_memory();
         }
     }
-    stop.store(true, Ordering::Relaxed);
-    let wrong: Vec<_> = probes.join_all().await.into_iter().flatten().collect();
-    assert_eq!(wrong, [], "of {} calls", calls.load(Ordering::Relaxed));
+    let (calls, wrong) = probes.end().await;
+    assert_eq!(wrong, [], "of {calls} calls");
     let status = node.status("guest");
     assert_eq!((status.errors(), status.state), (0, PluginState::Ready), "{:?}", status.last_error);
-    assert_eq!(status.calls(), calls.load(Ordering::Relaxed) as u64, "each was asked once");
+    assert_eq!(status.calls(), calls as u64, "each was asked once");
     assert_eq!(replaced(&node), swaps);
     node.configure(&configuration(""));
     node.until("no version's code is mapped", |_| mapped(cache.path()) == 0).await;
     if measured {
         let after = own_memory();
-        println!(
-            "{swaps} swaps under {} calls: {} KiB after ten, {} KiB after the last",
-            calls.load(Ordering::Relaxed),
-            memory >> 10,
-            after >> 10
-        );
+        let (before, after_kib) = (memory >> 10, after >> 10);
+        print(&format!(
+            "{swaps} swaps, {calls} calls: {before} KiB after ten, {after_kib} KiB after the last"
+        ));
         assert!(after < memory + GROWTH_BYTES_MAX, "{memory} bytes, then {after}");
+    }
+}
+
+#[allow(clippy::print_stdout, reason = "the figures are what a long run is for")]
+fn print(line: &str) {
+    println!("{line}");
+}
+
+/// Probes that are asked until they are ended.
+struct Probes {
+    tasks: JoinSet<Vec<Result<ProbeOutcome, ProbeError>>>,
+    stop: Arc<AtomicBool>,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Probes {
+    /// Each with an answer of its own.
+    fn start(node: &Node, count: usize) -> Self {
+        /// Of each probe.
+        const PERIOD: Duration = Duration::from_millis(100);
+        let mut probes = Self { tasks: JoinSet::new(), stop: Arc::default(), calls: Arc::default() };
+        for number in 0..count {
+            let (types, stop, calls) = (node.host.probes(), probes.stop.clone(), probes.calls.clone());
+            let expected = Ok(ProbeOutcome::Success(number.to_string()));
+            let request = request(&format!(r#"{{"do": "succeed", "text": "{number}"}}"#));
+            probes.tasks.spawn(async move {
+                let mut wrong = Vec::new();
+                while !stop.load(Ordering::Relaxed) {
+                    let result = types.probe(&request).await;
+                    if result != expected {
+                        wrong.push(result);
+                    }
+                    calls.fetch_add(1, Ordering::Relaxed);
+                    tokio::time::sleep(PERIOD).await;
+                }
+                wrong
+            });
+        }
+        probes
+    }
+
+    /// How many calls there were, and which answers weren't as expected.
+    async fn end(self) -> (usize, Vec<Result<ProbeOutcome, ProbeError>>) {
+        self.stop.store(true, Ordering::Relaxed);
+        let wrong = self.tasks.join_all().await.into_iter().flatten().collect();
+        (self.calls.load(Ordering::Relaxed), wrong)
     }
 }
 

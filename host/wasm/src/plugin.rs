@@ -9,7 +9,7 @@ mod spec;
 mod status;
 pub(crate) mod waiting;
 
-pub use call::CallError;
+pub use call::{CallError, WaitedIn};
 pub use health::{FAILURES_TO_QUARANTINE, QUARANTINE_MAX, QUARANTINE_MIN, TIMEOUTS_TO_QUARANTINE};
 pub use load::LoadError;
 pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
