@@ -53,7 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("plugins/time-window", &["witlet-plugin-sdk"]),
     ("plugins/exec", &["witlet-plugin-sdk"]),
     ("plugins/http-get", &["witlet-http-target", "witlet-plugin-sdk"]),
-    ("plugins/tcp-socket", &["witlet-http-target", "witlet-plugin-sdk"]),
+    ("plugins/tcp-socket", &["witlet-plugin-sdk"]),
     ("plugins/grpc", &["witlet-http-target", "witlet-plugin-sdk"]),
     ("plugins/redis", &["witlet-plugin-sdk"]),
     ("plugins/postgres-ready", &["witlet-plugin-sdk"]),
