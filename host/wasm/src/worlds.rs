@@ -10,6 +10,8 @@ pub(crate) mod probe;
 
 use thiserror::Error;
 
+use crate::guest::printable;
+
 /// What a guest answered to a question that it understood.
 #[derive(Debug)]
 pub(crate) enum Reply<T> {
@@ -45,11 +47,38 @@ fn word(reason: String, bytes_max: usize) -> Result<String, WordFault> {
     if is_word { Ok(reason) } else { Err(WordFault::NoWord(reason)) }
 }
 
-/// A text for people, not much longer than this.
-fn cut(mut text: String, bytes_max: usize) -> String {
-    if text.len() > bytes_max {
-        text.truncate(text.floor_char_boundary(bytes_max));
-        text.push('…');
+/// A sentence for people: cut, and with control characters escaped, for it ends up on terminals and in logs.
+fn sentence(text: &str, bytes_max: usize) -> String {
+    printable(text, bytes_max)
+}
+
+/// What a process wrote, for people: cut, and with control characters escaped but for ends of lines and tabs.
+fn output(text: String, bytes_max: usize) -> String {
+    let control = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t');
+    if text.len() <= bytes_max && !text.contains(control) {
+        return text;
     }
-    text
+    let end = text.floor_char_boundary(bytes_max);
+    let mut shown = String::with_capacity(end);
+    for letter in text[..end].chars() {
+        if control(letter) { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+    }
+    if end < text.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_guests_say_drives_no_terminal() {
+        assert_eq!(sentence("two\nlines \u{1b}[2J", 100), "two\\nlines \\u{1b}[2J");
+        assert_eq!(output("two\n\tlines \u{1b}[2J".to_owned(), 100), "two\n\tlines \\u{1b}[2J");
+        assert_eq!(output("as it is\r\n".to_owned(), 100), "as it is\r\n");
+        assert_eq!(output("äöü".to_owned(), 3), "ä…");
+        assert_eq!(sentence("äöü", 3), "ä…");
+    }
 }
