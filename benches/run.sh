@@ -13,7 +13,7 @@ if ! command -v valgrind >/dev/null; then
 fi
 
 # Plugin calls beside their floor.
-"$cargo" bench --locked -q -p witlet-wasm --bench admission
+"$cargo" bench --locked -q -p witlet-wasm --bench plugins
 
 # The whole daemon on a runtime that answers at once.
 "$cargo" bench --locked -q -p witlet --bench daemon_cost

@@ -1,0 +1,97 @@
+//! Pod sources: a poll that waits for nothing and brings one pod of 4 KB, in a fresh and in a kept instance.
+//!
+//! Floors as those of probe types.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use witlet_core::config::source::Snapshot;
+use witlet_wasm::direct::{Asked, DirectHost, DirectOptions, DirectWaiting};
+use witlet_wasm::plugin::config::Grants;
+use witlet_wasm::role::Role;
+
+use crate::measure::{self, FixedClock, Rounds, Times, WARM, report, report_times, resident, told};
+use crate::{floor, loading};
+
+/// Rounds per measurement.
+const ROUNDS: u32 = 20;
+/// Calls per round.
+const CALLS: u32 = 200;
+/// Instances that are alive while their memory is read.
+const ALIVE: usize = 64;
+/// Bytes of the pod that it brings.
+const POD_BYTES: usize = 4 << 10;
+
+fn config() -> Value {
+    json!({"do": "pods", "text": "x".repeat(POD_BYTES)})
+}
+
+pub(crate) fn measure() -> Result<bool, String> {
+    measure::runtime()?.block_on(async {
+        calls().await?;
+        loading::report(Role::PodSource, witlet_test_guests::SOURCER, &Grants::default(), &config()).await?;
+        memory().await?;
+        Ok(true)
+    })
+}
+
+/// Asks, and gives the instance's linear memory.
+async fn ask(plugin: &DirectWaiting) -> Result<usize, String> {
+    let Asked { result, memory_bytes_peak } = plugin.poll(None).await;
+    match result.map_err(|error| error.sentence())? {
+        Ok(answer) if matches!(&answer.snapshot, Snapshot::Pods(pods) if pods.len() == 1) => {
+            Ok(memory_bytes_peak)
+        }
+        other => Err(format!("an unexpected answer: {other:?}")),
+    }
+}
+
+async fn time(plugin: &DirectWaiting) -> Result<Times, String> {
+    let mut all = Rounds::new();
+    for _ in 0..ROUNDS {
+        let mut round = Vec::with_capacity(CALLS as usize);
+        for _ in 0..CALLS {
+            let start = Instant::now();
+            ask(plugin).await?;
+            round.push(start.elapsed());
+        }
+        all.add(round);
+    }
+    Ok(all.times())
+}
+
+async fn load(host: &DirectHost, warm: bool) -> Result<DirectWaiting, String> {
+    let options = DirectOptions { config: config(), warm: warm.then_some(WARM), ..DirectOptions::default() };
+    host.waiting(Role::PodSource, witlet_test_guests::SOURCER.into(), options).await.map_err(told)
+}
+
+async fn calls() -> Result<(), String> {
+    let (_folder, compiler) = measure::compiler()?;
+    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(told)?;
+    let engine = floor::waiting_engine()?;
+    for (instance, warm) in [("fresh", false), ("warm", true)] {
+        let plugin = load(&host, warm).await?;
+        let floor = floor::waiting(&engine, ROUNDS, CALLS).await?;
+        report_times(&format!("pod-source/one-pod/{instance}"), time(&plugin).await?, floor, None);
+    }
+    Ok(())
+}
+
+async fn memory() -> Result<(), String> {
+    let (_folder, compiler) = measure::compiler()?;
+    let host = DirectHost::start(compiler, Arc::new(FixedClock)).map_err(told)?;
+    let floor = floor::memory_waiting(&floor::waiting_engine()?, ALIVE).await?;
+    let mut plugins = Vec::with_capacity(ALIVE);
+    for _ in 0..ALIVE {
+        plugins.push(load(&host, true).await?);
+    }
+    let (before, mut linear) = (resident("VmRSS"), 0);
+    for plugin in &plugins {
+        linear = linear.max(ask(plugin).await?);
+    }
+    let taken = (resident("VmRSS") - before) / ALIVE as f64;
+    report("pod-source/memory/resident", "KB", taken / 1e3, Some(floor / 1e3));
+    report("pod-source/memory/linear", "KB", linear as f64 / 1e3, None);
+    Ok(())
+}
