@@ -7,7 +7,10 @@ use k8s_openapi::api::core::v1::{
     Probe, SELinuxOptions, SecurityContext, Volume,
 };
 
+use serde_json::Value;
+
 use super::allow::SecurityLevel;
+use crate::probe::custom::ANNOTATION_PREFIX as PROBE_PREFIX;
 
 #[cfg(test)]
 mod tests;
@@ -179,6 +182,7 @@ fn baseline(pod: &Pod, spec: &PodSpec, level: SecurityLevel, found: &mut Found) 
         }
     }
     apparmor_annotations(pod, found);
+    probe_annotations(pod, found);
     for container in containers(spec) {
         host_ports(&container, found);
         host_targets(&container, found);
@@ -281,6 +285,19 @@ fn apparmor_annotations(pod: &Pod, found: &mut Found) {
             profile.is_empty() || profile == "runtime/default" || profile.starts_with("localhost/");
         if name.starts_with(PREFIX) && !confines {
             found.forbid(&format!("the annotation {name}"), profile);
+        }
+    }
+}
+
+/// What a probe's annotation puts in the place of a handler is sent as far as the handler would be. An annotation that isn't
+/// JSON is sent nowhere.
+fn probe_annotations(pod: &Pod, found: &mut Found) {
+    let annotations = pod.metadata.annotations.iter().flatten();
+    for (name, text) in annotations.filter(|(name, _)| name.starts_with(PROBE_PREFIX)) {
+        let probes: Value = serde_json::from_str(text).unwrap_or_default();
+        for (kind, probe) in probes.as_object().into_iter().flatten() {
+            let host = probe.pointer("/parameters/host").and_then(Value::as_str);
+            host_target(&format!("the annotation {name}: {kind}.parameters.host"), host, found);
         }
     }
 }

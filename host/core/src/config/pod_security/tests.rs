@@ -185,6 +185,26 @@ fn volumes() {
 }
 
 #[test]
+fn hosts_of_probes_by_annotation_are_hosts_of_probes() {
+    let annotation = "/metadata/annotations/probe.witlet.dev~1app";
+    let check = |parameters: Value| json!({"readiness": {"type": "tcpSocket", "parameters": parameters}});
+    baseline_refuses(
+        annotation,
+        json!(check(json!({"host": "10.0.0.1", "port": 80})).to_string()),
+        expect![[r#"the annotation probe.witlet.dev/app: readiness.parameters.host may not be "10.0.0.1""#]],
+    );
+    // It may become anything once variables are replaced.
+    baseline_refuses(
+        annotation,
+        json!(check(json!({"host": "$(TARGET)", "port": 80})).to_string()),
+        expect![[r#"the annotation probe.witlet.dev/app: readiness.parameters.host may not be "$(TARGET)""#]],
+    );
+    restricted_takes(annotation, json!(check(json!({"host": "", "port": 80})).to_string()));
+    restricted_takes(annotation, json!(check(json!({"port": 80})).to_string()));
+    restricted_takes(annotation, json!("{not json"));
+}
+
+#[test]
 fn host_ports_and_hosts_of_probes_and_hooks() {
     baseline_refuses(
         "/spec/containers/0/ports/0",
