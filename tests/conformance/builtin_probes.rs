@@ -123,7 +123,7 @@ async fn exec_is_judged_by_its_exit_code_and_its_time() {
     assert!(text.starts_with("xxx") && text.len() <= 10 * 1024, "{} bytes", text.len());
     for command in ["late", "stuck"] {
         let text = failed(run(command, SHORT).await);
-        let expected = format!("command \"{command} /tmp/x\" timed out after ");
+        let expected = format!("command timed out: \"{command} /tmp/x\" timed out after ");
         assert!(text.starts_with(&expected) && text.ends_with('s'), "{text}");
     }
     let error = run("missing", LONG).await.expect_err("the runtime can't run it");

@@ -35,7 +35,7 @@ impl ProbeType for Exec {
                 Ok(if ended.exit_code == 0 { Outcome::Success(text) } else { Outcome::Failure(text) })
             }
             Err(ExecError::TimedOut) => Ok(Outcome::Failure(format!(
-                "command {:?} timed out after {}",
+                "command timed out: {:?} timed out after {}",
                 parameters.command.join(" "),
                 seconds(timeout)
             ))),

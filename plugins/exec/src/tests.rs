@@ -37,7 +37,7 @@ fn the_exit_code_decides_and_the_output_is_told() {
 
 #[test]
 fn too_long_is_a_failure() {
-    let expected = Outcome::Failure("command \"cat /tmp/healthy\" timed out after 3s".to_owned());
+    let expected = Outcome::Failure("command timed out: \"cat /tmp/healthy\" timed out after 3s".to_owned());
     assert_eq!(of(Err(ExecError::TimedOut)), Ok(expected));
 }
 
