@@ -29,8 +29,10 @@ pub const PROBLEMS_MAX: usize = 100;
 const DEPTH_MAX: usize = 64;
 /// Values in one document. A pod has some hundreds; 100,000 labels fit, so that they get their own message.
 const NODES_MAX: usize = 500_000;
-/// How much aliases may add: without them no document needs more than its own values.
+/// How many values aliases may add, in all documents of a file together: without them no document needs more than its own.
 const ALIAS_EVENTS_MAX: usize = 100_000;
+/// How many bytes of text they may add.
+const ALIAS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// A file that isn't taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -274,7 +276,7 @@ fn parts(bytes: &[u8], problems: &mut Vec<Problem>) -> Vec<(Document, Part)> {
     let mut parts = Vec::new();
     for (index, source) in documents.iter().enumerate() {
         let document = Document { number: index + 1, line: source.content_line };
-        let found = source.parse().and_then(pods_of);
+        let found = source.parse(documents.len()).and_then(pods_of);
         match found {
             Ok(pods) => parts.extend(pods.into_iter().map(|part| (document, part))),
             Err(fault) => problems.push(Problem { document: Some(document), fault }),

@@ -13,7 +13,7 @@ mod linux;
 mod sandbox;
 mod security;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::Pod;
@@ -39,13 +39,23 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
         });
     }
     let env = env::environment(input)?;
-    let expand = |what: &str, texts: &Option<Vec<String>>| -> Result<Vec<String>, ConfigError> {
-        let expanded = texts.iter().flatten().map(|text| env::expand(text, &env)).collect::<Result<_, _>>();
-        expanded.map_err(|env::TooLong| ConfigError::TooLong {
-            container: container.name.clone(),
-            text: what.to_owned(),
-        })
+    let values: HashMap<&str, &str> =
+        env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut left =
+        env::ALL_BYTES_MAX - env.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+    let mut expand = |what: &str, texts: &Option<Vec<String>>| -> Result<Vec<String>, ConfigError> {
+        let mut expanded = Vec::new();
+        for text in texts.iter().flatten() {
+            let text = env::expand(text, |name| values.get(name).copied()).map_err(|env::TooLong| {
+                ConfigError::TooLong { container: container.name.clone(), text: what.to_owned() }
+            })?;
+            let too_much = || ConfigError::TooMuch { container: container.name.clone() };
+            left = left.checked_sub(text.len()).ok_or_else(too_much)?;
+            expanded.push(text);
+        }
+        Ok(expanded)
     };
+    let (command, args) = (expand("command", &container.command)?, expand("args", &container.args)?);
     let mut container_labels = BTreeMap::from(pod_labels(pod));
     container_labels.insert(labels::CONTAINER_NAME.to_owned(), container.name.clone());
     let lifecycle = container.lifecycle.as_ref();
@@ -54,8 +64,8 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
         attempt: restart_count,
         image: image.reference.to_owned(),
         user_specified_image: container.image.clone().unwrap_or_default(),
-        command: expand("command", &container.command)?,
-        args: expand("args", &container.args)?,
+        command,
+        args,
         working_dir: container.working_dir.clone().unwrap_or_default(),
         mounts: input.mounts.to_vec(),
         devices: input.devices.to_vec(),

@@ -4,7 +4,7 @@
 //! "initialDelayMilliseconds": …, "successThreshold": …, "failureThreshold": …}}`. Only `type` is needed; times and counts that
 //! aren't given are the spec's. A stock kubelet runs the spec's handler.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Container;
@@ -229,7 +229,7 @@ fn resolve(parameters: Map<String, Value>, container: &Container) -> Result<Valu
 
 struct Resolver<'a> {
     container: &'a Container,
-    env: Vec<(String, String)>,
+    env: HashMap<&'a str, &'a str>,
     /// How many bytes of text may still come.
     left: usize,
 }
@@ -262,7 +262,8 @@ impl Resolver<'_> {
     }
 
     fn text(&mut self, text: &str) -> Result<String, InvalidProbe> {
-        let text = expand_variables(text, &self.env).map_err(|_| InvalidProbe::ParametersTooLong)?;
+        let text = expand_variables(text, |name| self.env.get(name).copied())
+            .map_err(|_| InvalidProbe::ParametersTooLong)?;
         self.left = self.left.checked_sub(text.len()).ok_or(InvalidProbe::ParametersTooLong)?;
         Ok(text)
     }

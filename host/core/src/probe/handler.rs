@@ -3,6 +3,7 @@
 //! What only the spec knows is settled here: names of ports become numbers, and `$(VAR)` becomes the value of the container's
 //! plain variables. Everything else, default hosts, paths and headers among it, is the type's business.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Container, HTTPGetAction, Probe, TCPSocketAction};
@@ -16,6 +17,10 @@ use crate::container::config::expand_variables;
 
 #[cfg(test)]
 mod tests;
+
+/// Longest command of a probe once variables are replaced, all words together, in bytes. A pod's own text has at most half as
+/// many more; without a bound, many words that name one long variable would fill the memory.
+pub const COMMAND_BYTES_MAX: usize = 1024 * 1024;
 
 /// What a type is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,10 +57,14 @@ impl ProbeHandler {
 pub fn handler_of_spec(probe: &Probe, container: &Container) -> Result<ProbeHandler, HandlerError> {
     if let Some(exec) = &probe.exec {
         let env = plain_env(container);
-        let words = exec.command.iter().flatten().map(|word| expand_variables(word, &env));
-        let command: Vec<String> = words
-            .collect::<Result<_, _>>()
-            .map_err(|_| HandlerError::TooLong { text: "a word of the command" })?;
+        let mut left = COMMAND_BYTES_MAX;
+        let mut command = Vec::new();
+        for word in exec.command.iter().flatten() {
+            let word = expand_variables(word, |name| env.get(name).copied())
+                .map_err(|_| HandlerError::TooLong { text: "a word of the command" })?;
+            left = left.checked_sub(word.len()).ok_or(HandlerError::TooLong { text: "the command" })?;
+            command.push(word);
+        }
         return Ok(ProbeHandler::new("exec", &json!({ "command": command })));
     }
     if let Some(get) = &probe.http_get {
@@ -73,10 +82,11 @@ pub fn handler_of_spec(probe: &Probe, container: &Container) -> Result<ProbeHand
     Err(TargetError::NoHandler.into())
 }
 
-/// The container's variables that have a literal value; those that get theirs from elsewhere are empty.
-pub(super) fn plain_env(container: &Container) -> Vec<(String, String)> {
+/// The container's variables that have a literal value; those that get theirs from elsewhere are empty. The last of a name
+/// counts.
+pub(super) fn plain_env(container: &Container) -> HashMap<&str, &str> {
     let plain = container.env.iter().flatten();
-    plain.map(|variable| (variable.name.clone(), variable.value.clone().unwrap_or_default())).collect()
+    plain.map(|variable| (variable.name.as_str(), variable.value.as_deref().unwrap_or_default())).collect()
 }
 
 fn number(port: &IntOrString, container: &Container) -> Result<IntOrString, TargetError> {

@@ -23,6 +23,10 @@ pub const PROBLEMS_MAX: usize = 16;
 /// So many probes a second a pod may have with periods below a second, all of its containers together: whoever writes pods
 /// must not be able to keep the node busy with them.
 pub const FINE_PROBES_PER_SECOND_MAX: u128 = 200;
+/// So many bytes the parameters of a pod's probes may have, all of them together, with variables replaced. It is more than a
+/// whole pod may have; without a bound, many probes that name one long variable would fill the memory.
+pub const PARAMETERS_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// Below this a period can be by annotation only.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -70,9 +74,10 @@ pub fn wanted(pod: &Pod) -> WantedProbes {
         .flatten()
         .filter_map(|(name, text)| Some((name.strip_prefix(ANNOTATION_PREFIX)?, text.as_str())))
         .collect();
+    let mut left = PARAMETERS_BYTES_MAX;
     for (container, is_sidecar) in probed_containers(pod) {
         let annotation = annotations.remove(container.name.as_str());
-        add_container(&mut wanted, container, is_sidecar, annotation);
+        add_container(&mut wanted, &mut left, container, is_sidecar, annotation);
     }
     for name in annotations.into_keys() {
         wanted.problems.push(format!("{ANNOTATION_PREFIX}{name}: the pod has no such container or sidecar"));
@@ -101,8 +106,16 @@ fn bound_rate(wanted: &mut WantedProbes) {
     wanted.problems.insert(0, problem);
 }
 
+/// Takes a handler, if there is room `left` for its parameters.
+fn within(handler: ProbeHandler, left: &mut usize) -> Result<ProbeHandler, HandlerError> {
+    let too_long = HandlerError::TooLong { text: "what the pod's probes ask for, all of it together," };
+    *left = left.checked_sub(handler.parameters.len()).ok_or(too_long)?;
+    Ok(handler)
+}
+
 fn add_container(
     wanted: &mut WantedProbes,
+    left: &mut usize,
     container: &Container,
     is_sidecar: bool,
     annotation: Option<&str>,
@@ -133,8 +146,14 @@ fn add_container(
         };
         let of_spec = ProbeSettings::of(probe);
         let (settings, handler) = match named {
-            None => (of_spec, handler_of_spec(probe, container).map_err(NoHandler::Spec)),
-            Some(Ok(custom)) => (custom.settings(of_spec), Ok(custom.handler)),
+            None => {
+                let handler = handler_of_spec(probe, container).and_then(|handler| within(handler, left));
+                (of_spec, handler.map_err(NoHandler::Spec))
+            }
+            Some(Ok(custom)) => {
+                let too_long = |_| NoHandler::Annotation(InvalidProbe::ParametersTooLong);
+                (custom.settings(of_spec), within(custom.handler, left).map_err(too_long))
+            }
             Some(Err(invalid)) => (of_spec, Err(NoHandler::Annotation(invalid))),
         };
         let container = container.name.clone();

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DuplicateKeyPolicy, Error, Options};
 
-use super::{ALIAS_EVENTS_MAX, DEPTH_MAX, Fault, NODES_MAX};
+use super::{ALIAS_BYTES_MAX, ALIAS_EVENTS_MAX, DEPTH_MAX, Fault, NODES_MAX};
 
 /// One document with its place in the file.
 pub(super) struct Source<'a> {
@@ -49,14 +49,14 @@ pub(super) fn documents(text: &str) -> Vec<Source<'_>> {
 }
 
 impl Source<'_> {
-    /// The document as JSON. What begins with a brace is tried as JSON first: its escapes aren't all YAML's.
-    pub(super) fn parse(&self) -> Result<Value, Fault> {
+    /// The document, one of so many in its file, as JSON. What begins with a brace is tried as JSON first: its escapes aren't all YAML's.
+    pub(super) fn parse(&self, documents: usize) -> Result<Value, Fault> {
         if !self.text.trim_start().starts_with('{') {
-            return self.parse_yaml();
+            return self.parse_yaml(documents);
         }
         match serde_json::from_str(self.text) {
             Ok(value) => Ok(value),
-            Err(json) => self.parse_yaml().map_err(|_| Fault::Syntax {
+            Err(json) => self.parse_yaml(documents).map_err(|_| Fault::Syntax {
                 line: self.lines_before + json.line(),
                 column: json.column(),
                 message: without_place(&json.to_string()),
@@ -64,8 +64,9 @@ impl Source<'_> {
         }
     }
 
-    fn parse_yaml(&self) -> Result<Value, Fault> {
-        serde_saphyr::from_str_with_options(self.text, options()).map_err(|error: Error| {
+    fn parse_yaml(&self, documents: usize) -> Result<Value, Fault> {
+        let options = options(self.text.len(), documents);
+        serde_saphyr::from_str_with_options(self.text, options).map_err(|error: Error| {
             let place = error.location();
             let in_text = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
             Fault::Syntax {
@@ -87,6 +88,9 @@ fn in_our_words(error: &Error) -> String {
         Error::AliasReplayLimitExceeded { .. } => {
             format!("aliases repeat more than {ALIAS_EVENTS_MAX} values")
         }
+        Error::Budget { breach: BudgetBreach::ScalarBytes { .. }, .. } => {
+            format!("aliases repeat more than {ALIAS_BYTES_MAX} bytes of text")
+        }
         Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
             format!("values lie more than {DEPTH_MAX} deep in each other")
         }
@@ -103,16 +107,19 @@ fn without_place(message: &str) -> String {
     message[..end].trim_end_matches([',', ':', ' ']).to_owned()
 }
 
-fn options() -> Options {
+/// For a text of so many bytes. The documents of a file are in memory together, so that they share what aliases may add.
+fn options(bytes: usize, documents: usize) -> Options {
+    let documents = documents.max(1);
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: DEPTH_MAX,
             max_nodes: NODES_MAX,
             max_events: 2 * NODES_MAX,
             max_documents: 2,
+            max_total_scalar_bytes: bytes + ALIAS_BYTES_MAX / documents,
         },
         alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: ALIAS_EVENTS_MAX,
+            max_total_replayed_events: ALIAS_EVENTS_MAX / documents,
         },
         duplicate_keys: DuplicateKeyPolicy::Error,
         legacy_octal_numbers: true,

@@ -265,3 +265,16 @@ proptest::proptest! {
         proptest::prop_assert!(read(&POD[..end]).is_err() || end >= POD.len() - 1);
     }
 }
+
+#[test]
+fn aliases_of_long_texts_fill_no_memory() {
+    let bomb = |times: usize| {
+        let (text, aliases) = ("x".repeat(100_000), vec!["*long"; times].join(", "));
+        format!("{POD}extra: [&long {text}, {aliases}]\n")
+    };
+    let error = |text: String| read(text).expect_err("no pod has a field named extra").to_string();
+    assert!(error(bomb(40)).contains("extra"), "four megabytes are read");
+    assert!(error(bomb(50)).contains("ScalarBytes"), "{}", error(bomb(50)));
+    let file: String = (0..10).map(|_| format!("---\n{}", bomb(40))).collect();
+    assert!(error(file).contains("ScalarBytes"), "the documents of a file share what aliases add");
+}

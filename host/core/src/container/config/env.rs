@@ -17,20 +17,22 @@ use crate::pod::validation::is_environment_name;
 /// earlier one at its place. A value may refer to the variables before it.
 pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, String)>, ConfigError> {
     let mut env = Environment::default();
+    let too_much = |TooLong| ConfigError::TooMuch { container: input.container.name.clone() };
     for source in input.container.env_from.iter().flatten() {
         for (name, value) in from_object(input, source)? {
             if is_environment_name(&name) {
-                env.set(name, value);
+                env.set(name, value).map_err(too_much)?;
             }
         }
     }
     for variable in input.container.env.iter().flatten() {
         let value = match (&variable.value, &variable.value_from) {
             (Some(value), _) if !value.is_empty() => {
-                let expanded = expand(value, &env.variables).map_err(|TooLong| ConfigError::TooLong {
-                    container: input.container.name.clone(),
-                    text: format!("environment variable {}", variable.name),
-                })?;
+                let expanded =
+                    expand(value, |name| env.get(name)).map_err(|TooLong| ConfigError::TooLong {
+                        container: input.container.name.clone(),
+                        text: format!("environment variable {}", variable.name),
+                    })?;
                 Some(expanded)
             }
             (_, Some(_)) => from_source(input, variable)?,
@@ -38,7 +40,7 @@ pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, Stri
         };
         // An optional source that isn't there leaves the variable out.
         if let Some(value) = value {
-            env.set(variable.name.clone(), value);
+            env.set(variable.name.clone(), value).map_err(too_much)?;
         }
     }
     Ok(env.variables)
@@ -48,10 +50,20 @@ pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, Stri
 struct Environment {
     variables: Vec<(String, String)>,
     places: BTreeMap<String, usize>,
+    /// Of all values that were ever set.
+    bytes: usize,
 }
 
 impl Environment {
-    fn set(&mut self, name: String, value: String) {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.places.get(name).map(|place| self.variables[*place].1.as_str())
+    }
+
+    fn set(&mut self, name: String, value: String) -> Result<(), TooLong> {
+        self.bytes += name.len() + value.len();
+        if self.bytes > ALL_BYTES_MAX {
+            return Err(TooLong);
+        }
         match self.places.get(&name) {
             Some(place) => self.variables[*place].1 = value,
             None => {
@@ -59,6 +71,7 @@ impl Environment {
                 self.variables.push((name, value));
             }
         }
+        Ok(())
     }
 }
 
@@ -246,13 +259,17 @@ pub enum EnvFileProblem {
 /// Without a bound, a few variables that name each other several times would fill the memory.
 pub(super) const TEXT_BYTES_MAX: usize = 128 * 1024;
 
-/// A text would be longer than `TEXT_BYTES_MAX`.
+/// All variables of a container, its command and its arguments together, in bytes: Linux gives a process no more (three
+/// quarters of `_STK_LIM`). Without a bound, many texts that name one long variable would fill the memory.
+pub(super) const ALL_BYTES_MAX: usize = 6 * 1024 * 1024;
+
+/// A text would be longer than [`TEXT_BYTES_MAX`], or all of them than [`ALL_BYTES_MAX`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// Replaces `$(NAME)` by the last value of that name. `$$` stands for `$`, so that `$$(NAME)` stays as `$(NAME)`; what
+/// Replaces `$(NAME)` by the value of that name. `$$` stands for `$`, so that `$$(NAME)` stays as `$(NAME)`; what
 /// names nothing known stays as it is. (Upstream: `third_party/forked/golang/expansion`.)
-pub(crate) fn expand(text: &str, env: &[(String, String)]) -> Result<String, TooLong> {
+pub(crate) fn expand<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) -> Result<String, TooLong> {
     let mut out = String::with_capacity(text.len().min(TEXT_BYTES_MAX));
     let mut rest = text;
     // The last closing parenthesis: none is looked for behind it, so that the time stays in proportion to the text.
@@ -267,8 +284,8 @@ pub(crate) fn expand(text: &str, env: &[(String, String)]) -> Result<String, Too
             out.push('$');
             rest = tail;
         } else if let Some((name, tail)) = reference {
-            match env.iter().rev().find(|(known, _)| known == name) {
-                Some((_, value)) => out.push_str(value),
+            match value(name) {
+                Some(value) => out.push_str(value),
                 None => out.push_str(&from[..from.len() - tail.len()]),
             }
             rest = tail;

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::env::{EnvFileProblem, TEXT_BYTES_MAX};
+use super::env::{ALL_BYTES_MAX, EnvFileProblem, TEXT_BYTES_MAX};
 use crate::network::dns::ResolvConfError;
 use crate::network::hostname::HostnameError;
 use crate::pod::fields::FieldError;
@@ -73,6 +73,14 @@ pub enum ConfigError {
         container: String,
         /// Which text.
         text: String,
+    },
+    /// Its texts are, with their variables, more than a process can be given.
+    #[error(
+        "container {container}: variables, command and arguments come to more than {ALL_BYTES_MAX} bytes together"
+    )]
+    TooMuch {
+        /// The container.
+        container: String,
     },
     /// A port isn't one.
     #[error("container {container}: port {port} is not between 1 and 65535")]

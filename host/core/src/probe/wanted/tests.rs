@@ -142,3 +142,19 @@ fn a_pod_has_a_bounded_number_of_probes_a_second() {
     expect!["{999ms, 10s} "].assert_eq(&found(200, 999));
     expect!["{1s, 10s} "].assert_eq(&found(500, 1_000));
 }
+
+#[test]
+fn words_that_all_name_a_long_variable_fill_no_memory() {
+    let long = "x".repeat(100_000);
+    let probe = |words: usize| json!({"exec": {"command": vec!["$(LONG)"; words]}});
+    let container = |number: usize, words: usize| json!({"name": format!("c{number}"), "env": [{"name": "LONG", "value": long}], "livenessProbe": probe(words)});
+    let wanted_of = |containers: Vec<serde_json::Value>| {
+        let pod: Pod = serde_json::from_value(json!({"spec": {"containers": containers}})).expect("a pod");
+        wanted(&pod).probes
+    };
+    let too_long = |text| Err(NoHandler::Spec(HandlerError::TooLong { text }));
+    assert_eq!(wanted_of(vec![container(0, 100_000)])[0].handler, too_long("the command"), "10 GB");
+    let many = wanted_of((0..10).map(|number| container(number, 9)).collect());
+    assert_eq!(many.iter().filter(|probe| probe.handler.is_ok()).count(), 4, "0.9 MB each");
+    assert_eq!(many[9].handler, too_long("what the pod's probes ask for, all of it together,"));
+}

@@ -8,6 +8,10 @@ use super::*;
 use crate::container::config::{Objects, fixtures};
 use crate::fixtures::{pod, spec};
 
+fn expanded(text: &str, env: &[(String, String)]) -> Result<String, TooLong> {
+    expand(text, |name| env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str()))
+}
+
 fn vars(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
@@ -80,7 +84,7 @@ fn references_expand_and_everything_else_stays() {
         ("100 % $(B) ü$(B)", "100 % b üb"),
     ];
     for (text, expected) in cases {
-        assert_eq!(expand(text, &env).as_deref(), Ok(expected), "{text}");
+        assert_eq!(expanded(text, &env).as_deref(), Ok(expected), "{text}");
     }
 }
 
@@ -98,11 +102,23 @@ fn variables_that_multiply_are_stopped_before_they_fill_the_memory() {
 }
 
 #[test]
+fn variables_that_all_name_a_long_one_are_stopped_before_they_fill_the_memory() {
+    let mut yaml = format!("[{{name: LONG, value: \"{}\"}}", "x".repeat(100_000));
+    (0..1000).for_each(|number| yaml.push_str(&format!(", {{name: V{number}, value: \"$(LONG)\"}}")));
+    yaml.push(']');
+    assert_eq!(
+        environment_of(&yaml, false),
+        Err(ConfigError::TooMuch { container: "a".to_owned() }),
+        "a hundred megabytes"
+    );
+}
+
+#[test]
 fn a_text_may_be_as_long_as_linux_takes_and_no_longer() {
     let longest = "x".repeat(TEXT_BYTES_MAX);
-    assert_eq!(expand(&longest, &[]).as_deref(), Ok(longest.as_str()));
-    assert_eq!(expand(&format!("{longest}x"), &[]), Err(TooLong));
-    assert_eq!(expand(&"$(".repeat(5_000_000), &[]), Err(TooLong));
+    assert_eq!(expanded(&longest, &[]).as_deref(), Ok(longest.as_str()));
+    assert_eq!(expanded(&format!("{longest}x"), &[]), Err(TooLong));
+    assert_eq!(expanded(&"$(".repeat(5_000_000), &[]), Err(TooLong));
 }
 
 #[test]
@@ -286,11 +302,11 @@ fn variables_come_from_files_of_volumes() {
 proptest! {
     #[test]
     fn a_text_without_a_dollar_stays(text in "[^$]*") {
-        prop_assert_eq!(expand(&text, &vars(&[("A", "a")])), Ok(text));
+        prop_assert_eq!(expanded(&text, &vars(&[("A", "a")])), Ok(text));
     }
 
     #[test]
     fn expansion_ends_and_never_grows_without_a_reference(text in "[$()A a]{0,40}") {
-        prop_assert!(expand(&text, &vars(&[])).unwrap().len() <= text.len());
+        prop_assert!(expanded(&text, &vars(&[])).unwrap().len() <= text.len());
     }
 }
