@@ -57,7 +57,7 @@ const RULES: &[(&str, Rule)] = &[
     ("spec.enableServiceLinks", Accept),
     ("spec.nodeName", Accept),
     ("spec.nodeSelector", Accept),
-    ("spec.os.name", Only(&["linux"])),
+    ("spec.os.name", Accept),
     ("spec.overhead", Accept),
     ("spec.preemptionPolicy", Accept),
     ("spec.priority", Accept),

@@ -27,7 +27,7 @@ fn a_pod_that_uses_what_is_supported_passes() {
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": "web", "labels": {"anything": "goes"}, "annotations": {"a/b": "c"}},
         "spec": {
-            "hostNetwork": true, "hostUsers": true, "os": {"name": "linux"},
+            "hostNetwork": true, "hostUsers": true, "os": {"name": "windows"},
             "volumes": [
                 {"name": "v", "emptyDir": {}}, {"name": "w", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
                 {"name": "h", "hostPath": {"path": "/x"}}, {"name": "d", "downwardAPI": {"items": [{"path": "x"}]}},
@@ -62,7 +62,7 @@ fn each_field_that_nobody_acts_on_is_named() {
     let pod = json!({
         "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z", "generateName": "x"},
         "spec": {
-            "schedulingGates": [{"name": "x"}], "serviceAccountName": "x", "os": {"name": "windows"},
+            "schedulingGates": [{"name": "x"}], "serviceAccountName": "x",
             "imagePullSecrets": [{"name": "x"}], "resources": {"claims": [{"name": "c"}]},
             "volumes": [
                 {"name": "e", "emptyDir": {"sizeLimit": "1Gi"}}, {"name": "c", "configMap": {"name": "c"}},
@@ -97,7 +97,6 @@ fn each_field_that_nobody_acts_on_is_named() {
         format!("spec.ephemeralContainers[0].volumeDevices: {unsupported}"),
         format!("spec.imagePullSecrets: {API_OBJECTS}"),
         format!("spec.initContainers[0].envFrom: {API_OBJECTS}"),
-        "spec.os.name: only linux is supported by this release".to_owned(),
         format!("spec.resources.claims: {API_OBJECTS}"),
         format!("spec.schedulingGates: {unsupported}"),
         format!("spec.securityContext.seLinuxChangePolicy: {unsupported}"),
