@@ -16,7 +16,7 @@ use rustix::process::{Resource, Rlimit};
 use serde_json::Value;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
-use witlet_agent::{Agent, AgentConfig, EventLog, Ports};
+use witlet_agent::{Agent, AgentConfig, EventLog, LogLimits, Ports};
 use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, EndpointError};
 use witlet_egress::{Egress, HttpHooks};
 use witlet_node::{
@@ -124,39 +124,20 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
     let node_name = node.current().name.clone();
     let socket = RootOnlySocket::bind(&args.api_socket).await?;
     let egress = Egress::system();
-    let manifest_url = manifest_url(&args)?;
+    let sources = sources(&args, &node_name, &egress, &clock, &events)?;
     let mut runtime = runtime(&args, clock.clone())?;
     runtime.info = Arc::new(RuntimeFacts::new(runtime.info, node.clone()));
-    let host_config = plugins::host_config(
-        &args,
-        plugins::Node {
-            info: node.clone(),
-            containers: runtime.containers.clone(),
-            clock: clock.clone(),
-            events: events.clone(),
-            egress: egress.share(),
-        },
-    );
-    let plugins = PluginHost::start(host_config?).await?;
-    // Last of what can fail: an embedded runtime that was started goes on without the agent.
-    let embedded = if args.container_runtime_endpoint == embedded::ENDPOINT {
-        Some(Embedded::start(&args.root_dir, &args.image_root).await?)
-    } else {
-        None
+    let around = plugins::Node {
+        info: node.clone(),
+        containers: runtime.containers.clone(),
+        clock: clock.clone(),
+        events: events.clone(),
+        egress: egress.share(),
     };
+    let plugins = PluginHost::start(plugins::host_config(&args, around)?).await?;
+    // Last of what can fail: an embedded runtime that was started goes on without the agent.
+    let embedded = embedded(&args).await?;
     let links = pods::container_logs_dir(&args);
-    let file_source = FileSource::new(
-        &args.pod_manifest_path,
-        &node_name,
-        Duration::from_secs(args.file_check_frequency),
-        clock.clone(),
-        events.clone(),
-    );
-    let mut sources: Vec<Box<dyn PodSource>> = vec![Box::new(file_source)];
-    if let Some(url) = manifest_url {
-        let interval = Duration::from_secs(args.http_check_frequency);
-        sources.push(Box::new(HttpSource::new(url, &*node_name, interval, egress.share(), events.clone())));
-    }
     let state = Arc::new(FileStateStore::new(args.root_dir.join("state")));
     let jitter = Arc::new(ThreadJitter);
     let plugin_sources = plugins.pod_sources(SourcesConfig {
@@ -185,14 +166,7 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
         credentials: Arc::new(NodeCredentials::new(args.pods.registry_credentials.clone(), None)),
         hooks: Arc::new(HttpHooks::new(egress.share())),
     };
-    let config = AgentConfig {
-        stop_pods_on_exit: args.stop_pods_on_exit,
-        readmit_on_restart: args.readmit_on_restart,
-        image_pulls: pods::image_pulls(&args.pods),
-        logs,
-        ..AgentConfig::default()
-    };
-    let (agent, handle) = Agent::new(ports, config);
+    let (agent, handle) = Agent::new(ports, agent_config(&args, logs));
     let metrics = Box::new(plugins.metrics());
     let api = LocalApi::new(Arc::new(handle), Arc::new(ShownPlugins(plugins))).with_collector(metrics);
 
@@ -203,6 +177,44 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
     }
     tracing::info!("witlet has ended");
     Ok(())
+}
+
+fn agent_config(args: &RunArgs, logs: LogLimits) -> AgentConfig {
+    AgentConfig {
+        stop_pods_on_exit: args.stop_pods_on_exit,
+        readmit_on_restart: args.readmit_on_restart,
+        image_pulls: pods::image_pulls(&args.pods),
+        logs,
+        ..AgentConfig::default()
+    }
+}
+
+/// The embedded runtime, if that is what was asked for.
+async fn embedded(args: &RunArgs) -> Result<Option<Embedded>, EmbeddedError> {
+    if args.container_runtime_endpoint != embedded::ENDPOINT {
+        return Ok(None);
+    }
+    Embedded::start(&args.root_dir, &args.image_root).await.map(Some)
+}
+
+/// The node's own sources: manifests in files, and behind a URL.
+fn sources(
+    args: &RunArgs,
+    node_name: &str,
+    egress: &Egress,
+    clock: &Arc<SystemClock>,
+    events: &Arc<EventLog>,
+) -> Result<Vec<Box<dyn PodSource>>, ManifestUrlError> {
+    let path = &args.pod_manifest_path;
+    let period = Duration::from_secs(args.file_check_frequency);
+    let files = FileSource::new(path, node_name, period, clock.clone(), events.clone());
+    let mut sources: Vec<Box<dyn PodSource>> = vec![Box::new(files)];
+    if let Some(url) = args.manifest_url.as_deref().filter(|url| !url.is_empty()) {
+        let url = ManifestUrl::new(url, &args.manifest_url_header)?;
+        let period = Duration::from_secs(args.http_check_frequency);
+        sources.push(Box::new(HttpSource::new(url, node_name, period, egress.share(), events.clone())));
+    }
+    Ok(sources)
 }
 
 /// Runs all parts until the process is asked to stop and the agent has ended.
@@ -241,12 +253,6 @@ fn runtime(args: &RunArgs, clock: Arc<SystemClock>) -> Result<Runtime, RunError>
         deadlines: Deadlines::default(),
     };
     Ok(CriClient::new(options, clock)?.into_runtime())
-}
-
-/// `--manifest-url` with its headers.
-fn manifest_url(args: &RunArgs) -> Result<Option<ManifestUrl>, RunError> {
-    let url = args.manifest_url.as_deref().filter(|url| !url.is_empty());
-    Ok(url.map(|url| ManifestUrl::new(url, &args.manifest_url_header)).transpose()?)
 }
 
 fn node_options(args: &RunArgs) -> Result<NodeOptions, RunError> {

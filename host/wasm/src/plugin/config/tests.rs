@@ -154,8 +154,16 @@ fn a_file_without_plugins_is_taken() {
     }
 }
 
+/// Each of these lists of entries is refused in words that begin so.
+fn all_told(cases: &[(&str, &str)]) {
+    for (entries, words) in cases {
+        let told = error(&file(entries));
+        assert!(told.starts_with(words), "{told:?} doesn't begin with {words:?}");
+    }
+}
+
 #[test]
-fn wrong_values_are_told_with_their_field_and_the_way_out() {
+fn wrong_values_of_roles_are_told_with_their_field_and_the_way_out() {
     let allow = "allow: {namespaces: [a]}";
     let cases = [
         ("- {name: a, component: a.wasm}", "plugins[0]: no role: write `admission: {}`"),
@@ -217,6 +225,13 @@ fn wrong_values_are_told_with_their_field_and_the_way_out() {
             "- {name: a, component: a.wasm, admission: {match: {namespaces: []}}}",
             "plugins[0].admission.match.namespaces: the list is empty",
         ),
+    ];
+    all_told(&cases);
+}
+
+#[test]
+fn wrong_values_of_entries_are_told_with_their_field_and_the_way_out() {
+    let cases = [
         (
             "- {name: a, component: 'oci://registry.example.com/a@sha256:0', admission: {}}",
             "plugins[0].component: \"oci://registry.example.com/a@sha256:0\": the digest isn't",
@@ -268,10 +283,7 @@ fn wrong_values_are_told_with_their_field_and_the_way_out() {
             "plugins[0].record.max: 0 isn't between 1 and 1000",
         ),
     ];
-    for (entries, words) in cases {
-        let told = error(&file(entries));
-        assert!(told.starts_with(words), "{told:?} doesn't begin with {words:?}");
-    }
+    all_told(&cases);
 }
 
 #[test]
