@@ -126,8 +126,8 @@ pub(crate) const FORGERS: &[Forger] = &[
     ),
     probe("probe-forged-case", "", "(i32.store8 (i32.const 1028) (i32.const 99))"),
     probe("probe-forged-result", "", "(i32.store8 (i32.const 1024) (i32.const 2))"),
-    probe("probe-misaligned-answer", "", "(return (i32.const 1025))"),
-    probe("probe-answer-beyond-memory", "", "(return (i32.const -4))"),
+    probe("probe-misaligned-answer", "", "(call $drop (local.get $target)) (return (i32.const 1025))"),
+    probe("probe-answer-beyond-memory", "", "(call $drop (local.get $target)) (return (i32.const -4))"),
     probe("probe-indirect-recursion", RECURSE, "(call $deep (i32.const 0))"),
     probe("probe-ask-for-ever", JSON, "(loop $l (call $json (local.get $target) (i32.const 2048)) (br $l))"),
     probe(

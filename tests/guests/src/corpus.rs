@@ -55,7 +55,7 @@ pub struct Attack {
     pub role: Role,
     /// Its component.
     pub origin: Origin,
-    /// `config:` of its entry, as YAML. `{server}` stands for an address of the probed pod's where HTTP is served, `{stream}` for
+    /// `config:` of its entry: for [`Origin::Intruder`] a text, else YAML. `{server}` stands for an address of the probed pod's where HTTP is served, `{stream}` for
     /// one where bytes come without end, `{sink}` for one where nothing is read, `{udp}` for one where datagrams are taken;
     /// `{other}` for another pod's, and `{host}` for the node's own, where somebody listens whom nobody may reach; `{port}` for the
     /// port of those two.

@@ -101,7 +101,7 @@ fn attack_in_validate(config: &str) -> Result<(), String> {
 }
 
 fn attack() -> String {
-    run(config::get().trim_matches('"'))
+    run(&config::get().trim_matches('"').replace("\\u0000", "\0"))
 }
 
 fn run(attack: &str) -> String {

@@ -28,7 +28,7 @@ pub(crate) fn run(word: &str, aim: &str) -> Option<String> {
         },
         // Written to, and nobody reads there.
         "write-for-ever" => match connect(aim) {
-            Ok((_socket, _input, output)) => loop {
+            Ok((_input, output, _socket)) => loop {
                 if let Err(error) = output.blocking_write_and_flush(&[7; 4096]) {
                     return Some(told::<(), _>(Err(error)));
                 }
@@ -80,13 +80,14 @@ fn address(text: &str) -> Result<(IpAddressFamily, IpSocketAddress), ErrorCode> 
     })
 }
 
-fn connect(to: &str) -> Result<(TcpSocket, InputStream, OutputStream), ErrorCode> {
+/// Dropped in this order: the streams are the socket's children.
+fn connect(to: &str) -> Result<(InputStream, OutputStream, TcpSocket), ErrorCode> {
     let (family, to) = address(to)?;
     let socket = create_tcp_socket(family)?;
     socket.start_connect(&instance_network(), to)?;
     loop {
         match socket.finish_connect() {
-            Ok((input, output)) => return Ok((socket, input, output)),
+            Ok((input, output)) => return Ok((input, output, socket)),
             Err(ErrorCode::WouldBlock) => socket.subscribe().block(),
             Err(error) => return Err(error),
         }
