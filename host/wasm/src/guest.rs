@@ -4,7 +4,7 @@ mod log;
 mod secrets;
 pub(crate) mod waiting;
 
-pub(crate) use log::{GuestLog, Line, printable};
+pub(crate) use log::{GuestLog, Line, misleads, printable};
 pub(crate) use secrets::{GrantedSecrets, NoSecret, Secrets};
 
 use std::sync::Arc;

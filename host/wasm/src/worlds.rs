@@ -10,7 +10,7 @@ pub(crate) mod probe;
 
 use thiserror::Error;
 
-use crate::guest::printable;
+use crate::guest::{misleads, printable};
 
 /// What a guest answered to a question that it understood.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ fn sentence(text: &str, bytes_max: usize) -> String {
 
 /// What a process wrote, for people: cut, and with control characters escaped but for ends of lines and tabs.
 fn output(text: String, bytes_max: usize) -> String {
-    let control = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t');
+    let control = |letter: char| misleads(letter) && !matches!(letter, '\n' | '\r' | '\t');
     if text.len() <= bytes_max && !text.contains(control) {
         return text;
     }

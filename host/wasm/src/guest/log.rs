@@ -85,17 +85,23 @@ impl GuestLog {
     }
 }
 
-/// Cut, and with control characters escaped: a guest can't forge lines of others or drive a terminal.
+/// Cut, and with letters escaped that [mislead](misleads): a guest can't forge lines of others or drive a terminal.
 pub(crate) fn printable(text: &str, bytes_max: usize) -> String {
     let end = text.floor_char_boundary(bytes_max);
     let mut shown = String::with_capacity(end);
     for letter in text[..end].chars() {
-        if letter.is_control() { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+        if misleads(letter) { shown.extend(letter.escape_default()) } else { shown.push(letter) }
     }
     if end < text.len() {
         shown.push('…');
     }
     shown
+}
+
+/// Whether a letter isn't shown but changes how others are: controls, ends of lines, and what reverses the direction.
+pub(crate) fn misleads(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn fields(fields: &[(String, String)]) -> String {

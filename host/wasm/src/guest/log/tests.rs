@@ -8,6 +8,8 @@ fn text_is_cut_between_letters_and_can_not_forge_lines() {
         ("plain", 10, "plain"),
         ("two\nlines", 20, "two\\nlines"),
         ("\u{1b}[31mred", 20, "\\u{1b}[31mred"),
+        ("safe\u{202e}fdp.exe\u{2069}", 40, "safe\\u{202e}fdp.exe\\u{2069}"),
+        ("zero\u{200d}width joins", 40, "zero\u{200d}width joins"),
         ("ääää", 5, "ää…"),
         ("", 5, ""),
     ];
