@@ -22,6 +22,7 @@ claims!(
     compiled_code_is_reused,
     a_configured_compile_bomb_does_not_delay_the_start,
     a_component_without_the_role_that_its_entry_names_is_refused,
+    a_missing_role_is_told_beside_a_missing_grant,
 );
 
 fn entry(component: &str) -> String {
@@ -209,4 +210,21 @@ async fn a_component_without_the_role_that_its_entry_names_is_refused() {
     let detail = refusal("- {name: bad, component: hostile.wasm, probe: {}}\n").await;
     let words = "its entry names the role probe, but the component has only admission";
     assert!(detail.contains(words), "{detail}");
+}
+
+async fn a_missing_role_is_told_beside_a_missing_grant() {
+    let shipped = witlet_plugins::SHIPPED.iter().map(|shipped| (shipped.name, shipped.component)).collect();
+    let entries = "- {name: bad, component: builtin:redis, podSource: {allow: {namespaces: [default]}}}\n";
+    let setting = Setting { shipped, ..Setting::new(CompilerConfig::new(cache())) };
+    let node = Node::begin(entries, setting).await.expect("the host starts");
+    tokio::time::timeout(crate::node::PATIENCE, node.host.ready()).await.expect("it is tried in time");
+    let status = node.status("bad");
+    assert_eq!(
+        status.detail.as_deref(),
+        Some(
+            "the component can't be a plugin here: its entry names the role podSource, but the component has only \
+             probe; it imports witlet:host/secret@0.1.0, which isn't granted (grants.secrets)"
+        )
+    );
+    assert_eq!(status.component, "builtin:redis");
 }

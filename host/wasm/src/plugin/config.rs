@@ -9,6 +9,7 @@ mod grants;
 mod roles;
 mod values;
 
+pub(crate) use component::BUILTIN_SCHEME;
 pub use component::ComponentSource;
 pub use grants::{FileGrant, Grants, STATE_PATH};
 pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};

@@ -358,7 +358,7 @@ impl Loader {
 
     async fn read(&self, origin: &Origin) -> Result<Arc<[u8]>, LoadError> {
         match origin {
-            Origin::Embedded(bytes) => Ok((*bytes).into()),
+            Origin::Embedded(component) | Origin::Shipped { component, .. } => Ok((*component).into()),
             Origin::Registry { reference, credentials } => {
                 let fetcher = self.parts.fetcher.as_ref().ok_or(LoadError::NoFetcher)?;
                 Ok(fetcher.fetch(reference, credentials.as_deref()).await?)
@@ -423,10 +423,16 @@ async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<Seen, LoadError> {
         Ok(inspection) => {
             // Before what is in the way of linking it: too large is too large for every host.
             inspection.needs.check(&Limits::with_memory(memory_bytes_max)).map_err(LoadError::Needs)?;
-            let detected = inspection.detect(granted).map_err(|found| LoadError::Refused {
-                obstacles: found.iter().map(ToString::to_string).collect(),
-            })?;
-            let (detected, unused) = choose(detected, &wanted)?;
+            let (detected, unused) = match inspection.detect(granted) {
+                Ok(detected) => choose(detected, &wanted)?,
+                Err(found) => {
+                    // Also what grants don't help with: nobody is to grant a secret in vain.
+                    let whatever_granted = inspection.detect(Capabilities::ALL);
+                    let missing = whatever_granted.map_or(Vec::new(), |detected| missing(&detected, &wanted));
+                    let found = found.iter().map(ToString::to_string);
+                    return Err(LoadError::Refused { obstacles: missing.into_iter().chain(found).collect() });
+                }
+            };
             Ok(Seen { wasm, digest: inspection.digest, needs: inspection.needs, detected, unused })
         }
         Err(InspectError::NotAComponent(error)) => Err(LoadError::Compile(error)),
@@ -440,13 +446,12 @@ async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<Seen, LoadError> {
 
 /// Leaves only the roles that are wanted, all of which must be there; and says which others there are.
 fn choose(detected: Detected, wanted: &[Role]) -> Result<(Detected, Vec<Role>), LoadError> {
-    let has = |role| detected.roles().iter().any(|(found, _)| *found == role);
-    let missing = wanted.iter().filter(|role| !has(**role));
-    let obstacles: Vec<String> = missing.map(|role| without(*role, &detected)).collect();
+    let obstacles = missing(&detected, wanted);
     if !obstacles.is_empty() {
         return Err(LoadError::Refused { obstacles });
     }
-    let unused = Role::ALL.into_iter().filter(|role| has(*role) && !wanted.contains(role)).collect();
+    let unused =
+        Role::ALL.into_iter().filter(|role| has(&detected, *role) && !wanted.contains(role)).collect();
     let wants = |role| wanted.contains(&role);
     let detected = Detected {
         admission: detected.admission.filter(|_| wants(Role::Admission)),
@@ -455,6 +460,15 @@ fn choose(detected: Detected, wanted: &[Role]) -> Result<(Detected, Vec<Role>), 
         ..detected
     };
     Ok((detected, unused))
+}
+
+fn has(detected: &Detected, role: Role) -> bool {
+    detected.roles().iter().any(|(found, _)| *found == role)
+}
+
+/// What is said of the roles that are wanted and not there.
+fn missing(detected: &Detected, wanted: &[Role]) -> Vec<String> {
+    wanted.iter().filter(|role| !has(detected, **role)).map(|role| without(*role, detected)).collect()
 }
 
 /// What is said of a role that an entry names and its component doesn't have.

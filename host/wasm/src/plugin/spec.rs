@@ -9,8 +9,8 @@ use witlet_core::admission::chain::FailurePolicy;
 use witlet_ports::ComponentReference;
 
 use super::config::{
-    AdmissionMode, AdmissionRole, ComponentSource, Grants, MEMORY_BYTES_DEFAULT, PluginEntry, PodSourceRole,
-    ProbeRole, Warm,
+    AdmissionMode, AdmissionRole, BUILTIN_SCHEME, ComponentSource, Grants, MEMORY_BYTES_DEFAULT, PluginEntry,
+    PodSourceRole, ProbeRole, Warm,
 };
 use crate::role::Role;
 
@@ -72,6 +72,8 @@ impl Builtin {
 pub(crate) enum Origin {
     /// Part of the program.
     Embedded(&'static [u8]),
+    /// Part of the program, and there because an entry names it.
+    Shipped { name: &'static str, component: &'static [u8] },
     /// A file, read when the plugin is loaded and whenever it changes.
     File(PathBuf),
     /// A registry, asked once for each digest.
@@ -133,7 +135,8 @@ impl Spec {
         let origin = match entry.component {
             ComponentSource::File(path) => Origin::File(folder.join(path.strip_prefix(".").unwrap_or(&path))),
             ComponentSource::Shipped(name) => {
-                Origin::Embedded(shipped.iter().find(|(shipped, _)| *shipped == name)?.1)
+                let (name, component) = *shipped.iter().find(|(shipped, _)| *shipped == name)?;
+                Origin::Shipped { name, component }
             }
             ComponentSource::Registry { reference, credentials } => {
                 Origin::Registry { reference, credentials: credentials.map(|path| folder.join(path)) }
@@ -243,15 +246,16 @@ impl Spec {
     /// Its file, if that can change.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.origin {
-            Origin::Embedded(_) | Origin::Registry { .. } => None,
+            Origin::Embedded(_) | Origin::Shipped { .. } | Origin::Registry { .. } => None,
             Origin::File(path) => Some(path),
         }
     }
 
-    /// For people: a path, a reference, or that it is part of the program.
+    /// As an entry names it: a path, a reference, or `builtin:NAME`; `builtin` for what no entry names.
     pub(crate) fn origin_told(&self) -> String {
         match &self.origin {
             Origin::Embedded(_) => "builtin".to_owned(),
+            Origin::Shipped { name, .. } => format!("{BUILTIN_SCHEME}{name}"),
             Origin::File(path) => path.display().to_string(),
             Origin::Registry { reference, .. } => reference.to_string(),
         }

@@ -71,7 +71,8 @@ pub struct PluginStatus {
     pub name: String,
     /// Whether it is part of the program and there without being configured.
     pub builtin: bool,
-    /// Where its component comes from: a path, a reference with its digest, or `builtin`.
+    /// Where its component comes from: a path, a reference with its digest, `builtin:NAME`, or `builtin` if it
+    /// is there without being configured.
     pub component: String,
     /// SHA-256 of the component that runs, in hexadecimal; none while none does.
     pub digest: Option<String>,

@@ -8,7 +8,7 @@ use witlet_ports::{ComponentReference, OCI_SCHEME};
 use super::{ConfigError, Known, field};
 
 /// What stands before the name of a component that is shipped and off.
-const BUILTIN_SCHEME: &str = "builtin:";
+pub(crate) const BUILTIN_SCHEME: &str = "builtin:";
 
 /// Where a component is.
 #[derive(Clone, Debug, PartialEq, Eq)]
