@@ -5,7 +5,9 @@ use std::time::Duration;
 use witlet_core::admission::Decision;
 use witlet_wasm::compile::{CompileLimits, CompilerConfig};
 use witlet_wasm::host::StartError;
+use witlet_wasm::metrics::CallOutcome;
 use witlet_wasm::plugin::{Builtin, PluginState};
+use witlet_wasm::role::Role;
 
 use crate::claims;
 use crate::node::{Node, Setting, cache, hostile, pod, write};
@@ -23,6 +25,7 @@ claims!(
     a_configured_compile_bomb_does_not_delay_the_start,
     a_component_without_the_role_that_its_entry_names_is_refused,
     a_missing_role_is_told_beside_a_missing_grant,
+    a_shadow_that_is_still_loading_is_not_asked_and_has_not_failed,
 );
 
 fn entry(component: &str) -> String {
@@ -227,4 +230,23 @@ async fn a_missing_role_is_told_beside_a_missing_grant() {
         )
     );
     assert_eq!(status.component, "builtin:redis");
+}
+
+async fn a_shadow_that_is_still_loading_is_not_asked_and_has_not_failed() {
+    let folder = tempfile::TempDir::new().expect("a folder for the test");
+    let limits = CompileLimits { cpu: Duration::from_secs(5), ..CompileLimits::default() };
+    let compiler = CompilerConfig { limits, ..CompilerConfig::new(folder.path().join("compiled")) };
+    let setting = Setting {
+        files: vec![("bomb.wasm", witlet_test_guests::compile_bomb(400))],
+        ..Setting::new(compiler)
+    };
+    let entries = "- {name: bomb, component: bomb.wasm, admission: {mode: shadow}}\n";
+    let node = Node::begin(entries, setting).await.expect("the host starts");
+    assert_eq!(node.status("bomb").state, PluginState::Loading);
+    assert_eq!(node.admit(pod("web")).await, Decision::Admit);
+    let report = |node: &Node| node.status("bomb").shadow_report.unwrap_or_default();
+    node.until("it was passed over", |node| report(node).skipped == 1).await;
+    assert_eq!(report(&node).failed, 0);
+    let asked = node.host.metrics().plugin("bomb").role(Role::Admission).calls_with(CallOutcome::NotLoaded);
+    assert_eq!(asked, 0);
 }

@@ -169,6 +169,10 @@ impl Shared {
             let change = plugin.record(Role::Admission, call, result.as_ref().err(), now);
             match &result {
                 Ok(verdict) => tracing::debug!(plugin = name, pod, ?took, ?verdict, "plugin asked"),
+                // Told by its state: what isn't asked for its verdict to count would fill the log.
+                Err(error) if purpose == Purpose::Compare && !outcome.was_called() => {
+                    tracing::debug!(plugin = name, pod, error = error.sentence(), "shadow not asked")
+                }
                 Err(error) => {
                     tracing::warn!(plugin = name, pod, ?took, error = error.sentence(), "plugin failed")
                 }

@@ -11,7 +11,7 @@ use witlet_core::event::EventType;
 
 use super::Shared;
 use super::admission::Purpose;
-use crate::plugin::{Difference, Plugin, agrees, decision_told, verdict_told};
+use crate::plugin::{Code, Difference, Plugin, agrees, decision_told, verdict_told};
 use crate::worlds::admission::facts::RequestFacts;
 
 /// Decided requests that shadows may still be asked about; while there are as many, others are skipped.
@@ -77,6 +77,11 @@ impl Shared {
 
     async fn compare(&self, plugin: &Plugin, question: &Question) {
         let Question { facts, decision, .. } = question;
+        // It says nothing about a shadow that the node was asked before it was there.
+        if matches!(plugin.code, Code::Loading) {
+            plugin.shadow().skipped();
+            return;
+        }
         let Ok(verdict) = self.verdict(plugin, facts, Purpose::Compare).await else {
             plugin.shadow().failed();
             return;

@@ -40,7 +40,7 @@ pub struct ShadowReport {
     pub differed: u64,
     /// Questions without a verdict: it failed, or is in quarantine.
     pub failed: u64,
-    /// Questions that it wasn't asked, because the node was busy with real ones.
+    /// Questions that it wasn't asked, because the node was busy with real ones or it was still being loaded.
     pub skipped: u64,
     /// The newest verdicts that differed, the newest last.
     pub differences: Vec<Difference>,
