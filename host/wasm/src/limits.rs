@@ -195,6 +195,11 @@ impl StoreLimits {
     pub fn begin(&mut self) {
         self.hit = None;
     }
+
+    /// Takes the memory that was granted last back: it isn't there.
+    fn withdraw(&mut self) {
+        self.memory_bytes = self.memory_bytes.saturating_sub(std::mem::take(&mut self.memory_granted));
+    }
 }
 
 impl ResourceLimiter for StoreLimits {
@@ -217,8 +222,7 @@ impl ResourceLimiter for StoreLimits {
     }
 
     fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
-        self.memory_bytes = self.memory_bytes.saturating_sub(self.memory_granted);
-        self.memory_granted = 0;
+        self.withdraw();
         self.hit = Some(LimitHit::Memory);
         tracing::debug!(%error, "a guest's memory couldn't grow");
         Ok(())

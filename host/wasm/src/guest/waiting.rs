@@ -126,15 +126,17 @@ impl WaitingState {
         self.reach = reach;
     }
 
-    /// After a call. Whether the instance may be kept: one that holds sockets may not, for they reach what the next call
-    /// perhaps doesn't.
+    /// After a call. Whether the instance may be kept: one that holds sockets or answers by HTTP may not, for they reach
+    /// what the next call perhaps doesn't.
     pub(crate) fn end(&mut self) -> bool {
         self.probe = None;
         self.log.end();
         self.set_reach(Reach::nothing());
-        let made = std::mem::take(&mut self.connections.made);
-        made.is_empty()
-            || !self.table.iter_mut().any(|entry| entry.is::<TcpSocket>() || entry.is::<UdpSocket>())
+        let made = !std::mem::take(&mut self.connections.made).is_empty();
+        let mut held = self.table.iter_mut();
+        let holds_sockets = made && held.any(|entry| entry.is::<TcpSocket>() || entry.is::<UdpSocket>());
+        // What is left of the budget now are exchanges by HTTP.
+        !holds_sockets && self.connections.budget.is_unused()
     }
 
     /// As JSON text.

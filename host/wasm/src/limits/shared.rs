@@ -157,13 +157,14 @@ impl ResourceLimiter for PooledLimits {
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         self.latest = 0;
-        let more = desired.saturating_sub(current);
-        if !self.pool.take(more) {
-            self.crowded = true;
+        // Its own limit first: who wants more than that can't say that others have it.
+        if !self.own.memory_growing(current, desired, maximum)? {
             return Ok(false);
         }
-        if !self.own.memory_growing(current, desired, maximum)? {
-            self.pool.give_back(more);
+        let more = desired.saturating_sub(current);
+        if !self.pool.take(more) {
+            self.own.withdraw();
+            self.crowded = true;
             return Ok(false);
         }
         self.latest = more;

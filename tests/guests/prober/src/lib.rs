@@ -16,6 +16,7 @@ thread_local! {
     static CALLS: Cell<u32> = const { Cell::new(0) };
     static HOARD: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
     static KEPT: RefCell<Vec<StdStream>> = const { RefCell::new(Vec::new()) };
+    static ANSWERS: RefCell<Vec<http::Answer>> = const { RefCell::new(Vec::new()) };
 }
 
 struct Prober;
@@ -74,6 +75,7 @@ impl ProbeType for Prober {
             "look" => Ok(Outcome::Success(look(target))),
             "exec" => Ok(exec(target, &parameters.command)),
             "http" => Ok(get(target, parameters)),
+            "keep-answer" => Ok(keep_answer(target, parameters)),
             "secret" => Ok(match secret::get(&text) {
                 Ok(value) => Outcome::Success(String::from_utf8_lossy(&value).into_owned()),
                 Err(error) => Outcome::Failure(error.to_string()),
@@ -178,6 +180,18 @@ fn get(target: &Target<'_>, parameters: &Parameters) -> Outcome {
     });
     match answered {
         Ok((status, body)) => Outcome::Success(format!("{status} {}", String::from_utf8_lossy(&body))),
+        Err(error) => Outcome::Failure(error.to_string()),
+    }
+}
+
+fn keep_answer(target: &Target<'_>, parameters: &Parameters) -> Outcome {
+    let url = format!("http://{}/hello", net::host_port(&parameters.host, parameters.port));
+    let answered = http::Request::get(&url).and_then(|request| http::send(&request, target.deadline()));
+    match answered {
+        Ok(answer) => {
+            ANSWERS.with_borrow_mut(|answers| answers.push(answer));
+            Outcome::Success(CALLS.get().to_string())
+        }
         Err(error) => Outcome::Failure(error.to_string()),
     }
 }

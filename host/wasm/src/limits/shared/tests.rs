@@ -46,6 +46,27 @@ fn an_empty_pool_is_nobody_s_own_limit() {
 }
 
 #[test]
+fn who_wants_more_than_its_own_limit_can_not_say_that_others_have_it() {
+    let pool = Arc::new(MemoryPool::new(1200));
+    let mut one = store(&pool);
+    assert!(!one.memory_growing(0, 4 << 30, None).unwrap());
+    assert_eq!((pool.taken(), one.hit(), one.crowded()), (0, Some(LimitHit::Memory), false));
+}
+
+#[test]
+fn what_the_pool_does_not_have_is_not_counted_as_the_store_s() {
+    let pool = Arc::new(MemoryPool::new(1200));
+    let mut one = store(&pool);
+    assert!(one.memory_growing(0, 500, None).unwrap());
+    let mut other = store(&pool);
+    assert!(other.memory_growing(0, 600, None).unwrap());
+    assert!(!other.memory_growing(600, 800, None).unwrap());
+    assert_eq!((other.memory_bytes(), other.crowded(), pool.taken()), (600, true, 1100));
+    drop(other);
+    assert_eq!(pool.taken(), 500);
+}
+
+#[test]
 fn the_usage_of_a_call_begins_with_what_a_used_instance_has() {
     let pool = Arc::new(MemoryPool::new(10_000));
     let mut one = store(&pool);

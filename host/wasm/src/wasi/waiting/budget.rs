@@ -29,6 +29,11 @@ impl ConnectionBudget {
         Self { own: Arc::new(Semaphore::new(CONNECTIONS_MAX)), all }
     }
 
+    /// Whether none is open.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.own.available_permits() == CONNECTIONS_MAX
+    }
+
     /// None if there are as many as there may be.
     pub(crate) fn take(&self) -> Option<ConnectionPermit> {
         let own = self.own.clone().try_acquire_owned().ok()?;

@@ -329,6 +329,23 @@ async fn an_instance_that_has_grown_or_holds_sockets_is_not_kept() {
 }
 
 #[tokio::test]
+async fn an_instance_that_holds_another_pod_s_answer_is_not_kept() {
+    let (port, _server) = http_server().await;
+    let warm = Some(Warm { max: 2, uses: 1000, idle: Duration::from_secs(60) });
+    let guests = Setting { warm, ..Setting::granted(&["pod"]) }.prober();
+    let keep = format!(r#"{{"do": "keep-answer", "host": "127.0.0.1", "port": {port}}}"#);
+    let get = format!(r#"{{"do": "http", "host": "127.0.0.1", "port": {port}}}"#);
+    for _ in 0..2 {
+        assert_eq!(text(&guests, &keep).await, "success: 1", "a fresh instance each time");
+        assert_eq!(guests.warm(Role::Probe), 0);
+    }
+    for _ in 0..20 {
+        assert!(text(&guests, &get).await.starts_with("success: 200"));
+        assert_eq!(guests.warm(Role::Probe), 1, "one that read its answer is kept");
+    }
+}
+
+#[tokio::test]
 async fn what_a_warm_instance_reaches_is_the_present_pod() {
     let (port, _server) = http_server().await;
     let warm = Some(Warm { max: 1, uses: 1000, idle: Duration::from_secs(60) });
