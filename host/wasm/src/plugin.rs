@@ -15,6 +15,7 @@ pub use load::LoadError;
 pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
 pub use spec::{BUILTIN_TIMEOUT, Builtin, BuiltinRole};
 pub use status::{PluginState, PluginStatus, RoleStatus};
+pub use waiting::StateExcess;
 
 pub(crate) use call::{Called, Caller, EPOCH_PERIOD, Guests};
 pub(crate) use health::Change as HealthChange;

@@ -141,6 +141,8 @@ fn probe_error(error: &CallError) -> ProbeError {
         | CallError::OutOfTable { .. }
         | CallError::WouldBlock(_)
         | CallError::TooMuchData { .. }
+        | CallError::State(_)
+        | CallError::Mismatch { .. }
         | CallError::Exited { .. }
         | CallError::BadAnswer { .. }
         | CallError::Refused { .. }

@@ -69,12 +69,15 @@ fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
     }
 }
 
-/// The machine may have been too busy for a guest's deadline; what else a guest does it does again.
+/// The machine may have been too busy for a guest's deadline, and somebody may clear a folder up; what else a guest does
+/// it does again.
 fn validate_bounds(error: &CallError) -> Option<(Duration, Duration)> {
     match error {
-        CallError::Timeout { .. } | CallError::Busy | CallError::Host | CallError::Loading => {
-            Some((RETRY_MIN, RETRY_MAX))
-        }
+        CallError::Timeout { .. }
+        | CallError::Busy
+        | CallError::Host
+        | CallError::Loading
+        | CallError::State(_) => Some((RETRY_MIN, RETRY_MAX)),
         CallError::Trap { .. }
         | CallError::StackOverflow
         | CallError::OutOfMemory { .. }
@@ -85,6 +88,7 @@ fn validate_bounds(error: &CallError) -> Option<(Duration, Duration)> {
         | CallError::BadAnswer { .. }
         | CallError::Refused { .. }
         | CallError::NotLoaded { .. }
+        | CallError::Mismatch { .. }
         | CallError::Quarantined { .. } => None,
     }
 }

@@ -9,6 +9,7 @@ mod error;
 mod guests;
 mod metered;
 mod question;
+mod state;
 mod threads;
 
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod tests;
 
 pub(crate) use error::WaitingStartError;
 pub(crate) use guests::{WaitingCalled, WaitingGuests};
+pub use state::StateExcess;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,6 +2,7 @@
 #![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]
 #![cfg_attr(not(target_family = "wasm"), allow(dead_code, reason = "only the component uses it all"))]
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -62,6 +63,10 @@ impl PodSource for Sourcer {
                 Ok(Poll::all(vec![polls]))
             }
             "told" => read("/state/told"),
+            "fill" => fill("/state/filled", config.count as u64),
+            "fill-for-ever" => fill("/state/filled", u64::MAX),
+            "litter" => litter(config.count),
+            "clear-up" => clear_up(),
             other => Err(SourceError::new("Unknown", format!("nobody told me how to {other}"))),
         }
     }
@@ -92,6 +97,31 @@ fn answer(snapshot: Snapshot) -> Poll {
 
 fn read(path: &str) -> Result<Poll, SourceError> {
     std::fs::read_to_string(path).map(|text| Poll::all(vec![text])).map_err(|error| unavailable(&error))
+}
+
+/// Writes as many MiB.
+fn fill(path: &str, mebibytes: u64) -> Result<Poll, SourceError> {
+    let mut file = std::fs::File::create(path).map_err(|error| unavailable(&error))?;
+    let piece = vec![0; 1 << 20];
+    for _ in 0..mebibytes {
+        file.write_all(&piece).map_err(|error| unavailable(&error))?;
+    }
+    Ok(Poll::unchanged())
+}
+
+/// Makes as many files.
+fn litter(count: usize) -> Result<Poll, SourceError> {
+    for number in 0..count {
+        std::fs::write(format!("/state/{number}"), "").map_err(|error| unavailable(&error))?;
+    }
+    Ok(Poll::unchanged())
+}
+
+fn clear_up() -> Result<Poll, SourceError> {
+    for entry in std::fs::read_dir("/state").map_err(|error| unavailable(&error))? {
+        entry.and_then(|entry| std::fs::remove_file(entry.path())).map_err(|error| unavailable(&error))?;
+    }
+    Ok(Poll::unchanged())
 }
 
 fn unavailable(error: &std::io::Error) -> SourceError {

@@ -8,8 +8,8 @@ use thiserror::Error;
 use witlet_core::admission::chain::FailureKind;
 use witlet_core::error::one_line;
 
-use crate::plugin::LoadError;
 use crate::plugin::health::Outcome;
+use crate::plugin::{LoadError, StateExcess};
 use crate::wasi::WouldBlock;
 
 /// Why a plugin gave no verdict.
@@ -50,6 +50,15 @@ pub enum CallError {
     TooMuchData {
         /// What it may hand over.
         limit: usize,
+    },
+    /// It keeps more in its folder than it may.
+    #[error("{0}")]
+    State(StateExcess),
+    /// What it exports has the right names and the wrong types.
+    #[error("the component doesn't fit the contract: {message}")]
+    Mismatch {
+        /// The engine's words.
+        message: String,
     },
     /// It ended itself through WASI.
     #[error("it exited with code {code}")]
@@ -122,10 +131,11 @@ impl CallError {
             | Self::StackOverflow
             | Self::WouldBlock(_)
             | Self::TooMuchData { .. }
+            | Self::State(_)
             | Self::Exited { .. } => FailureKind::Trapped,
             Self::Timeout { .. } => FailureKind::TimedOut,
             Self::OutOfMemory { .. } | Self::OutOfTable { .. } => FailureKind::OutOfMemory,
-            Self::BadAnswer { .. } => FailureKind::BadAnswer,
+            Self::BadAnswer { .. } | Self::Mismatch { .. } => FailureKind::BadAnswer,
             Self::Refused { .. } => FailureKind::Failed,
             Self::NotLoaded { .. } | Self::Loading => FailureKind::NotLoaded,
             Self::Quarantined { .. } => FailureKind::Quarantined,
@@ -142,7 +152,9 @@ impl CallError {
             | Self::OutOfTable { .. }
             | Self::WouldBlock(_)
             | Self::TooMuchData { .. }
+            | Self::State(_)
             | Self::Exited { .. }
+            | Self::Mismatch { .. }
             | Self::BadAnswer { .. } => Outcome::Failed,
             Self::Timeout { .. } => Outcome::TimedOut,
             Self::Refused { .. } => Outcome::Answered,

@@ -189,7 +189,8 @@ pub(super) struct GrantsDocument {
     /// Folders of the node that a pod source sees; at most 64.
     #[serde(default)]
     pub(super) files: Vec<FileGrantDocument>,
-    /// Whether a pod source has a writable folder of its own at `/state`. Default: false.
+    /// Whether a pod source has a writable folder of its own at `/state`, for 64 MiB in 1024 files and folders: one that
+    /// keeps more has failed until it cleared up. Default: false.
     #[serde(default)]
     pub(super) state: bool,
 }

@@ -14,7 +14,8 @@ use witlet_core::probe::ProbeOutcome;
 use super::checked::Checked;
 use super::metered::{Metered, TooBusy};
 use super::question::{CheckParameters, Poll, Probe, Question, Statuses, Validate};
-use super::{GRACE, Linked, Machine, cpu_limit};
+use super::state::StateExcess;
+use super::{GRACE, Linked, Machine, cpu_limit, state};
 use crate::guest::printable;
 use crate::guest::waiting::{GuestSetting, WaitingState};
 use crate::limits::{HANDLES_MAX, Limits, PooledLimits, Usage};
@@ -144,7 +145,7 @@ impl WaitingGuests {
         let (timeout, deadline) = (facts.request.timeout, facts.deadline());
         let Call { ended, at, usage } = self.call(Probe(facts), timeout).await;
         let late = at > deadline;
-        let result = match ended {
+        let result = match self.within_state(ended).await {
             Ended::By(Ok(ProbeOutcome::Success(_) | ProbeOutcome::Warning(_))) if late => {
                 match overtime(timeout, usage.runnable(), usage.cpu()) {
                     Overtime::Waited => Ok(no_answer(timeout)),
@@ -164,12 +165,18 @@ impl WaitingGuests {
         cursor: Option<&str>,
     ) -> WaitingCalled<Result<PollAnswer, SourceFault>> {
         let cursor = cursor.map(str::to_owned);
-        self.call(Poll(cursor), self.source_timeout).await.finish(self.source_timeout)
+        self.call_source(Poll(cursor)).await
     }
 
     /// Tells a pod source how its pods fare.
     pub(crate) async fn statuses(self: &Arc<Self>, changed: Arc<[PodStatusChange]>) -> WaitingCalled<()> {
-        self.call(Statuses(changed), self.source_timeout).await.finish(self.source_timeout)
+        self.call_source(Statuses(changed)).await
+    }
+
+    async fn call_source<Q: Question>(self: &Arc<Self>, question: Q) -> WaitingCalled<Q::Answer> {
+        let Call { ended, at, usage } = self.call(question, self.source_timeout).await;
+        let ended = self.within_state(ended).await;
+        Call { ended, at, usage }.finish(self.source_timeout)
     }
 
     /// How many instances wait for their next call in this role.
@@ -234,7 +241,12 @@ impl WaitingGuests {
         let limit = cpu_limit(timeout);
         let asking = self.ask(&question, usage.clone(), deadline);
         let metered = Metered::new(asking, &self.machine.ticker, usage.clone(), limit);
-        match timeout_at(deadline + GRACE, metered).await {
+        let ended = tokio::select! {
+            biased;
+            ended = timeout_at(deadline + GRACE, metered) => ended,
+            excess = self.outgrown_state() => return Ended::By(Err(CallError::State(excess))),
+        };
+        match ended {
             Ok(Ok(result)) => Ended::By(result),
             Ok(Err(TooBusy)) => Ended::By(Err(CallError::Timeout { limit: timeout })),
             Err(_elapsed) => match overtime(timeout, usage.runnable(), usage.cpu()) {
@@ -242,6 +254,24 @@ impl WaitingGuests {
                 Overtime::Crowded => Ended::By(Err(CallError::Busy)),
                 Overtime::Waited => Ended::Waiting,
             },
+        }
+    }
+
+    /// Ends when the plugin's folder has so much in it that its call is cut; never without such a folder.
+    async fn outgrown_state(&self) -> StateExcess {
+        match &self.setting.state_folder {
+            Some(folder) => state::outgrown(folder).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// An answer doesn't count of a guest that keeps more than it may. What it says of its configuration does: else one
+    /// that has too much couldn't be loaded, and never clear it up.
+    async fn within_state<T>(&self, ended: Ended<T>) -> Ended<T> {
+        let Some(folder) = &self.setting.state_folder else { return ended };
+        match state::excess(folder).await {
+            Some(excess) => Ended::By(Err(CallError::State(excess))),
+            None => ended,
         }
     }
 

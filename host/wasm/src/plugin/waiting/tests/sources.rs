@@ -7,9 +7,9 @@ use tempfile::TempDir;
 use witlet_core::config::source::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
 
 use super::node::Setting;
-use crate::plugin::CallError;
 use crate::plugin::config::{FileGrant, Grants};
 use crate::plugin::waiting::WaitingGuests;
+use crate::plugin::{CallError, StateExcess};
 use crate::role::Role;
 
 fn source(config: &'static str) -> Arc<WaitingGuests> {
@@ -113,6 +113,37 @@ async fn the_state_folder_is_the_source_s_own_and_stays() {
     .sourcer();
     assert!(poll(&ungranted).await.is_err());
     assert!(!node.path().join("other").exists());
+}
+
+#[tokio::test]
+async fn a_source_that_keeps_too_much_has_failed_until_it_cleared_up() {
+    let node = TempDir::new().expect("a folder");
+    let poll = async |config: &'static str| {
+        let grants = Grants { state: true, ..Grants::default() };
+        let state = Some(node.path().to_owned());
+        Setting { config, grants, state, ..Setting::default() }.sourcer().poll(None).await.result
+    };
+    let done = Ok(answer(Snapshot::Unchanged));
+    assert_eq!(poll(r#"{"do": "fill", "count": 64}"#).await.expect("as much as it may have"), done);
+    let excess = |result: Result<_, CallError>| match result {
+        Err(CallError::State(excess)) => excess,
+        other => panic!("{other:?}"),
+    };
+    let cases = [
+        (r#"{"do": "fill", "count": 65}"#, StateExcess::Bytes),
+        (r#"{"do": "unchanged"}"#, StateExcess::Bytes),
+        // Ended long before its time, which is 30 s.
+        (r#"{"do": "fill-for-ever"}"#, StateExcess::Bytes),
+    ];
+    for (config, expected) in cases {
+        assert_eq!(excess(poll(config).await), expected, "{config}");
+    }
+    let filled = std::fs::metadata(node.path().join("filled")).expect("it was written").len();
+    assert!(filled >= 64 << 20, "{filled}");
+    std::fs::write(node.path().join("filled"), "x".repeat((64 << 20) + 1)).expect("writable");
+    assert_eq!(poll(r#"{"do": "clear-up"}"#).await.expect("it has nothing any more"), done);
+    assert_eq!(excess(poll(r#"{"do": "litter", "count": 1025}"#).await), StateExcess::Entries);
+    assert_eq!(poll(r#"{"do": "clear-up"}"#).await.expect("it has nothing any more"), done);
 }
 
 #[tokio::test]
