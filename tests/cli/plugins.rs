@@ -1,5 +1,7 @@
 //! `witlet plugin`: what it tells of plugins and of recorded calls, and with which exit code.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 
 use crate::{scratch, witlet, write};
@@ -113,4 +115,31 @@ fn a_replay_that_is_not_possible_exits_1_and_says_why() {
     }
     let missing = witlet(&["plugin", "replay", "/nonexistent/call.json"]);
     assert!(missing.code == 1 && missing.err.contains("/nonexistent/call.json"), "{}", missing.err);
+}
+
+#[test]
+fn secrets_that_cannot_be_had_are_findings_of_the_check() {
+    let folder = scratch();
+    let readable = write(folder.path(), "password", "s3cret");
+    std::fs::set_permissions(&readable, std::fs::Permissions::from_mode(0o644))
+        .expect("it is the test's file");
+    let private = write(folder.path(), "token", "s3cret");
+    std::fs::set_permissions(&private, std::fs::Permissions::from_mode(0o600))
+        .expect("it is the test's file");
+    let text = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins: []\nsecrets:\n\
+                - {name: gone, file: ./missing}\n- {name: open, file: ./password}\n- {name: kept, file: ./token}\n";
+    let path = write(folder.path(), "plugins.yaml", text);
+    let answer = witlet(&["check", "--plugins", path.to_str().expect("a temporary path is UTF-8")]);
+    assert_eq!(answer.code, 4, "{}{}", answer.out, answer.err);
+    assert!(
+        answer.out.contains("plugins.yaml: secret gone: ") && answer.out.contains("missing"),
+        "{}",
+        answer.out
+    );
+    assert!(
+        answer.out.contains("plugins.yaml: secret open: ") && answer.out.contains("644"),
+        "{}",
+        answer.out
+    );
+    assert!(!answer.out.contains("kept") && !answer.out.contains("ok,"), "{}", answer.out);
 }

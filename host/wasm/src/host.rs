@@ -173,6 +173,8 @@ pub(crate) struct Shared {
     plugins: RwLock<Arc<[Arc<Plugin>]>>,
     /// Why the newest content of the file isn't what runs.
     file_error: Mutex<Option<String>>,
+    /// Why secrets can't be had, each in one sentence.
+    secret_errors: Mutex<Vec<String>>,
     generation: watch::Sender<u64>,
     metrics: Metrics,
     recorder: Option<Recorder>,
@@ -202,6 +204,7 @@ impl PluginHost {
             secrets,
             plugins: RwLock::new(Arc::new([])),
             file_error: Mutex::default(),
+            secret_errors: Mutex::default(),
             generation: watch::Sender::new(0),
             metrics: Metrics::default(),
             recorder: config.recorder.map(Recorder::start),
@@ -259,6 +262,11 @@ impl PluginHost {
     /// Why the newest content of the `--plugins` file isn't what runs; none if it is.
     pub fn file_error(&self) -> Option<String> {
         lock(&self.shared.file_error).clone()
+    }
+
+    /// Why secrets of the `--plugins` file can't be had, a sentence for each; empty if all can.
+    pub fn secret_errors(&self) -> Vec<String> {
+        lock(&self.shared.secret_errors).clone()
     }
 }
 

@@ -99,6 +99,10 @@ async fn check_plugins(path: &Path) -> Result<usize, CheckError> {
         let detail = plugin.detail.unwrap_or_default();
         print(&format!("{}: plugin {}: {}: {detail}\n", path.display(), plugin.name, plugin.state.as_str()))?;
     }
+    for error in host.secret_errors() {
+        findings += 1;
+        print(&format!("{}: {error}\n", path.display()))?;
+    }
     if findings == 0 {
         print(&format!(
             "{}: ok, {ready} {}\n",

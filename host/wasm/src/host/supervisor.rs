@@ -377,6 +377,8 @@ impl Supervisor {
                 shared.tell_file("secrets", &failure.file, "SecretNotRead", failure.message.clone());
             }
         }
+        *lock(&shared.secret_errors) =
+            read.failures.values().map(|failure| failure.message.clone()).collect();
         self.secret_failures = read.failures;
         shared.secrets.replace(read.values);
     }
