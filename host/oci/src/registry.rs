@@ -162,7 +162,8 @@ impl<'a> Pull<'a> {
             let (registry, what) = (self.registry(), wanted.what);
             match status {
                 200 => return Ok((response, host)),
-                401 => self.authenticate(response.headers(), &home).await?,
+                // Only the registry may say whom its credentials go to, not where it sent us on to.
+                401 if host == host_of(&home) => self.authenticate(response.headers(), &home).await?,
                 403 if self.tried => return Err(PullError::Refused { registry, status }.into()),
                 404 => return Err(PullError::NotFound { registry, what }.into()),
                 _ => {

@@ -361,6 +361,28 @@ async fn credentials_do_not_follow_a_redirect_to_another_server() {
 }
 
 #[tokio::test]
+async fn only_the_registry_itself_says_whom_its_credentials_go_to() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let thief = Server::start(|_| ok(r#"{"token": "t0ken"}"#)).await;
+    let challenge = format!(r#"Bearer realm="http://{}/token",service="s""#, thief.address);
+    let store =
+        Server::start(move |_| Answer::Whole(401, vec![("www-authenticate", challenge.clone())], Vec::new()))
+            .await;
+    let away = format!("http://{}/somewhere", store.address);
+    let bytes = manifest.clone();
+    let server = Server::start(move |asked| match asked.path.contains("/manifests/") {
+        true => ok(bytes.clone()),
+        false => Answer::Whole(307, vec![("location", away.clone())], Vec::new()),
+    })
+    .await;
+    let node = Node::new();
+    node.logs_in(server.address);
+    let error = node.refused(&server.reference(&manifest)).await;
+    assert!(matches!(error, PullError::Status { status: 401, what: What::Component, .. }), "{error}");
+    assert!(thief.asked().is_empty(), "{:?}", thief.asked());
+}
+
+#[tokio::test]
 async fn redirects_end_and_do_not_lead_into_the_clear() {
     let manifest = manifest_of(COMPONENT).to_string();
     let server =
