@@ -298,7 +298,7 @@ pub(crate) enum Plugin {
     #[command(after_help = "Example:
   witlet plugin inspect no-latest-tag.wasm -o json")]
     Inspect {
-        /// The component
+        /// The component; `builtin:NAME` is one that ships
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// How it looks

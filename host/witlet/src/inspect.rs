@@ -1,9 +1,11 @@
 //! `witlet plugin inspect`: what is in a component, told without running it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
 use thiserror::Error;
+use witlet_plugins::{ADMISSION, Builtin, PROBES, SHIPPED};
 use witlet_wasm::compile::read_component;
 use witlet_wasm::inspect::{InspectError, Inspection, inspect};
 
@@ -22,6 +24,12 @@ pub(crate) enum Error {
         #[source]
         cause: std::io::Error,
     },
+    /// No component that ships has this name.
+    #[error("{name:?} isn't shipped; these are: {}", shipped().map(|builtin| builtin.name).collect::<Vec<_>>().join(", "))]
+    NotShipped {
+        /// The name after `builtin:`.
+        name: String,
+    },
     /// The file holds no component.
     #[error("{}", path.display())]
     Inspect {
@@ -38,13 +46,28 @@ pub(crate) enum Error {
 
 /// Prints what is in the component.
 pub(crate) fn run(path: &Path, output: OutputFormat) -> Result<(), Error> {
-    let wasm = read_component(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
+    let wasm = read(path)?;
     let inspection = inspect(&wasm).map_err(|cause| Error::Inspect { path: path.to_owned(), cause })?;
     let text = match output {
         OutputFormat::Table | OutputFormat::Wide => for_people(path, &inspection),
         OutputFormat::Json | OutputFormat::Yaml => structured(&for_programs(&inspection), output)?,
     };
     Ok(print(&text)?)
+}
+
+/// Every component that ships, on or off.
+fn shipped() -> impl Iterator<Item = &'static Builtin> {
+    ADMISSION.iter().chain(PROBES).chain(SHIPPED)
+}
+
+/// The bytes of a file, or of what a plugin file calls `builtin:NAME`.
+fn read(path: &Path) -> Result<Arc<[u8]>, Error> {
+    let Some(name) = path.to_str().and_then(|path| path.strip_prefix("builtin:")) else {
+        return read_component(path).map_err(|cause| Error::Read { path: path.to_owned(), cause });
+    };
+    let builtin = shipped().find(|builtin| builtin.name == name);
+    let builtin = builtin.ok_or_else(|| Error::NotShipped { name: name.to_owned() })?;
+    Ok(builtin.component.into())
 }
 
 fn for_programs(inspection: &Inspection) -> serde_json::Value {
@@ -104,3 +127,6 @@ fn for_people(path: &Path, inspection: &Inspection) -> String {
     list("unusable", obstacles, &|_| "");
     text
 }
+
+#[cfg(test)]
+mod tests;
