@@ -12,7 +12,7 @@ use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 use witlet_core::event::Event;
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
-use witlet_ports::{Clock, Containers, EventSink, NodeWatch};
+use witlet_ports::{Clock, ComponentFetcher, Containers, EventSink, NodeWatch};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
 use witlet_wasm::plugin::{Builtin, PluginStatus};
@@ -113,6 +113,8 @@ pub(crate) struct Setting {
     pub(crate) containers: Option<Arc<dyn Containers>>,
     /// Components that an entry may name.
     pub(crate) shipped: Vec<(&'static str, &'static [u8])>,
+    /// Brings components from registries.
+    pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
 }
 
 impl Setting {
@@ -125,6 +127,7 @@ impl Setting {
             node: None,
             containers: None,
             shipped: Vec::new(),
+            fetcher: None,
         }
     }
 }
@@ -182,7 +185,7 @@ impl Node {
             plugins_file: Some(folder.path().join("plugins.yaml")),
             builtins: setting.builtins,
             shipped: setting.shipped,
-            fetcher: None,
+            fetcher: setting.fetcher,
             containers: setting.containers,
             state_folder: None,
             node: setting.node,

@@ -4,13 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use async_trait::async_trait;
 use tokio::task::JoinSet;
 use witlet_core::admission::Decision;
+use witlet_ports::{ComponentFetcher, ComponentReference, FetchError};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::PluginState;
 
 use crate::claims;
-use crate::node::{Node, configuration, hostile, pod, request};
+use crate::node::{Node, Setting, cache, configuration, hostile, pod, request};
 
 claims!(
     a_changed_configuration_is_taken_and_told,
@@ -25,6 +27,8 @@ claims!(
     bytes_that_do_not_compile_are_compiled_once,
     health_goes_on_when_only_the_policy_changes_and_begins_anew_with_the_code,
     code_that_is_not_used_any_more_is_unmapped,
+    registries_that_hang_keep_no_file_from_being_loaded,
+    what_the_compiler_quotes_of_a_component_drives_no_terminal,
 );
 
 async fn a_changed_configuration_is_taken_and_told() {
@@ -267,4 +271,51 @@ async fn code_that_is_not_used_any_more_is_unmapped() {
     node.until("the old code is gone", |_| mapped(folder.path()) <= one).await;
     node.configure(&configuration(""));
     node.until("no code is left", |_| mapped(folder.path()) == 0).await;
+}
+
+/// A registry that never answers.
+struct Hanging;
+
+#[async_trait]
+impl ComponentFetcher for Hanging {
+    async fn fetch(&self, _: &ComponentReference, _: Option<&Path>) -> Result<Arc<[u8]>, FetchError> {
+        std::future::pending().await
+    }
+}
+
+async fn registries_that_hang_keep_no_file_from_being_loaded() {
+    let digest = "0".repeat(64);
+    let pulled = |number: usize| {
+        let component = format!("oci://registry.example.com/plugins/p{number}@sha256:{digest}");
+        format!("- {{name: pulled-{number}, component: \"{component}\", admission: {{}}}}\n")
+    };
+    let entries: String = (0..16).map(pulled).chain([hostile("one", "reject", "")]).collect();
+    let setting = Setting { fetcher: Some(Arc::new(Hanging)), ..Setting::new(CompilerConfig::new(cache())) };
+    let node = Node::begin(&entries, setting).await.expect("the host starts");
+    node.until("the file is loaded", |node| node.status("one").state == PluginState::Ready).await;
+    assert_eq!(node.status("pulled-0").state, PluginState::Loading);
+}
+
+/// A handler by its export's name, whose core module exports one name twice.
+fn exports_twice(name: &[u8; 4]) -> Vec<u8> {
+    let section = |id: u8, content: &[u8]| {
+        let length = u8::try_from(content.len()).ok().filter(|length| *length < 0x80).expect("a short section");
+        [&[id, length], content].concat()
+    };
+    let export = [&[4], name.as_slice(), &[2, 0]].concat();
+    let exports = [&[2], export.as_slice(), export.as_slice()].concat();
+    let module = [b"\0asm\x01\0\0\0".as_slice(), &section(5, &[1, 0, 0]), &section(7, &exports)].concat();
+    let handler = b"witlet:admission/handler@0.1.0";
+    let handler = [&[1, 0, 30], handler.as_slice(), &[5, 0, 0]].concat();
+    [b"\0asm\x0d\0\x01\0".as_slice(), &section(1, &module), &section(11, &handler)].concat()
+}
+
+async fn what_the_compiler_quotes_of_a_component_drives_no_terminal() {
+    let files = vec![("twice.wasm", exports_twice(b"\x1b[2J"))];
+    let setting = Setting { files, ..Setting::new(CompilerConfig::new(cache())) };
+    let node = Node::begin("- {name: twice, component: twice.wasm, admission: {}}\n", setting).await;
+    let node = node.expect("the host starts");
+    node.until("it was tried", |node| node.status("twice").state == PluginState::Failed).await;
+    let detail = node.status("twice").detail.expect("a reason");
+    assert!(detail.contains("\\u{1b}[2J") && !detail.contains('\u{1b}'), "{detail:?}");
 }

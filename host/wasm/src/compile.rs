@@ -32,6 +32,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::engine::EngineKind;
+use crate::guest::printable;
 use cache::{Cache, Key};
 
 /// The word that makes the program a compiling child. It stands before the arguments of [`child_main`].
@@ -276,7 +277,8 @@ impl Compiler {
                 stderr.take(CHILD_MESSAGE_BYTES_MAX).read_to_end(&mut message).await?;
             }
             let status = child.wait().await?;
-            Ok((status, String::from_utf8_lossy(&message).trim().to_owned()))
+            // It may quote names from the component.
+            Ok((status, printable(String::from_utf8_lossy(&message).trim(), message.len())))
         };
         let outcome = tokio::time::timeout(self.limits.wall, work).await;
         match outcome {

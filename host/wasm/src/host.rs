@@ -39,6 +39,8 @@ use crate::record::{Recorder, RecorderConfig};
 const MAINTENANCE_PERIOD: Duration = Duration::from_secs(1);
 /// How many plugins are read, fetched, compiled or validated at the same time: each holds its component's bytes.
 const LOADS_MAX: usize = 4;
+/// How many plugins from registries beside these: a registry may take minutes for each.
+const PULLS_MAX: usize = 2;
 
 /// What the host needs.
 pub struct PluginHostConfig {
@@ -168,6 +170,7 @@ pub(crate) struct Shared {
     loader: Loader,
     caller: Caller,
     loads: Semaphore,
+    pulls: Semaphore,
     secrets: Arc<Secrets>,
     /// In the order in which they are asked. Replaced as a whole; calls keep the set that they began with.
     plugins: RwLock<Arc<[Arc<Plugin>]>>,
@@ -201,6 +204,7 @@ impl PluginHost {
             loader,
             caller,
             loads: Semaphore::new(LOADS_MAX),
+            pulls: Semaphore::new(PULLS_MAX),
             secrets,
             plugins: RwLock::new(Arc::new([])),
             file_error: Mutex::default(),

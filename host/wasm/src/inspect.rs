@@ -96,7 +96,7 @@ fn detect(imports: &[String], exports: &[String], granted: Capabilities) -> Resu
 
 impl From<wasmparser::BinaryReaderError> for InspectError {
     fn from(error: wasmparser::BinaryReaderError) -> Self {
-        Self::Damaged { offset: error.offset() as u64, message: error.message().to_owned() }
+        Self::Damaged { offset: error.offset() as u64, message: printable(error.message(), NAME_BYTES_MAX) }
     }
 }
 

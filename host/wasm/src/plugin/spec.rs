@@ -243,6 +243,11 @@ impl Spec {
         self.admission.as_ref().is_some_and(|role| role.namespaces.matches(namespace))
     }
 
+    /// Whether its component comes from a registry.
+    pub(crate) fn is_pulled(&self) -> bool {
+        matches!(self.origin, Origin::Registry { .. })
+    }
+
     /// Its file, if that can change.
     pub(crate) fn path(&self) -> Option<&Path> {
         match &self.origin {
