@@ -1,5 +1,6 @@
 //! The command line as people meet it: exit codes, and messages that name the thing and the way out.
 
+mod book;
 mod daemon;
 mod plugins;
 

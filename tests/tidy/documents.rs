@@ -1,5 +1,8 @@
 //! What the documents promise.
 
+mod blocks;
+mod book;
+
 use std::path::Path;
 
 use crate::{check, files, read, relative, root};
