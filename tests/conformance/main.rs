@@ -19,6 +19,7 @@ mod sources;
 mod surviving;
 mod swapping;
 mod upstream;
+mod versions;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         reloading::CLAIMS,
         sources::CLAIMS,
         upstream::CLAIMS,
+        versions::CLAIMS,
     ]
     .into_iter()
     .flatten()

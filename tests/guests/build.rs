@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         "witlet-prober-guest",
         "witlet-sourcer-guest",
         "witlet-intruder-guest",
+        "witlet-next-version-guest",
         "witlet-witness-guest",
     ];
     let examples = ["no-latest-tag", "not-before", "witlet-example-workloads"];

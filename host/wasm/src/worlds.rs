@@ -14,6 +14,33 @@ use crate::guest::{misleads, printable};
 
 /// What a guest answered to a question that it understood.
 #[derive(Debug)]
+/// Whether a contract of the version `served` serves who was built against `wanted`: the same or an older one of its track,
+/// which is a major version, or below 1.0.0 a minor one (semver.org, section 4). In a track functions are only added.
+pub(crate) fn serves(served: &str, wanted: &str) -> bool {
+    match (numbers(served), numbers(wanted)) {
+        (Some(served), Some(wanted)) => track(served) == track(wanted) && wanted <= served,
+        _ => false,
+    }
+}
+
+/// Major, minor and patch; none of what isn't released.
+fn numbers(version: &str) -> Option<[u32; 3]> {
+    let mut numbers = version.split('.').map(|number| {
+        let plain = number == "0" || !number.starts_with(['0', '+']);
+        number.parse().ok().filter(|_| plain)
+    });
+    let found = [numbers.next()??, numbers.next()??, numbers.next()??];
+    numbers.next().is_none().then_some(found)
+}
+
+fn track([major, minor, patch]: [u32; 3]) -> [u32; 3] {
+    match (major, minor) {
+        (0, 0) => [0, 0, patch],
+        (0, _) => [0, minor, 0],
+        _ => [major, 0, 0],
+    }
+}
+
 pub(crate) enum Reply<T> {
     Answer(T),
     /// The `error` of its `result`, in its own words.

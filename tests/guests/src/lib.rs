@@ -49,6 +49,9 @@ pub const INTRUDER: &[u8] = components::INTRUDER;
 /// A plugin of all three roles that tells which version of it was asked. `tests/guests/witness` says how.
 pub const WITNESS: &[u8] = components::WITNESS;
 
+/// An admission handler of a version of the contract that only tests have. `tests/guests/next-version` has both.
+pub const NEXT_VERSION: &[u8] = components::NEXT_VERSION;
+
 /// The example handler that refuses images without a fixed tag.
 pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{admission, pod_source, probe};
+use super::{admission, pod_source, probe, serves};
 use crate::guest::printable;
 use crate::role::Role;
 
@@ -12,7 +12,7 @@ const NAMES_MAX: usize = 16;
 const NAME_BYTES_MAX: usize = 128;
 /// How many imports a component may have; the interpreters of Python and JavaScript have thirty.
 const IMPORTS_MAX: usize = 256;
-/// Interfaces of this project that every plugin may import, with their versions.
+/// Interfaces of this project that every plugin may import, in the versions that are served.
 const GIVEN: [&str; 2] = ["witlet:host/log@0.1.0", "witlet:host/config@0.1.0"];
 /// Interfaces of this project that need a grant.
 const SECRET: &str = "witlet:host/secret@0.1.0";
@@ -21,6 +21,8 @@ const EXEC: &str = "witlet:probe/exec@0.1.0";
 /// The words of the roles, which come with them.
 const TYPES: &[(Role, &str)] = &[
     (Role::Admission, "witlet:admission/types@0.1.0"),
+    #[cfg(feature = "next-version")]
+    (Role::Admission, "witlet:admission/types@0.2.1"),
     (Role::Probe, "witlet:probe/types@0.1.0"),
     #[cfg(test)]
     (Role::Probe, "witlet:probe/types@0.2.0"),
@@ -165,23 +167,23 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
             list.push(import.to_owned());
         }
     };
-    if let Some((role, _)) = TYPES.iter().find(|(_, types)| *types == import) {
+    if let Some((role, _)) = TYPES.iter().find(|(_, types)| is_served(types, import)) {
         // On the other engine than its role's it is of no use, but the component has it.
         denied(*role == Role::Admission, &mut detected.denied);
         denied(*role != Role::Admission, &mut detected.denied_waiting);
         return None;
     }
     match import {
-        SECRET => {
+        _ if is_served(SECRET, import) => {
             detected.wants.secret = true;
             not_granted(import, "secrets", granted.secret)
         }
-        EXEC => {
+        _ if is_served(EXEC, import) => {
             detected.wants.exec = true;
             denied(false, &mut detected.denied);
             not_granted(import, "exec", granted.exec)
         }
-        _ if GIVEN.contains(&import) => None,
+        _ if GIVEN.iter().any(|given| is_served(given, import)) => None,
         _ if import.starts_with("wasi:") => {
             let basic = WASI_BASIC.iter().any(|package| import.starts_with(package));
             let waiting = WASI_WAITING.iter().any(|interface| import.starts_with(interface));
@@ -192,6 +194,14 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
         }
         _ if import.starts_with("witlet:") => Some(Obstacle::Capability { import: told(import) }),
         _ => Some(Obstacle::UnknownImport { import: told(import) }),
+    }
+}
+
+/// Whether this interface, in this version, serves who asks for that one.
+fn is_served(served: &str, wanted: &str) -> bool {
+    match (served.split_once('@'), wanted.split_once('@')) {
+        (Some((served, version)), Some((wanted, older))) => served == wanted && serves(version, older),
+        _ => false,
     }
 }
 

@@ -6,7 +6,7 @@ use wasmtime::Store;
 use wasmtime::component::InstancePre;
 use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
 
-use super::Reply;
+use super::{Reply, serves};
 use crate::guest::waiting::WaitingState;
 
 /// The interface whose export makes a component a pod source, without its version.
@@ -101,10 +101,7 @@ pub(crate) enum Version {
 impl Version {
     /// The version that serves components built against `version`: the same or an older one of its track.
     pub(crate) fn serving(version: &str) -> Option<Self> {
-        match version {
-            "0.1.0" => Some(Self::V0_1_0),
-            _ => None,
-        }
+        [Self::V0_1_0].into_iter().find(|served| serves(served.as_str(), version))
     }
 
     /// As in the names of interfaces.

@@ -2,14 +2,12 @@
 
 mod convert;
 
-use std::sync::Arc;
-
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, Linker, Resource};
 use witlet_core::admission::Verdict;
 
 use super::Reply;
-use super::facts::{PodFacts, RequestFacts};
+use super::handles::{NodeHandle, PODS_MAX, PodHandle, RequestHandle, handle};
 use crate::guest::GuestState;
 use bindings::witlet::admission::types as wit;
 
@@ -21,39 +19,15 @@ mod bindings {
         imports: { default: trappable },
         with: {
             "witlet:host": crate::worlds::host::v0_1_0::bindings::witlet::host,
-            "witlet:admission/types.request": super::RequestHandle,
-            "witlet:admission/types.pod": super::PodHandle,
-            "witlet:admission/types.node": super::NodeHandle,
+            "witlet:admission/types.request": crate::worlds::admission::handles::RequestHandle,
+            "witlet:admission/types.pod": crate::worlds::admission::handles::PodHandle,
+            "witlet:admission/types.node": crate::worlds::admission::handles::NodeHandle,
         },
     });
 }
 
 pub(crate) type Pre = bindings::AdmissionHandlerPre<GuestState>;
 pub(crate) type Instance = bindings::AdmissionHandler;
-
-/// The question that the store holds. Its handles carry the number of the question, so that a handle which a warm
-/// guest kept from an earlier one is noticed.
-#[derive(Debug)]
-#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
-pub struct RequestHandle;
-/// A pod of the question.
-#[derive(Debug)]
-#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
-pub struct PodHandle;
-/// The node of the question.
-#[derive(Debug)]
-#[allow(unreachable_pub, reason = "the generated bindings re-export it")]
-pub struct NodeHandle;
-
-/// Bits of a handle that say which pod; the rest says which question.
-const INDEX_BITS: u32 = 16;
-/// How many pods a question may have. The kubelet's own limit is 110, large nodes go to 500.
-const PODS_MAX: usize = 1 << INDEX_BITS;
-
-fn handle(serial: u16, index: usize) -> u32 {
-    // `other_pods` hands out less than PODS_MAX.
-    (u32::from(serial) << INDEX_BITS) | (index as u32 & (PODS_MAX as u32 - 1))
-}
 
 pub(crate) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
@@ -78,27 +52,6 @@ pub(crate) fn admit(instance: &Instance, store: &mut Store<GuestState>) -> wasmt
             Err(fault) => Reply::Malformed(fault.to_string()),
         }),
         Err(words) => Ok(Reply::Refusal(words)),
-    }
-}
-
-impl GuestState {
-    fn request(&self, rep: u32) -> wasmtime::Result<&Arc<RequestFacts>> {
-        match &self.request {
-            Some(request) if rep >> INDEX_BITS == u32::from(self.serial()) => Ok(request),
-            Some(_) | None => wasmtime::bail!("the handle belongs to an earlier request, which is over"),
-        }
-    }
-
-    fn pod(&self, pod: &Resource<PodHandle>) -> wasmtime::Result<&PodFacts> {
-        let index = pod.rep() as usize & (PODS_MAX - 1);
-        match self.request(pod.rep())?.pods.get(index) {
-            Some(pod) => Ok(pod),
-            None => wasmtime::bail!("the request has no such pod"),
-        }
-    }
-
-    fn node(&self, node: &Resource<NodeHandle>) -> wasmtime::Result<&RequestFacts> {
-        Ok(self.request(node.rep())?)
     }
 }
 

@@ -1,0 +1,115 @@
+//! `witlet:admission@0.2.1`, which only the tests have.
+
+mod convert;
+
+use wasmtime::Store;
+use wasmtime::component::{HasSelf, Linker, Resource};
+use witlet_core::admission::Verdict;
+
+use super::Reply;
+use super::handles::{NodeHandle, PodHandle, RequestHandle, handle};
+use crate::guest::GuestState;
+use bindings::witlet::admission::types as wit;
+
+mod bindings {
+    #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
+    wasmtime::component::bindgen!({
+        path: ["../../wit/host", "../../tests/guests/next-version/wit/admission"],
+        world: "witlet:admission/admission-handler",
+        imports: { default: trappable },
+        with: {
+            "witlet:host": crate::worlds::host::v0_1_0::bindings::witlet::host,
+            "witlet:admission/types.request": crate::worlds::admission::handles::RequestHandle,
+            "witlet:admission/types.pod": crate::worlds::admission::handles::PodHandle,
+            "witlet:admission/types.node": crate::worlds::admission::handles::NodeHandle,
+        },
+    });
+}
+
+pub(crate) type Pre = bindings::AdmissionHandlerPre<GuestState>;
+pub(crate) type Instance = bindings::AdmissionHandler;
+
+pub(crate) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
+}
+
+pub(crate) fn validate(
+    instance: &Instance,
+    store: &mut Store<GuestState>,
+    config: &str,
+) -> wasmtime::Result<Reply<()>> {
+    match instance.witlet_admission_handler().call_validate(store, config)? {
+        Ok(()) => Ok(Reply::Answer(())),
+        Err(words) => Ok(Reply::Refusal(words)),
+    }
+}
+
+pub(crate) fn admit(instance: &Instance, store: &mut Store<GuestState>) -> wasmtime::Result<Reply<Verdict>> {
+    let request = Resource::new_borrow(handle(store.data().serial(), 0));
+    match instance.witlet_admission_handler().call_admit(store, request)? {
+        Ok(verdict) => Ok(match convert::verdict(verdict) {
+            Ok(verdict) => Reply::Answer(verdict),
+            Err(fault) => Reply::Malformed(fault.to_string()),
+        }),
+        Err(words) => Ok(Reply::Refusal(words)),
+    }
+}
+
+impl wit::Host for GuestState {}
+
+impl wit::HostRequest for GuestState {
+    fn operation(&mut self, request: Resource<RequestHandle>) -> wasmtime::Result<wit::Operation> {
+        Ok(convert::operation(self.request(request.rep())?.operation))
+    }
+
+    fn pod(&mut self, request: Resource<RequestHandle>) -> wasmtime::Result<Resource<PodHandle>> {
+        self.request(request.rep())?;
+        Ok(Resource::new_own(handle(self.serial(), 0)))
+    }
+
+    fn node(&mut self, request: Resource<RequestHandle>) -> wasmtime::Result<Resource<NodeHandle>> {
+        self.request(request.rep())?;
+        Ok(Resource::new_own(handle(self.serial(), 0)))
+    }
+
+    fn drop(&mut self, _request: Resource<RequestHandle>) -> wasmtime::Result<()> {
+        Ok(())
+    }
+}
+
+impl wit::HostPod for GuestState {
+    fn identity(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<wit::PodRef> {
+        Ok(convert::pod_ref(self.pod(&pod)?))
+    }
+
+    fn label(&mut self, pod: Resource<PodHandle>, key: String) -> wasmtime::Result<Option<String>> {
+        let labels = self.pod(&pod)?.pod.metadata.labels.as_ref();
+        Ok(labels.and_then(|labels| labels.get(&key)).cloned())
+    }
+
+    fn containers(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<Vec<wit::Container>> {
+        Ok(convert::containers(&self.pod(&pod)?.pod))
+    }
+
+    fn origin(&mut self, pod: Resource<PodHandle>) -> wasmtime::Result<wit::Origin> {
+        Ok(convert::origin(&self.pod(&pod)?.source))
+    }
+
+    fn drop(&mut self, _pod: Resource<PodHandle>) -> wasmtime::Result<()> {
+        Ok(())
+    }
+}
+
+impl wit::HostNode for GuestState {
+    fn name(&mut self, node: Resource<NodeHandle>) -> wasmtime::Result<String> {
+        Ok(self.node(&node)?.node.facts.name.clone())
+    }
+
+    fn fact(&mut self, node: Resource<NodeHandle>, key: String) -> wasmtime::Result<Option<String>> {
+        Ok(self.node(&node)?.node.facts.facts.get(&key).cloned())
+    }
+
+    fn drop(&mut self, _node: Resource<NodeHandle>) -> wasmtime::Result<()> {
+        Ok(())
+    }
+}
