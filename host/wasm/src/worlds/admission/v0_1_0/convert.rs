@@ -27,6 +27,8 @@ pub(super) enum VerdictFault {
     ManyShortages(usize),
     #[error("a shortage names no resource")]
     UnnamedShortage,
+    #[error("a shortage is of {0:?}, which is no resource's name")]
+    NoResource(String),
 }
 
 /// The verdict, or what is wrong with it. Messages are cut to their bound.
@@ -60,6 +62,11 @@ fn shortage(shortage: wit::Shortage) -> Result<Shortage, VerdictFault> {
     let wit::Shortage { resource, requested, used, capacity } = shortage;
     if resource.is_empty() || resource.len() > REASON_BYTES_MAX {
         return Err(VerdictFault::UnnamedShortage);
+    }
+    // It becomes a part of `status.reason`, as words do.
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/');
+    if !resource.bytes().all(is_name) {
+        return Err(VerdictFault::NoResource(resource));
     }
     Ok(Shortage { resource, requested, used, capacity })
 }

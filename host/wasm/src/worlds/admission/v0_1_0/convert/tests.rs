@@ -56,6 +56,10 @@ fn verdicts_that_the_contract_forbids_are_told() {
         (rejection(&"A".repeat(129)), WordFault::Long { length: 129, limit: 128 }.into()),
         (wit::Verdict::Shortage(Vec::new()), VerdictFault::NoShortage),
         (wit::Verdict::Shortage(vec![shortage("")]), VerdictFault::UnnamedShortage),
+        (
+            wit::Verdict::Shortage(vec![shortage("cpu\u{1b}[2J\nroot")]),
+            VerdictFault::NoResource("cpu\u{1b}[2J\nroot".to_owned()),
+        ),
         (wit::Verdict::Shortage(vec![shortage("cpu"); 65]), VerdictFault::ManyShortages(65)),
     ];
     for (given, expected) in cases {
