@@ -20,6 +20,7 @@ use crate::engine::POOL_SLOTS;
 use crate::guest::{GrantedSecrets, GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits};
 use crate::wasi::WouldBlock;
+use crate::worlds::Unfit;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::admission::{Handler, HandlerPre, MESSAGE_BYTES_MAX, Reply};
 
@@ -190,6 +191,9 @@ pub(super) fn classify(
     }
     if let Some(exit) = error.downcast_ref::<wasmtime_wasi::I32Exit>() {
         return CallError::Exited { code: exit.0 };
+    }
+    if let Some(unfit) = error.downcast_ref::<Unfit>() {
+        return CallError::Mismatch { message: printable(&unfit.0, MESSAGE_BYTES_MAX) };
     }
     if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
         return CallError::Busy;

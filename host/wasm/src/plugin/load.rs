@@ -109,6 +109,8 @@ impl LoadError {
     fn of_validate(error: CallError) -> Self {
         match error {
             CallError::Refused { words } => Self::Configuration { words },
+            // Types are compared when an instance is there.
+            CallError::Mismatch { message } => Self::Mismatch { message },
             other => Self::Validate(other),
         }
     }

@@ -10,9 +10,9 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// How many bytes the folder's files may have together.
-pub const STATE_BYTES_MAX: u64 = 64 << 20;
+const STATE_BYTES_MAX: u64 = 64 << 20;
 /// How many files and folders it may hold.
-pub const STATE_ENTRIES_MAX: usize = 1024;
+const STATE_ENTRIES_MAX: usize = 1024;
 /// How many times more than that ends a call at once. Up to this a guest may still clear its folder up.
 const CUT_FACTOR: usize = 2;
 /// How long a call goes on between two looks.

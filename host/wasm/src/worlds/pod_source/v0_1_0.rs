@@ -7,7 +7,7 @@ use wasmtime::component::InstancePre;
 use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
 
 use crate::guest::waiting::WaitingState;
-use crate::worlds::Reply;
+use crate::worlds::{Reply, unfit};
 
 mod bindings {
     #![allow(missing_docs, unreachable_pub, reason = "generated; the WIT documents it")]
@@ -64,9 +64,9 @@ impl Pre {
 
     pub(crate) async fn instantiate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Instance> {
         let instance = self.component.instantiate_async(&mut *store).await?;
-        let source = self.source.load(&mut *store, &instance)?;
+        let source = self.source.load(&mut *store, &instance).map_err(unfit)?;
         let feedback = match &self.feedback {
-            Some(indices) => Some(indices.load(store, &instance)?),
+            Some(indices) => Some(indices.load(store, &instance).map_err(unfit)?),
             None => None,
         };
         Ok(Instance { source, feedback })

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, Linker, Resource};
+use wasmtime::component::{HasSelf, InstancePre, Linker, Resource};
 use witlet_core::probe::ProbeOutcome;
 use witlet_ports::RuntimeError;
 
 use super::facts::ProbeFacts;
 use crate::guest::waiting::WaitingState;
-use crate::worlds::Reply;
+use crate::worlds::{Reply, unfit};
 use bindings::witlet::probe::{exec, types as wit};
 
 mod bindings {
@@ -34,8 +34,24 @@ mod bindings {
     });
 }
 
-pub(crate) type Pre = bindings::ProbingPre<WaitingState>;
 pub(crate) type Instance = bindings::Probing;
+
+pub(crate) struct Pre {
+    component: InstancePre<WaitingState>,
+    prober: bindings::ProbingIndices,
+}
+
+impl Pre {
+    pub(crate) fn new(component: InstancePre<WaitingState>) -> wasmtime::Result<Self> {
+        let prober = bindings::ProbingIndices::new(&component)?;
+        Ok(Self { component, prober })
+    }
+
+    pub(crate) async fn instantiate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Instance> {
+        let instance = self.component.instantiate_async(&mut *store).await?;
+        self.prober.load(store, &instance).map_err(unfit)
+    }
+}
 
 /// What the store's probe is about. Its handles carry the number of the probe, so that a handle which a warm guest kept
 /// from an earlier one is noticed.
