@@ -57,10 +57,10 @@ impl Shared {
             Ok(loaded) => loaded.waiting.clone(),
             Err(error) => {
                 self.note_probe(plugin, Duration::ZERO, Duration::ZERO, 0, &Err(error.clone()));
-                return Err(probe_error(&error));
+                return Err(probe_error(plugin, &error));
             }
         };
-        let Some(guests) = guests else { return Err(probe_error(&CallError::Host)) };
+        let Some(guests) = guests else { return Err(probe_error(plugin, &CallError::Host)) };
         self.check_parameters(plugin, &guests, &request.parameters).await?;
         let _busy = plugin.metrics().role(Role::Probe).begin();
         let asked = Instant::now();
@@ -71,7 +71,7 @@ impl Shared {
         if let Some(recorder) = &plugin.recorder {
             recorder.probe(request, facts.take_execs(), &result, took);
         }
-        result.map_err(|error| probe_error(&error))
+        result.map_err(|error| probe_error(plugin, &error))
     }
 
     /// Asked once for each set of parameters. What the type refuses fails every probe that has them, in its words.
@@ -92,7 +92,7 @@ impl Shared {
             Err(error) => {
                 let failed = Err(error.clone());
                 self.note_probe(plugin, asked.elapsed(), cpu, memory_bytes_peak, &failed);
-                Err(probe_error(&error))
+                Err(probe_error(plugin, &error))
             }
         }
     }
@@ -128,11 +128,15 @@ impl Shared {
     }
 }
 
-/// What a probe without an outcome means for whoever asked for it.
-fn probe_error(error: &CallError) -> ProbeError {
+/// What a probe without an outcome means for whoever asked for it. A type's own words stand for themselves; what befell it
+/// is told as of admission handlers.
+fn probe_error(plugin: &Plugin, error: &CallError) -> ProbeError {
+    let probe_type = plugin.spec.probe.as_ref().map_or(&plugin.spec.name, |role| &role.probe_type);
+    let told = || format!("probe type {probe_type} {}: {}", error.kind(), error.sentence());
     match error {
+        CallError::Refused { .. } => ProbeError::NotCarriedOut { message: error.sentence() },
         CallError::NotLoaded { .. } | CallError::Loading | CallError::Quarantined { .. } => {
-            ProbeError::NotNow { message: error.sentence() }
+            ProbeError::NotNow { message: told() }
         }
         CallError::Trap { .. }
         | CallError::StackOverflow
@@ -145,8 +149,7 @@ fn probe_error(error: &CallError) -> ProbeError {
         | CallError::Mismatch { .. }
         | CallError::Exited { .. }
         | CallError::BadAnswer { .. }
-        | CallError::Refused { .. }
         | CallError::Busy
-        | CallError::Host => ProbeError::NotCarriedOut { message: error.sentence() },
+        | CallError::Host => ProbeError::NotCarriedOut { message: told() },
     }
 }
