@@ -22,7 +22,7 @@ claims!(
     compiled_code_that_was_tampered_with_is_not_run,
     a_cache_that_others_can_enter_is_refused,
     compiled_code_is_reused,
-    a_configured_compile_bomb_does_not_delay_the_start,
+    a_configured_compile_bomb_does_not_delay_the_start_and_pods_wait_until_its_policy_holds,
     a_component_without_the_role_that_its_entry_names_is_refused,
     a_missing_role_is_told_beside_a_missing_grant,
     a_shadow_that_is_still_loading_is_not_asked_and_has_not_failed,
@@ -179,13 +179,14 @@ async fn compiled_code_is_reused() {
     assert_eq!(node.status("good").state, PluginState::Ready, "{:?}", node.status("good"));
 }
 
-async fn a_configured_compile_bomb_does_not_delay_the_start() {
+async fn a_configured_compile_bomb_does_not_delay_the_start_and_pods_wait_until_its_policy_holds() {
     let folder = tempfile::TempDir::new().expect("a folder for the test");
     let limits = CompileLimits { cpu: Duration::from_secs(5), ..CompileLimits::default() };
     let compiler = CompilerConfig { limits, ..CompilerConfig::new(folder.path().join("compiled")) };
-    let entries = "- {name: bomb, component: bomb.wasm, admission: {match: {namespaces: [bombed]}}}\n"
-        .to_owned()
-        + &hostile("good", "reject", "match: {namespaces: [strict]}");
+    let entries =
+        "- {name: bomb, component: bomb.wasm, admission: {failurePolicy: Reject, match: {namespaces: [bombed]}}}\n"
+            .to_owned()
+            + &hostile("good", "reject", "match: {namespaces: [strict]}");
     let builtins = witlet_plugins::ADMISSION[..1].iter();
     let setting = Setting {
         builtins: builtins.map(|builtin| Builtin::admission(builtin.name, builtin.component)).collect(),
@@ -207,6 +208,8 @@ async fn a_configured_compile_bomb_does_not_delay_the_start() {
     node.host.ready().await;
     let status = node.status("bomb");
     assert_eq!(status.state, PluginState::Failed, "{status:?}");
+    let decision = node.admit(crate::node::pod_in("bombed", "web")).await;
+    assert!(matches!(decision, Decision::Reject { .. }), "it couldn't be loaded: {decision:?}");
 }
 
 async fn a_component_without_the_role_that_its_entry_names_is_refused() {

@@ -126,7 +126,12 @@ impl Shared {
         }
         match result {
             Ok(verdict) => Answer::Verdict(verdict),
-            Err(error) => Answer::Failure { kind: error.kind(), message: error.sentence(), policy },
+            Err(error) => {
+                // At a node's start its pods are asked for before its plugins are there: none is to end for that, or to
+                // pass unseen. Loading ends, and if it fails the policy holds.
+                let policy = if matches!(error, CallError::Loading) { FailurePolicy::Defer } else { policy };
+                Answer::Failure { kind: error.kind(), message: error.sentence(), policy }
+            }
         }
     }
 
