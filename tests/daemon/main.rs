@@ -5,9 +5,13 @@
 //! `WITLET_REQUIRE_CONTAINERD=1` makes that a failure.
 #![allow(clippy::print_stderr, reason = "the main function of a test program")]
 
+#[path = "../soak/fake_node.rs"]
+mod fake_node;
 mod hanging;
+mod killed;
 mod on_containerd;
 mod programs;
+mod restarts;
 mod world;
 
 use std::process::ExitCode;
@@ -64,6 +68,20 @@ const NOT_EMBEDDED: &[&str] = &["a_runtime_that_was_away_is_told_and_nothing_is_
 /// A test with a daemon of its own.
 type Test = fn(DaemonWorld) -> BoxFuture<'static, Result<(), Failed>>;
 
+/// A test that brings its own world.
+type OwnTest = fn() -> BoxFuture<'static, Result<(), Failed>>;
+
+/// Tests on a runtime that answers at once.
+const ON_FAKE: &[(&str, OwnTest)] = &[
+    ("a_restart_ends_no_pod_that_would_be_rejected_now", || Box::pin(restarts::judged_otherwise())),
+    ("failure_policies_hold_for_plugins_that_do_not_load_at_the_start", || {
+        Box::pin(restarts::cannot_be_judged())
+    }),
+    ("a_daemon_that_is_killed_while_it_swaps_starts_whole", || Box::pin(killed::while_it_swaps())),
+    ("a_daemon_that_is_killed_while_it_compiles_starts_whole", || Box::pin(killed::while_it_compiles())),
+    ("a_daemon_that_is_killed_while_it_pulls_starts_whole", || Box::pin(killed::while_it_pulls())),
+];
+
 fn trials(stage: &Arc<Stage>, kind: Kind, ignored: bool) -> Vec<Trial> {
     let scenarios = SCENARIOS.iter().enumerate().map(|(index, scenario)| {
         let stage = stage.clone();
@@ -111,6 +129,10 @@ fn main() -> ExitCode {
     all.push(Trial::test("fake::a_hundred_pods_and_a_hanging_plugin_do_not_hold_up_the_loop", move || {
         hundred.tokio.block_on(hanging::hundred_pods())
     }));
+    for (name, test) in ON_FAKE {
+        let stage = stage.clone();
+        all.push(Trial::test(format!("fake::{name}"), move || stage.tokio.block_on(test())));
+    }
     let conclusion = libtest_mimic::run(&arguments, all);
     let stopped = stage.tokio.block_on(async {
         match stage.containerd.lock().await.take() {

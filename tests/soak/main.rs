@@ -4,22 +4,30 @@
 //! same on containerd, and what is left of them on the machine is counted as well. And pods that misuse what they are
 //! given end as Kubernetes says, beside pods that don't notice.
 //!
-//! Without `SOAK_SECONDS` it is short, with the same choices each time. With it, each of the three goes on for so long,
+//! On a runtime that answers at once plugins are swapped under probed pods, a pod source lies, and probes never end.
+//! With `SOAK_SECONDS` there are a thousand swaps, without it fifty.
+//!
+//! Without `SOAK_SECONDS` churn is short, with the same choices each time. With it, each of its three suites goes on for so long,
 //! with choices that `SOAK_SEED` repeats. The choices repeat, the moments at which they meet the daemon don't. Where
 //! containerd can't run what needs it counts as ignored, with the reason on standard error;
 //! `WITLET_REQUIRE_CONTAINERD=1` makes that a failure.
 #![allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
 
 mod bad_input;
+mod busy;
 mod chaos;
+mod fake_node;
 mod figures;
 mod habits;
+mod hostile;
+mod liars;
 mod losses;
 mod model;
 mod node;
 mod process;
 mod random;
 mod shape;
+mod swaps;
 mod world;
 
 use std::process::ExitCode;
@@ -198,6 +206,18 @@ fn main() -> ExitCode {
             tokio::runtime::Runtime::new()?.block_on(bad_input::play())
         })
         .with_ignored_flag(skip.is_some()),
+        Trial::test("fake::swaps_under_a_hundred_probed_pods_lose_no_call", move || {
+            tokio::runtime::Runtime::new()?.block_on(swaps::play(length.time.is_some()))
+        }),
+        Trial::test("fake::a_source_that_lies_touches_nobody_elses_pods", || {
+            tokio::runtime::Runtime::new()?.block_on(liars::play())
+        }),
+        Trial::test("fake::the_hostile_corpus_leaves_the_daemon_and_its_pods_alone", move || {
+            tokio::runtime::Runtime::new()?.block_on(hostile::play(length.time.is_some()))
+        }),
+        Trial::test("fake::five_hundred_probes_keep_their_periods_beside_two_that_never_end", || {
+            tokio::runtime::Runtime::new()?.block_on(busy::play())
+        }),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
 }
