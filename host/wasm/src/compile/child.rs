@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::process::ExitCode;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit};
 
 use super::{COMPILE_COMMAND, COMPONENT_BYTES_MAX, CompileLimits};
 use crate::engine::{self, EngineKind};
@@ -59,6 +61,10 @@ pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         say(&format!("limit the compiler: {error}"));
         return ExitCode::from(EXIT_IO);
     }
+    if let Err(error) = end_with_parent() {
+        say(&format!("watch the parent: {error}"));
+        return ExitCode::from(EXIT_IO);
+    }
     let mut wasm = Vec::new();
     if let Err(error) = std::io::stdin().lock().take(COMPONENT_BYTES_MAX as u64).read_to_end(&mut wasm) {
         say(&format!("read the component: {error}"));
@@ -86,6 +92,28 @@ pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(EXIT_IO)
         }
     }
+}
+
+/// Has this process end as soon as nobody reads its standard error, a pipe: its parent was killed, nobody takes the code,
+/// and a daemon that falls again and again mustn't leave a compiler behind each time.
+fn end_with_parent() -> std::io::Result<()> {
+    let watch = || {
+        let stderr = std::io::stderr();
+        loop {
+            let mut ends = [PollFd::new(&stderr, PollFlags::empty())];
+            match poll(&mut ends, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                // Without a watch the limits are left.
+                Err(_) => return,
+            }
+            if ends.iter().any(|end| !end.revents().is_empty())
+                && kill_process(getpid(), Signal::KILL).is_err()
+            {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().name("parent".to_owned()).spawn(watch).map(drop)
 }
 
 fn limit(task: &Task) -> rustix::io::Result<()> {
