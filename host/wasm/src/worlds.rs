@@ -7,13 +7,13 @@ pub(crate) mod document;
 pub(crate) mod host;
 pub(crate) mod pod_source;
 pub(crate) mod probe;
+mod unfit;
 
 use thiserror::Error;
+pub(crate) use unfit::{Unfit, unfit};
 
 use crate::guest::{misleads, printable};
 
-/// What a guest answered to a question that it understood.
-#[derive(Debug)]
 /// Whether a contract of the version `served` serves who was built against `wanted`: the same or an older one of its track,
 /// which is a major version, or below 1.0.0 a minor one (semver.org, section 4). In a track functions are only added.
 pub(crate) fn serves(served: &str, wanted: &str) -> bool {
@@ -41,6 +41,8 @@ fn track([major, minor, patch]: [u32; 3]) -> [u32; 3] {
     }
 }
 
+/// What a guest answered to a question that it understood.
+#[derive(Debug)]
 pub(crate) enum Reply<T> {
     Answer(T),
     /// The `error` of its `result`, in its own words.

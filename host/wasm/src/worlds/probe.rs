@@ -9,7 +9,7 @@ use wasmtime::Store;
 use wasmtime::component::{InstancePre, Linker};
 use witlet_core::probe::ProbeOutcome;
 
-use super::Reply;
+use super::{Reply, serves};
 use crate::guest::waiting::WaitingState;
 
 /// The interface whose export makes a component a probe type, without its version.
@@ -105,14 +105,16 @@ pub(crate) enum Version {
 }
 
 impl Version {
+    /// One of each track.
+    const ALL: &[Self] = &[
+        Self::V0_1_0,
+        #[cfg(test)]
+        Self::V0_2_0,
+    ];
+
     /// The version that serves components built against `version`: the same or an older one of its track.
     pub(crate) fn serving(version: &str) -> Option<Self> {
-        match version {
-            "0.1.0" => Some(Self::V0_1_0),
-            #[cfg(test)]
-            "0.2.0" => Some(Self::V0_2_0),
-            _ => None,
-        }
+        Self::ALL.iter().copied().find(|served| serves(served.as_str(), version))
     }
 
     /// As in the names of interfaces.
