@@ -322,24 +322,36 @@ impl<'a> Service<'a> {
         Ok(())
     }
 
+    /// `deploy.resources`.
+    fn take_resources(&mut self, value: &Value) -> Result<(), String> {
+        let not_a_map = |path: &str| format!("{path} must be a map");
+        for (list, amounts) in value.as_object().ok_or_else(|| not_a_map("resources"))? {
+            let kind = match list.as_str() {
+                _ if is_nothing(amounts) => continue,
+                "limits" => LIMITS,
+                "reservations" => REQUESTS,
+                other => return Err(format!("resources.{other} isn't supported")),
+            };
+            for (name, amount) in
+                amounts.as_object().ok_or_else(|| not_a_map(&format!("resources.{list}")))?
+            {
+                match name.as_str() {
+                    "cpus" => self.add_resource(kind, "cpu", values::cpus(amount))?,
+                    "memory" => self.add_resource(kind, "memory", values::bytes(amount))?,
+                    other => return Err(format!("resources.{list}.{other} isn't supported")),
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn take_deploy(&mut self, value: &Value) -> Result<(), String> {
         let Value::Object(fields) = value else { return Err("must be a map".to_owned()) };
         for (field, value) in fields {
             match field.as_str() {
-                "replicas" => self.set_replicas(value)?,
-                "resources" => {
-                    for (list, kind) in [("limits", LIMITS), ("reservations", REQUESTS)] {
-                        for (name, amount) in value.get(list).and_then(Value::as_object).into_iter().flatten()
-                        {
-                            match name.as_str() {
-                                "cpus" => self.add_resource(kind, "cpu", values::cpus(amount))?,
-                                "memory" => self.add_resource(kind, "memory", values::bytes(amount))?,
-                                other => return Err(format!("resources.{list}.{other} isn't supported")),
-                            }
-                        }
-                    }
-                }
                 _ if is_nothing(value) => {}
+                "replicas" => self.set_replicas(value)?,
+                "resources" => self.take_resources(value)?,
                 other => return Err(format!("{other} isn't supported")),
             }
         }
@@ -390,7 +402,7 @@ fn readiness(value: &Value) -> Result<Option<Value>, String> {
     }
     let command = command.ok_or("has no test: that of the image isn't known here")?;
     Ok(Some(json!({
-        "exec": {"command": command},
+        "exec": {"command": escaped(command)},
         "periodSeconds": period.max(1), "timeoutSeconds": timeout.max(1), "failureThreshold": retries.max(1),
     })))
 }

@@ -193,6 +193,12 @@ fn the_life_of_the_service() {
         &format!("{probe}/exec/command/2"),
         expect![[r#""a b""#]],
     );
+    // What compose leaves to the shell, the pod leaves to it, too.
+    check(
+        "healthcheck: {test: 'a $$(HOME)'}",
+        &format!("{probe}/exec/command/2"),
+        expect![[r#""a $$(HOME)""#]],
+    );
     check("healthcheck: {test: [NONE]}", probe, expect!["nothing"]);
     check("healthcheck: {disable: true, test: a}", probe, expect!["nothing"]);
     check(
@@ -229,6 +235,21 @@ fn resources_labels_and_ports() {
         "deploy: {resources: {limits: {pids: 5}}}",
         resources,
         expect!["service web: deploy: resources.limits.pids isn't supported"],
+    );
+    check(
+        "deploy: {resources: {limit: {cpus: '1'}}}",
+        "",
+        expect!["service web: deploy: resources.limit isn't supported"],
+    );
+    check(
+        "deploy: {resources: {limits: 64M}}",
+        "",
+        expect!["service web: deploy: resources.limits must be a map"],
+    );
+    check(
+        "deploy: {resources: ~}",
+        "/spec/containers/0/resources",
+        expect![[r#"{"limits":{},"requests":{}}"#]],
     );
     check(
         "deploy: {placement: {constraints: [a]}}",
