@@ -69,6 +69,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests/guests/hostile", &[]),
     ("tests/guests/intruder", &[]),
     ("tests/guests/loop-at-start", &[]),
+    ("tests/guests/next-version", &[]),
     ("tests/guests/prober", &["witlet-plugin-sdk"]),
     ("tests/guests/sourcer", &["witlet-plugin-sdk"]),
     ("tests/guests/witness", &["witlet-plugin-sdk"]),
@@ -84,7 +85,13 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("tonic", &["proto", "host/cri", "host/runtime", "benches/fake-cri"]),
     (
         "wit-bindgen",
-        &["plugins/sdk", "tests/guests/hostile", "tests/guests/intruder", "tests/guests/loop-at-start"],
+        &[
+            "plugins/sdk",
+            "tests/guests/hostile",
+            "tests/guests/intruder",
+            "tests/guests/loop-at-start",
+            "tests/guests/next-version",
+        ],
     ),
     ("anyhow", &[]),
 ];
