@@ -24,8 +24,10 @@ bench: setup ## Run the benchmarks; one JSON object a line
 bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them; the last line is JSON
 	$(CARGO) bench --locked -q -p witlet --bench density
 
-soak: setup ## Kill the daemon and its runtimes under churn and count what is lost (SOAK_SECONDS=600 for each suite)
+soak: setup ## Chaos, the whole hostile corpus, a thousand swaps: what is lost is counted (SOAK_SECONDS=600 for each suite of the daemon)
 	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked -p witlet --test soak -- --nocapture
+	HOSTILE_CORPUS=all $(CARGO) test --locked -p witlet-wasm --test hostile -- --nocapture
+	MALLOC_ARENA_MAX=1 SOAK_SWAPS=1000 $(CARGO) test --locked -p witlet-wasm --test conformance -- swaps_under_a_hundred --nocapture
 
 lint: setup ## Formatting, clippy without warnings, and the dependency rules
 	$(CARGO) fmt --all --check
