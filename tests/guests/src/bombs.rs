@@ -163,9 +163,7 @@ pub fn bomb_of_tables() -> Vec<u8> {
         }
         body.extend(leb(0));
     }
-    for _ in 0..=BLOCKS {
-        body.push(0x0b);
-    }
+    body.extend(std::iter::repeat_n(0x0b, BLOCKS as usize + 1));
     compile_bomb_with(8, &body)
 }
 

@@ -40,13 +40,12 @@ pub(crate) fn run(word: &str, aim: &str) -> Option<String> {
 fn request(aim: &str, method: &Method) -> OutgoingRequest {
     let (authority, path) = aim.split_once('/').unwrap_or((aim, ""));
     let request = OutgoingRequest::new(Fields::new());
-    let set = [
+    let _set = [
         request.set_method(method),
         request.set_scheme(Some(&Scheme::Http)),
         request.set_authority(Some(authority)),
         request.set_path_with_query(Some(&format!("/{path}"))),
     ];
-    drop(set);
     request
 }
 

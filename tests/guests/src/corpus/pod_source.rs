@@ -23,6 +23,7 @@ const fn brings(name: &'static str, config: &'static str, expected: Expected) ->
 const TIMED_OUT: Expected = Fails("no answer within 1000ms");
 const TOO_MUCH: Expected = Fails("it handed over more than 16777216 bytes at once");
 const VALIDATED: Expected = Refused(&["while it validated its configuration", "no answer within 1000ms"]);
+const TOO_MANY: Expected = Fails("files and folders in /state");
 const ESCAPED: Expected = Tells("not-permitted");
 
 pub(super) const ATTACKS: &[Attack] = &[
@@ -73,9 +74,9 @@ pub(super) const ATTACKS: &[Attack] = &[
     kept("source-null-in-name", "read can\0ary", Tells("refused")),
     kept("source-descriptors", "descriptors", Bounded),
     kept("source-entries", "entries", Bounded),
-    kept("source-deep-folders", "deep-folders", Tells("refused after")),
-    kept("source-many-files", "many-files", Bounded),
-    kept("source-fill", "fill", Bounded),
+    kept("source-deep-folders", "deep-folders", TOO_MANY),
+    kept("source-many-files", "many-files", TOO_MANY),
+    kept("source-fill", "fill", Fails("MiB together")),
     kept("source-sparse", "sparse", Bounded),
     Attack { timeout: SECOND, ..kept("source-rewrite-forever", "rewrite-forever", Bounded) },
     intruder("source-read-only", "write planted", LONG, ESCAPED)
