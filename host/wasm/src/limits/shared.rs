@@ -17,12 +17,19 @@ pub(crate) const SHARED_MEMORY_BYTES_MAX: usize = 2 << 30;
 pub(crate) struct MemoryPool {
     taken: AtomicUsize,
     bytes_max: usize,
+    /// What this is a share of.
+    whole: Option<Arc<MemoryPool>>,
 }
 
 impl MemoryPool {
     /// With this much in it.
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { taken: AtomicUsize::new(0), bytes_max }
+        Self { taken: AtomicUsize::new(0), bytes_max, whole: None }
+    }
+
+    /// At most this much of `whole`.
+    pub(crate) fn share(whole: Arc<Self>, bytes_max: usize) -> Self {
+        Self { taken: AtomicUsize::new(0), bytes_max, whole: Some(whole) }
     }
 
     /// How much is taken.
@@ -33,11 +40,21 @@ impl MemoryPool {
 
     fn take(&self, bytes: usize) -> bool {
         let taken = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= self.bytes_max);
-        self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok()
+        if self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_err() {
+            return false;
+        }
+        let has_all = self.whole.as_ref().is_none_or(|whole| whole.take(bytes));
+        if !has_all {
+            self.taken.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        has_all
     }
 
     fn give_back(&self, bytes: usize) {
         self.taken.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(whole) = &self.whole {
+            whole.give_back(bytes);
+        }
     }
 }
 

@@ -33,7 +33,7 @@ use witlet_ports::Containers;
 use super::config::{Grants, Warm};
 use crate::engine::{self, WAITING_SLOTS, WAITING_TABLES_PER_SLOT};
 use crate::guest::waiting::{GuestSetting, WaitingState};
-use crate::guest::{GrantedSecrets, Secrets};
+use crate::guest::{GrantedSecrets, GuestLog, Secrets};
 use crate::limits::{EpochTicker, Limits, MemoryPool, SHARED_MEMORY_BYTES_MAX, StaticNeeds};
 use crate::wasi::{self, waiting::CONNECTIONS_ALL_MAX};
 use crate::worlds::detect::Detected;
@@ -79,6 +79,30 @@ struct Machine {
     warm_slots: Arc<Semaphore>,
     connections: Arc<Semaphore>,
     memory: Arc<MemoryPool>,
+}
+
+/// The most that one plugin may have of what all share: whatever it does, a quarter is left to the others.
+struct Share {
+    slots: Arc<Semaphore>,
+    connections: Arc<Semaphore>,
+    memory: Arc<MemoryPool>,
+}
+
+impl Share {
+    fn of(machine: &Machine) -> Self {
+        Self {
+            slots: Arc::new(Semaphore::new(three_quarters(WAITING_SLOTS as usize))),
+            connections: Arc::new(Semaphore::new(three_quarters(CONNECTIONS_ALL_MAX))),
+            memory: Arc::new(MemoryPool::share(
+                machine.memory.clone(),
+                three_quarters(SHARED_MEMORY_BYTES_MAX),
+            )),
+        }
+    }
+}
+
+const fn three_quarters(of: usize) -> usize {
+    of / 4 * 3
 }
 
 /// What the host needs to know of a plugin of these roles, beside its code.
@@ -148,6 +172,7 @@ impl WaitingHost {
             .map_err(|error| WaitingStartError::Mismatch { message: format!("{error:#}") })?;
         let limits = Self::limits(&spec, detected);
         let setting = GuestSetting {
+            log: GuestLog::new(spec.name.clone()),
             name: spec.name,
             config: spec.config,
             secrets: GrantedSecrets::new(self.secrets.clone(), spec.grants.secrets.clone()),
@@ -157,6 +182,7 @@ impl WaitingHost {
             grants: spec.grants,
         };
         Ok(Arc::new(WaitingGuests {
+            share: Share::of(&machine),
             machine,
             setting: Arc::new(setting),
             linked,

@@ -67,6 +67,22 @@ fn what_the_pool_does_not_have_is_not_counted_as_the_store_s() {
 }
 
 #[test]
+fn who_has_its_share_leaves_the_rest_to_others() {
+    let whole = Arc::new(MemoryPool::new(2000));
+    let share = || Arc::new(MemoryPool::share(whole.clone(), 1500));
+    let (greedy, modest) = (share(), share());
+    let mut stores = [store(&greedy), store(&greedy), store(&modest)];
+    assert!(stores[0].memory_growing(0, 1000, None).unwrap());
+    assert!(!stores[1].memory_growing(0, 501, None).unwrap(), "its share is used up");
+    assert!(stores[1].memory_growing(0, 500, None).unwrap());
+    assert!(!stores[2].memory_growing(0, 501, None).unwrap(), "of what is left");
+    assert_eq!((modest.taken(), whole.taken()), (0, 1500));
+    assert!(stores[2].memory_growing(0, 500, None).unwrap());
+    drop(stores);
+    assert_eq!((greedy.taken(), modest.taken(), whole.taken()), (0, 0, 0));
+}
+
+#[test]
 fn the_usage_of_a_call_begins_with_what_a_used_instance_has() {
     let pool = Arc::new(MemoryPool::new(10_000));
     let mut one = store(&pool);

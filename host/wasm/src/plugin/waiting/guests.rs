@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use wasmtime::{Store, UpdateDeadline};
@@ -15,7 +15,7 @@ use super::checked::Checked;
 use super::metered::{Metered, TooBusy};
 use super::question::{CheckParameters, Poll, Probe, Question, Statuses, Validate};
 use super::state::StateExcess;
-use super::{GRACE, Linked, Machine, cpu_limit, state};
+use super::{GRACE, Linked, Machine, Share, cpu_limit, state};
 use crate::guest::printable;
 use crate::guest::waiting::{GuestSetting, WaitingState};
 use crate::limits::{HANDLES_MAX, Limits, PooledLimits, Usage};
@@ -32,6 +32,7 @@ use crate::worlds::probe::facts::ProbeFacts;
 /// A linked plugin with its limits, and the instances of it that wait for their next call.
 pub(crate) struct WaitingGuests {
     pub(super) machine: Arc<Machine>,
+    pub(super) share: Share,
     pub(super) setting: Arc<GuestSetting>,
     pub(super) linked: Linked,
     pub(super) limits: Limits,
@@ -79,8 +80,8 @@ pub(super) struct Guest {
     pub(super) handle: Handle,
     uses: u64,
     last_used: Instant,
-    /// What it has of the pool.
-    _slots: OwnedSemaphorePermit,
+    /// What it has of its plugin's share, and of the pool.
+    _slots: (OwnedSemaphorePermit, OwnedSemaphorePermit),
     /// Its share of those that may wait, once it was kept.
     warm_slots: Option<OwnedSemaphorePermit>,
 }
@@ -290,8 +291,7 @@ impl WaitingGuests {
             }
         }
         // No slot until the deadline says nothing about this plugin: others hold them.
-        let slots = self.machine.slots.clone().acquire_many_owned(self.slots);
-        let slots = timeout_at(deadline, slots)
+        let slots = timeout_at(deadline, self.free_slots())
             .await
             .map_err(|_elapsed| CallError::Busy)?
             .map_err(|_closed| CallError::Host)?;
@@ -355,9 +355,16 @@ impl WaitingGuests {
         }
     }
 
+    /// Its own share first, so that who waits for that keeps nobody else waiting.
+    async fn free_slots(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), AcquireError> {
+        let own = self.share.slots.clone().acquire_many_owned(self.slots).await?;
+        let all = self.machine.slots.clone().acquire_many_owned(self.slots).await?;
+        Ok((own, all))
+    }
+
     fn store(&self) -> Store<WaitingState> {
-        let limits = PooledLimits::new(self.limits, self.machine.memory.clone());
-        let budget = ConnectionBudget::new(self.machine.connections.clone());
+        let limits = PooledLimits::new(self.limits, self.share.memory.clone());
+        let budget = ConnectionBudget::new(self.share.connections.clone(), self.machine.connections.clone());
         let state = WaitingState::new(self.setting.clone(), limits, budget);
         let mut store = Store::new(&self.machine.engine, state);
         store.limiter(|state| &mut state.limits);

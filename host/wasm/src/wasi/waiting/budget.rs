@@ -13,6 +13,8 @@ pub(crate) const CONNECTIONS_ALL_MAX: usize = 4096;
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionBudget {
     own: Arc<Semaphore>,
+    /// Of the plugin.
+    share: Arc<Semaphore>,
     all: Arc<Semaphore>,
 }
 
@@ -20,13 +22,14 @@ pub(crate) struct ConnectionBudget {
 #[derive(Debug)]
 pub(crate) struct ConnectionPermit {
     _own: OwnedSemaphorePermit,
+    _share: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }
 
 impl ConnectionBudget {
-    /// Of a new instance, which shares `all` with the others.
-    pub(crate) fn new(all: Arc<Semaphore>) -> Self {
-        Self { own: Arc::new(Semaphore::new(CONNECTIONS_MAX)), all }
+    /// Of a new instance, which shares `share` with the others of its plugin and `all` with everybody.
+    pub(crate) fn new(share: Arc<Semaphore>, all: Arc<Semaphore>) -> Self {
+        Self { own: Arc::new(Semaphore::new(CONNECTIONS_MAX)), share, all }
     }
 
     /// Whether none is open.
@@ -37,8 +40,9 @@ impl ConnectionBudget {
     /// None if there are as many as there may be.
     pub(crate) fn take(&self) -> Option<ConnectionPermit> {
         let own = self.own.clone().try_acquire_owned().ok()?;
+        let share = self.share.clone().try_acquire_owned().ok()?;
         let all = self.all.clone().try_acquire_owned().ok()?;
-        Some(ConnectionPermit { _own: own, _all: all })
+        Some(ConnectionPermit { _own: own, _share: share, _all: all })
     }
 }
 
@@ -47,14 +51,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neither_one_instance_nor_all_together_exceed_their_budget() {
-        let all = Arc::new(Semaphore::new(CONNECTIONS_MAX + 2));
-        let (one, other) = (ConnectionBudget::new(all.clone()), ConnectionBudget::new(all));
-        let mut held: Vec<_> = std::iter::from_fn(|| one.take()).collect();
-        assert_eq!(held.len(), CONNECTIONS_MAX);
-        let others: Vec<_> = std::iter::from_fn(|| other.take()).collect();
-        assert_eq!(others.len(), 2);
+    fn neither_one_instance_nor_one_plugin_nor_all_together_exceed_their_budget() {
+        let all = Arc::new(Semaphore::new(2 * CONNECTIONS_MAX));
+        let share = |room| Arc::new(Semaphore::new(room));
+        let one_plugin = share(CONNECTIONS_MAX + 2);
+        let one = ConnectionBudget::new(one_plugin.clone(), all.clone());
+        let sibling = ConnectionBudget::new(one_plugin, all.clone());
+        let stranger = ConnectionBudget::new(share(CONNECTIONS_MAX), all);
+        let fill = |budget: &ConnectionBudget| std::iter::from_fn(|| budget.take()).collect::<Vec<_>>();
+        let mut held = fill(&one);
+        let (of_sibling, of_stranger) = (fill(&sibling), fill(&stranger));
+        assert_eq!(held.len(), CONNECTIONS_MAX, "an instance's");
+        assert_eq!(of_sibling.len(), 2, "the rest of the plugin's");
+        assert_eq!(of_stranger.len(), CONNECTIONS_MAX - 2, "the rest of all");
         held.pop();
-        assert!(other.take().is_some(), "what one gives back the other may have");
+        assert!(stranger.take().is_some(), "what one gives back the other may have");
     }
 }
