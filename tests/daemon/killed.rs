@@ -105,15 +105,14 @@ pub(crate) async fn while_it_swaps() -> Result<(), Failed> {
     node.end().await
 }
 
-/// Ids of the processes that compile for a node with this folder of plugins.
+/// Ids of the processes that compile for this daemon.
 fn compilers(daemon: u32) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let processes = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let compiles = |process: &u32| {
-        let parent = fs::read_to_string(format!("/proc/{process}/stat")).ok().and_then(|stat| {
-            let after = stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse::<u32>().ok();
-            after
-        });
+        let parent = fs::read_to_string(format!("/proc/{process}/stat"))
+            .ok()
+            .and_then(|stat| stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse::<u32>().ok());
         let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
         parent == Some(daemon) && words.split(|byte| *byte == 0).any(|word| word == b"compile-component")
     };
