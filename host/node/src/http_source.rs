@@ -165,12 +165,23 @@ impl PodSource for HttpSource {
                 looked = looked => looked,
             };
             // Reading a large manifest takes its time.
+            let mut next = feed.clone();
             let work = tokio::task::spawn_blocking(move || {
-                let outcome = feed.observe(looked);
-                (feed, outcome)
+                let outcome = next.observe(looked);
+                (next, outcome)
             });
-            let Ok((next, Outcome { pods, report, recovered, failures })) = work.await else { return };
-            feed = next;
+            let Outcome { pods, report, recovered, failures } = match work.await {
+                Ok((next, outcome)) => {
+                    feed = next;
+                    outcome
+                }
+                Err(error) if error.is_cancelled() => return,
+                Err(error) => {
+                    // Whatever an answer does to who reads it, the next one is asked for.
+                    tracing::error!(place = self.url.place(), %error, "reading pods from the URL ended its task");
+                    continue;
+                }
+            };
             if let Some(report) = report {
                 self.tell(report.reason.as_str(), report.message);
             } else if failures > 0 {
