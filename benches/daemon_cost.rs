@@ -24,6 +24,9 @@ const SETTLE: Duration = Duration::from_secs(10);
 /// How long idle CPU is read for.
 const IDLE_WINDOW: Duration = Duration::from_secs(30);
 
+/// How often the threads that tick the plugins' epochs may wake up in [`IDLE_WINDOW`]: they park.
+const EPOCH_WAKES_MAX: u64 = 4;
+
 /// The agent's budget of resident memory without pods, in MB (10⁶ bytes).
 const MEMORY_BUDGET_MB: f64 = 25.0;
 
@@ -50,15 +53,29 @@ async fn measure() {
         let daemon = Daemon::start(home.path()).await;
         report("daemon_start_to_first_sync", "ms", daemon.started_after.as_secs_f64() * 1e3, None);
         std::fs::remove_file(home.path().join("pods/first.json")).expect("it was written");
-        tokio::time::sleep(SETTLE).await;
+        // Twice, for memory is given back once in this time.
+        tokio::time::sleep(2 * SETTLE).await;
         report("daemon_memory_idle", "MB", daemon.resident_mb("VmRSS"), Some(MEMORY_BUDGET_MB));
         report("daemon_memory_idle_anonymous", "MB", daemon.resident_mb("RssAnon"), None);
+        idle(&daemon).await;
         with_pods(&daemon, &cri, home.path()).await;
         daemon.end();
         stop.cancel();
     };
     let (served, ()) = tokio::join!(serve, work);
     served.expect("the fake runtime serves until it is stopped");
+}
+
+/// Without pods, and with all built-ins loaded.
+async fn idle(daemon: &Daemon) {
+    report("daemon_threads_idle", "threads", daemon.threads() as f64, None);
+    let (cpu, wakes) = (daemon.cpu_seconds(), daemon.wakes("epochs"));
+    tokio::time::sleep(IDLE_WINDOW).await;
+    let wakes = daemon.wakes("epochs") - wakes;
+    let percent = (daemon.cpu_seconds() - cpu) / IDLE_WINDOW.as_secs_f64() * 100.0;
+    report("daemon_cpu_idle", "%", percent, Some(IDLE_CPU_BUDGET_PERCENT));
+    report("daemon_epoch_wakes_idle", "times in 30 s", wakes as f64, Some(EPOCH_WAKES_MAX as f64));
+    assert!(wakes <= EPOCH_WAKES_MAX, "the epochs tick while nothing runs: {wakes} times in {IDLE_WINDOW:?}");
 }
 
 async fn with_pods(daemon: &Daemon, cri: &FakeCri, home: &Path) {

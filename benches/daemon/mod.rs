@@ -80,6 +80,19 @@ impl Daemon {
         tasks.map(Iterator::count).unwrap_or_default()
     }
 
+    /// How often its threads of this name have gone to sleep by themselves, which they do after each time that they woke up.
+    #[allow(dead_code, reason = "each benchmark uses a part of this file")]
+    pub(crate) fn wakes(&self, name: &str) -> u64 {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.process.id()));
+        let tasks = tasks.into_iter().flatten().filter_map(|task| Some(task.ok()?.path()));
+        let count = |status: String| {
+            let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+            line.trim().parse::<u64>().ok()
+        };
+        let named = tasks.filter(|task| read(&task.join("comm")).trim() == name);
+        named.filter_map(|task| count(read(&task.join("status")))).sum()
+    }
+
     /// Its local API.
     #[allow(dead_code, reason = "each benchmark uses a part of this file")]
     pub(crate) fn client(home: &Path) -> LocalClient {

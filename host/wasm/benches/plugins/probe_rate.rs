@@ -31,7 +31,7 @@ const RATE: u32 = 500;
 /// How long each turn lasts.
 const TURN: Duration = Duration::from_secs(4);
 /// How many turns each has; the cheapest counts.
-const TURNS: usize = 3;
+const TURNS: usize = 5;
 /// The component may take this many times the processor time of the native check.
 const RATIO_BUDGET: f64 = 2.0;
 /// Who asks, as upstream's probes say.
