@@ -37,13 +37,13 @@ pub(crate) struct GuestState {
 }
 
 impl GuestState {
-    /// For a plugin of this name; its clocks stand still at `now`.
-    pub(crate) fn new(limits: StoreLimits, plugin: Arc<str>, config: Arc<str>, now: Timestamp) -> Self {
+    /// For a plugin that writes to `log`; its clocks stand still at `now`.
+    pub(crate) fn new(limits: StoreLimits, log: GuestLog, config: Arc<str>, now: Timestamp) -> Self {
         Self {
             limits,
             config,
             request: None,
-            log: GuestLog::new(plugin),
+            log,
             secrets: GrantedSecrets::default(),
             serial: 0,
             now,

@@ -1,8 +1,13 @@
 //! The lines that a guest writes, bounded, on the node's log.
 
+mod rate;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio::time::Instant;
 use tracing::Level;
+
+use rate::{Rate, Taken};
 
 /// How many bytes of a message are kept.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 2 << 10;
@@ -25,7 +30,10 @@ pub(crate) struct Line {
 #[derive(Clone, Debug)]
 pub(crate) struct GuestLog {
     plugin: Arc<str>,
+    /// Of one instance.
     budget: Arc<Mutex<Budget>>,
+    /// Of all instances of the plugin.
+    rate: Arc<Mutex<Rate>>,
 }
 
 #[derive(Debug, Default)]
@@ -36,7 +44,12 @@ struct Budget {
 
 impl GuestLog {
     pub(crate) fn new(plugin: Arc<str>) -> Self {
-        Self { plugin, budget: Arc::default() }
+        Self { plugin, budget: Arc::default(), rate: Arc::default() }
+    }
+
+    /// For another instance of the plugin.
+    pub(crate) fn of_instance(&self) -> Self {
+        Self { plugin: self.plugin.clone(), budget: Arc::default(), rate: self.rate.clone() }
     }
 
     pub(crate) fn plugin(&self) -> &str {
@@ -51,7 +64,7 @@ impl GuestLog {
     /// Tells what the call's budget cut, and how many lines that were.
     pub(crate) fn end(&self) -> u64 {
         let dropped = self.budget.lock().unwrap_or_else(PoisonError::into_inner).dropped;
-        if dropped > 0 {
+        if dropped > 0 && self.may_write() {
             tracing::warn!(
                 plugin = &*self.plugin,
                 dropped,
@@ -71,6 +84,9 @@ impl GuestLog {
             }
             budget.lines += 1;
         }
+        if !self.may_write() {
+            return;
+        }
         let plugin = &*self.plugin;
         let message = printable(&line.message, MESSAGE_BYTES_MAX);
         let fields = fields(&line.fields);
@@ -81,6 +97,21 @@ impl GuestLog {
             Level::INFO => tracing::info!(target: "plugin", plugin, %fields, "{message}"),
             Level::WARN => tracing::warn!(target: "plugin", plugin, %fields, "{message}"),
             Level::ERROR => tracing::error!(target: "plugin", plugin, %fields, "{message}"),
+        }
+    }
+}
+
+impl GuestLog {
+    /// Whether the plugin hasn't written too much lately. Tells now and then what was left out.
+    fn may_write(&self) -> bool {
+        let taken = self.rate.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now());
+        match taken {
+            Taken::LeftOut => false,
+            Taken::Written { left_out: None } => true,
+            Taken::Written { left_out: Some(left_out) } => {
+                tracing::warn!(plugin = &*self.plugin, left_out, "the plugin writes too many lines");
+                true
+            }
         }
     }
 }

@@ -28,6 +28,7 @@ pub(crate) const RESOURCES_MAX: usize = 256;
 #[derive(Clone)]
 pub(crate) struct GuestSetting {
     pub(crate) name: Arc<str>,
+    pub(crate) log: GuestLog,
     /// `config:` of the plugin's entry as JSON text.
     pub(crate) config: Arc<str>,
     pub(crate) grants: Arc<Grants>,
@@ -82,7 +83,7 @@ impl WaitingState {
         table.set_max_capacity(RESOURCES_MAX);
         Self {
             limits,
-            log: GuestLog::new(setting.name.clone()),
+            log: setting.log.of_instance(),
             probe: None,
             serial: 0,
             deadline: Instant::now(),

@@ -118,6 +118,10 @@ impl Shared {
             None => tracing::debug!(plugin = name, ?took, ?result, "plugin asked"),
             // Told by the quarantine, and each time it is asked: a line for each would fill the log.
             Some(CallError::Quarantined { .. } | CallError::NotLoaded { .. } | CallError::Loading) => {}
+            // In the plugin's own words, which are the pod's event.
+            Some(CallError::Refused { words }) => {
+                tracing::debug!(plugin = name, ?took, words, "plugin refused")
+            }
             Some(error) => {
                 tracing::warn!(plugin = name, ?took, error = error.sentence(), "plugin failed")
             }

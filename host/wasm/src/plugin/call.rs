@@ -17,7 +17,7 @@ use witlet_ports::Clock;
 use super::Spec;
 use super::config::Warm;
 use crate::engine::POOL_SLOTS;
-use crate::guest::{GrantedSecrets, GuestState, printable};
+use crate::guest::{GrantedSecrets, GuestLog, GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits};
 use crate::wasi::WouldBlock;
 use crate::worlds::Unfit;
@@ -41,7 +41,7 @@ pub(crate) const WALL_SLACK: Duration = Duration::from_millis(50);
 
 /// A linked handler with its limits, and the instances of it that wait for their next call.
 pub(crate) struct Guests {
-    name: Arc<str>,
+    log: GuestLog,
     config: Arc<str>,
     pre: HandlerPre,
     limits: Limits,
@@ -55,7 +55,7 @@ pub(crate) struct Guests {
 
 impl fmt::Debug for Guests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guests").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Guests").field("name", &self.log.plugin()).finish_non_exhaustive()
     }
 }
 
@@ -95,7 +95,7 @@ impl Guests {
         secrets: GrantedSecrets,
     ) -> Self {
         Self {
-            name: spec.name.clone(),
+            log: GuestLog::new(spec.name.clone()),
             config: spec.config.clone(),
             pre,
             limits,
@@ -160,7 +160,7 @@ impl Guests {
 
     fn store(&self, engine: &Engine, now: jiff::Timestamp) -> Store<GuestState> {
         let limits = StoreLimits::new(self.limits);
-        let mut state = GuestState::new(limits, self.name.clone(), self.config.clone(), now);
+        let mut state = GuestState::new(limits, self.log.of_instance(), self.config.clone(), now);
         state.secrets = self.secrets.clone();
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.limits);
