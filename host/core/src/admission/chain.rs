@@ -7,8 +7,9 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 
-use super::preemption::{may_preempt, victims};
+use super::preemption::{is_lacking, may_preempt, victims};
 use super::{AdmissionRequest, AdmittedPod, Decision, Shortage, Verdict};
+use crate::node::NodeFacts;
 
 /// No pod is asked for again sooner.
 pub const RETRY_AFTER_MIN: Duration = Duration::from_secs(1);
@@ -123,6 +124,7 @@ pub struct Chain {
 struct Room {
     pod: Arc<Pod>,
     others: Arc<[AdmittedPod]>,
+    node: Arc<NodeFacts>,
     /// Of all handlers, in their order.
     shortages: Vec<Shortage>,
     /// The first handler's after a shortage.
@@ -135,6 +137,7 @@ impl Chain {
         let room = may_preempt(request).then(|| Room {
             pod: request.pod.clone(),
             others: request.other_pods.clone(),
+            node: request.node.clone(),
             shortages: Vec::new(),
             deferral: None,
         });
@@ -185,6 +188,10 @@ impl Chain {
 impl Room {
     fn make(self) -> Decision {
         let Some(first) = self.shortages.first() else { return Decision::Admit };
+        let lacking = |resource: &str| is_lacking(resource, &self.pod, &self.others, &self.node.node);
+        if let Some(claimed) = self.shortages.iter().find(|shortage| !lacking(&shortage.resource)) {
+            return out_of(claimed);
+        }
         match victims(&self.pod, &self.others, &self.shortages) {
             Ok(victims) if victims.is_empty() => out_of(first),
             Ok(victims) => self.deferral.unwrap_or_else(|| Decision::Preempt {

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 
 use super::{AdmissionRequest, AdmittedPod, Operation, Shortage};
 use crate::pod::resources::{self, Amounts, CPU, MEMORY, QosClass};
@@ -70,6 +70,21 @@ pub fn is_preemptable(preemptor: &Pod, other: &AdmittedPod) -> bool {
 
 fn is_own(source: &SourceName) -> bool {
     OWN_SOURCES.contains(&source.as_str())
+}
+
+/// Whether the node lacks this resource for the pod by the agent's own figures. A handler may say what it likes; nobody is ended on
+/// its word alone.
+pub fn is_lacking(resource: &str, preemptor: &Pod, others: &[AdmittedPod], node: &Node) -> bool {
+    let of = |pod: &Pod| {
+        if resource == PODS { 1 } else { resources::requests(pod).get(resource).copied().unwrap_or(0) }
+    };
+    let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
+    let capacity = allocatable
+        .and_then(|amounts| amounts.get(resource))
+        .and_then(|quantity| resources::amount(resource, quantity).ok())
+        .unwrap_or(0);
+    let used = others.iter().fold(0_i64, |sum, other| sum.saturating_add(of(&other.pod)));
+    of(preemptor) > 0 && of(preemptor).saturating_add(used) > capacity
 }
 
 /// The pods to be ended so that `preemptor` finds what lacks: guaranteed ones only for what all burstable and best-effort

@@ -37,9 +37,10 @@ enum Who {
     Common,
 }
 
-/// Beside it runs one pod, `victim`, with half a CPU.
+/// It asks for 600m and a GiB of a node with one CPU and half a GiB, and beside it runs one pod, `victim`, with half a CPU.
 fn request(who: Who, operation: Operation) -> AdmissionRequest {
     let mut asking = pod("Always", &["a"]);
+    first(&mut asking).resources = resources("cpu 600m/- memory 1Gi/-");
     spec(&mut asking).priority = Some(match who {
         Who::Critical => 2_000_000_000,
         Who::Common => 0,
@@ -52,9 +53,16 @@ fn request(who: Who, operation: Operation) -> AdmissionRequest {
         now: at(0),
         pod: Arc::new(asking),
         source: SourceName::from("api"),
-        node: Arc::default(),
+        node: Arc::new(node()),
         other_pods: [AdmittedPod { pod: Arc::new(victim), source: SourceName::from("api") }].into(),
     }
+}
+
+fn node() -> NodeFacts {
+    let node = serde_saphyr::from_str(
+        "{metadata: {name: n}, status: {allocatable: {cpu: 1, memory: 512Mi, pods: 110}}}",
+    );
+    NodeFacts { node: node.unwrap(), ..NodeFacts::default() }
 }
 
 /// How many handlers were asked, and what came of it.
@@ -288,5 +296,15 @@ proptest! {
             Answer::Failure { policy, .. } => *policy != FailurePolicy::Admit,
         });
         prop_assert_eq!(decision == Decision::Admit, !refused);
+    }
+}
+
+#[test]
+fn nobody_is_ended_for_what_the_node_has() {
+    for claimed in ["ephemeral-storage", "pods", "example.com/licences"] {
+        let chain = Chain::new(&request(Who::Critical, Operation::Add));
+        let Next::Continue(chain) = chain.answer("liar", short_of(claimed)) else { panic!("it decided") };
+        let expected = format!("OutOf{claimed}");
+        assert!(matches!(chain.finish(), Decision::Reject { reason, .. } if reason == expected), "{claimed}");
     }
 }
