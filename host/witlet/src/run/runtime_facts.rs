@@ -76,11 +76,8 @@ mod tests {
 
     #[test]
     fn what_the_runtime_says_has_the_documented_keys() {
-        let handler = RuntimeHandler {
-            name: String::new(),
-            recursive_read_only_mounts: false,
-            user_namespaces: true,
-        };
+        let handler =
+            RuntimeHandler { name: String::new(), recursive_read_only_mounts: false, user_namespaces: true };
         let status = RuntimeStatus {
             conditions: Vec::new(),
             handlers: vec![handler],
