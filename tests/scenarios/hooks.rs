@@ -38,9 +38,10 @@ async fn a_post_start_hook_that_fails_stops_its_container_and_is_told_without_it
     .assert_eq(&orders(&node));
     expect!["Running app: CrashLoopBackOff(back-off 10s restarting failed container=app pod=web-node1_default(27ff77d294d2ef917a4b2be452ae8fe3)), 1 restarts other: running, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
+        Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Created container other
         Started ×1 Started container other
-        Pulled ×3 Container image "sleeper:1" already present on machine and can be accessed by the pod
+        Pulled ×2 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×2 Created container app
         Started ×2 Started container app
         FailedPostStartHook ×2 PostStartHook failed

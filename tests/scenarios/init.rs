@@ -99,9 +99,10 @@ async fn an_ephemeral_container_without_its_target_is_told_as_a_fault_of_its_con
     node.source.put("web", vec![from_spec("web", spec)]);
     pass(3.0).await;
     expect![[r#"
+        Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Created container app
         Started ×1 Started container app
-        Pulled ×2 Container image "sleeper:1" already present on machine and can be accessed by the pod
+        Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Failed ×1 Error: unable to find target container nobody
     "#]]
     .assert_eq(&told(&node, "web"));

@@ -37,9 +37,10 @@ async fn a_pod_is_started_and_ended_in_upstreams_order_and_leaves_nothing() {
     .assert_eq(&orders(&node));
     expect![[r#"
         MissingClusterDNS ×1 pod: "web-node1_default(440cda402a4cee28061db28d1d0ffffd)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
+        Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Created container app
         Started ×1 Started container app
-        Pulled ×2 Container image "sleeper:1" already present on machine and can be accessed by the pod
+        Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Created container side
         Started ×1 Started container side
         Killing ×1 Stopping container side

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use k8s_openapi::api::core::v1::Pod;
+
+use crate::container::plan::{ContainerKind, container_named};
 use crate::pod::{PodFullName, PodUid};
 
 /// Normal or Warning, as the events API has it.
@@ -22,6 +25,8 @@ pub enum EventObject {
         full_name: PodFullName,
         /// UID as the agent knows it.
         uid: PodUid,
+        /// The [container](container_path) that it concerns; none for the pod as a whole.
+        field_path: Option<String>,
     },
     /// This node.
     Node,
@@ -37,15 +42,27 @@ pub enum EventObject {
 }
 
 impl fmt::Display for EventObject {
-    /// As logs name it: `pod default/web`, `node`, `plugin x`, `file /etc/…`.
+    /// As logs name it: `pod default/web`, `pod default/web spec.containers{app}`, `node`, `plugin x`, `file /etc/…`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Pod { full_name, uid: _ } => write!(f, "pod {full_name}"),
+            Self::Pod { full_name, uid: _, field_path: None } => write!(f, "pod {full_name}"),
+            Self::Pod { full_name, uid: _, field_path: Some(path) } => write!(f, "pod {full_name} {path}"),
             Self::Node => f.write_str("node"),
             Self::Plugin(name) => write!(f, "plugin {name}"),
             Self::Source { source, place } => write!(f, "{source} {place}"),
         }
     }
+}
+
+/// Where the spec has a container, as the `fieldPath` of an event's object (upstream: `kubelet/container/ref.go`); none if it
+/// hasn't.
+pub fn container_path(pod: &Pod, container: &str) -> Option<String> {
+    let list = match container_named(pod, container)?.kind {
+        ContainerKind::Init | ContainerKind::Sidecar => "initContainers",
+        ContainerKind::App => "containers",
+        ContainerKind::Ephemeral => "ephemeralContainers",
+    };
+    Some(format!("spec.{list}{{{container}}}"))
 }
 
 /// One event before it is correlated, rate limited and sent.
@@ -59,4 +76,33 @@ pub struct Event {
     pub reason: String,
     /// One sentence for people.
     pub message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    //! What an event is about.
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn containers_are_told_by_their_place_in_the_spec() {
+        let pod: Pod = serde_json::from_value(json!({"spec": {
+            "initContainers": [{"name": "first"}, {"name": "beside", "restartPolicy": "Always"}],
+            "containers": [{"name": "app"}],
+            "ephemeralContainers": [{"name": "debug"}],
+        }}))
+        .expect("a pod");
+        let cases = [
+            ("first", Some("spec.initContainers{first}")),
+            ("beside", Some("spec.initContainers{beside}")),
+            ("app", Some("spec.containers{app}")),
+            ("debug", Some("spec.ephemeralContainers{debug}")),
+            ("gone", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(container_path(&pod, name).as_deref(), expected, "{name}");
+        }
+    }
 }

@@ -133,8 +133,13 @@ fn event_json(recorded: &RecordedEvent) -> Value {
     use witlet_core::event::{EventObject, EventType};
     let event = &recorded.event;
     let object = match &event.object {
-        EventObject::Pod { full_name, uid } => {
-            json!({"kind": "Pod", "namespace": full_name.namespace, "name": full_name.name, "uid": uid})
+        EventObject::Pod { full_name, uid, field_path } => {
+            let (namespace, name) = (&full_name.namespace, &full_name.name);
+            let mut pod = json!({"kind": "Pod", "namespace": namespace, "name": name, "uid": uid});
+            if let Some(path) = field_path {
+                pod["fieldPath"] = path.as_str().into();
+            }
+            pod
         }
         EventObject::Node => json!({"kind": "Node"}),
         EventObject::Plugin(name) => json!({"kind": "Plugin", "name": name}),

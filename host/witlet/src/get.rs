@@ -78,19 +78,28 @@ async fn events(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
             matches(&args.namespace, "namespace") && matches(&args.name, "name")
         });
     }
-    let rows =
-        |items: &[Value]| -> Vec<Vec<String>> { items.iter().map(|event| event_row(event, now)).collect() };
+    let wide = args.output == OutputFormat::Wide;
+    let rows = |items: &[Value]| -> Vec<Vec<String>> {
+        items.iter().map(|event| event_row(event, wide, now)).collect()
+    };
     let text = match (args.output, answer["items"].as_array()) {
         (OutputFormat::Json | OutputFormat::Yaml, _) => structured(&answer, args.output)?,
         (_, Some(items)) if !items.is_empty() => {
-            table::render(&["LAST SEEN", "COUNT", "TYPE", "REASON", "OBJECT", "MESSAGE"], &rows(items))
+            let mut header = vec!["LAST SEEN", "COUNT", "TYPE", "REASON", "OBJECT", "MESSAGE"];
+            if wide {
+                header.insert(SUBOBJECT_AT, "SUBOBJECT");
+            }
+            table::render(&header, &rows(items))
         }
         (_, _) => "No events found.\n".to_owned(),
     };
     Ok(print(&text)?)
 }
 
-fn event_row(event: &Value, now: Timestamp) -> Vec<String> {
+/// Where `-o wide` says which container it is, as kubectl does: before the message.
+const SUBOBJECT_AT: usize = 5;
+
+fn event_row(event: &Value, wide: bool, now: Timestamp) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let object = &event["involvedObject"];
     let kind = text(&object["kind"]).to_lowercase();
@@ -102,14 +111,18 @@ fn event_row(event: &Value, now: Timestamp) -> Vec<String> {
         (None, None) => kind,
     };
     let last = event["lastTimestamp"].as_str().and_then(|at| at.parse().ok());
-    vec![
+    let mut row = vec![
         last.map_or_else(|| "<unknown>".into(), |at| table::age(now, at)),
         event["count"].to_string(),
         text(&event["type"]),
         text(&event["reason"]),
         named,
         text(&event["message"]),
-    ]
+    ];
+    if wide {
+        row.insert(SUBOBJECT_AT, text(&object["fieldPath"]));
+    }
+    row
 }
 
 async fn node(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {

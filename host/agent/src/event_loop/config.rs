@@ -211,7 +211,7 @@ impl EventLoop {
         let full_name = PodFullName::of(pod);
         let message = format!("Error validating pod {full_name}: {why}, ignoring");
         self.outside.events.record(Event {
-            object: EventObject::Pod { full_name, uid: PodUid::of(pod) },
+            object: EventObject::Pod { full_name, uid: PodUid::of(pod), field_path: None },
             kind: EventType::Warning,
             reason: "FailedValidation".to_owned(),
             message,

@@ -1,6 +1,7 @@
 //! Events about one pod.
 
-use witlet_core::event::{Event, EventObject, EventType};
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::event::{Event, EventObject, EventType, container_path};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_ports::EventSink;
 
@@ -9,11 +10,17 @@ pub(crate) struct PodEvents<'a> {
     sink: &'a dyn EventSink,
     full_name: PodFullName,
     uid: PodUid,
+    field_path: Option<String>,
 }
 
 impl<'a> PodEvents<'a> {
     pub(crate) fn new(sink: &'a dyn EventSink, full_name: &PodFullName, uid: &PodUid) -> Self {
-        Self { sink, full_name: full_name.clone(), uid: uid.clone() }
+        Self { sink, full_name: full_name.clone(), uid: uid.clone(), field_path: None }
+    }
+
+    /// Of one of the pod's containers.
+    pub(crate) fn of(self, pod: &Pod, container: &str) -> Self {
+        Self { field_path: container_path(pod, container), ..self }
     }
 
     /// Something went as it should.
@@ -28,7 +35,11 @@ impl<'a> PodEvents<'a> {
 
     fn record(&self, kind: EventType, reason: &str, message: &str) {
         self.sink.record(Event {
-            object: EventObject::Pod { full_name: self.full_name.clone(), uid: self.uid.clone() },
+            object: EventObject::Pod {
+                full_name: self.full_name.clone(),
+                uid: self.uid.clone(),
+                field_path: self.field_path.clone(),
+            },
             kind,
             reason: reason.to_owned(),
             message: message.to_owned(),

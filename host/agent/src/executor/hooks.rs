@@ -139,7 +139,12 @@ impl Executor {
             Err(HookFailure::Overdue { .. }) if handler.sleep.is_some() => {}
             Err(failure) => {
                 tracing::warn!(pod = %job.full_name, container = kill.name, error = one_line(&failure), "preStop");
-                self.events(job).warning("FailedPreStopHook", "PreStopHook failed");
+                let events = self.events(job);
+                let events = match pod {
+                    Some(pod) => events.of(pod, &kill.name),
+                    None => events,
+                };
+                events.warning("FailedPreStopHook", "PreStopHook failed");
             }
         }
     }

@@ -52,7 +52,12 @@ impl Executor {
         kill: &KillContainer,
         ended: &Ended,
     ) -> Result<(), RuntimeError> {
-        self.events(job).normal("Killing", &kill.message);
+        let events = self.events(job);
+        let events = match pod {
+            Some(pod) => events.of(pod, &kill.name),
+            None => events,
+        };
+        events.normal("Killing", &kill.message);
         let grace = Grace::begin(kill.grace_seconds);
         if kill.reason.runs_pre_stop() {
             self.run_pre_stop(job, pod, kill, &grace).await;

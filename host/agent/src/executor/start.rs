@@ -188,10 +188,10 @@ impl Executor {
             Ok(sandbox) => sandbox,
             Err(error) => {
                 let refusal = refuse(WaitingReason::CreateContainerConfigError)(&error);
-                return self.refused(job, start, hash, refusal);
+                return self.refused(job, pod, start, hash, refusal);
             }
         };
-        let events = self.events(job);
+        let events = self.events(job).of(pod, &start.name);
         let (uid, cancel) = (job.uid.clone(), job.cancel.clone());
         let wanted =
             Wanted { uid: &uid, pod, container, sandbox: &sandbox, events: &events, cancel: &cancel };
@@ -202,14 +202,22 @@ impl Executor {
         let starting = Starting { scene, container, start, place, sandbox: &sandbox };
         match self.create_and_start(job, starting, &image).await {
             Ok(()) => StartEnd::Started,
-            Err(refusal) => self.refused(job, start, hash, refusal),
+            Err(refusal) => self.refused(job, pod, start, hash, refusal),
         }
     }
 
-    fn refused(&self, job: &mut Job, start: &StartContainer, hash: String, refusal: Refusal) -> StartEnd {
+    fn refused(
+        &self,
+        job: &mut Job,
+        pod: &Pod,
+        start: &StartContainer,
+        hash: String,
+        refusal: Refusal,
+    ) -> StartEnd {
         let waiting = match refusal {
             Refusal::Start(waiting) => {
-                self.events(job).warning("Failed", &format!("Error: {}", waiting.message));
+                let events = self.events(job).of(pod, &start.name);
+                events.warning("Failed", &format!("Error: {}", waiting.message));
                 job.memory.start_failed(&start.name, hash, self.clock.now(), self.start_retry);
                 waiting
             }
@@ -248,9 +256,10 @@ impl Executor {
             .create(&place.id, &config, sandbox)
             .await
             .map_err(|e| refuse(WaitingReason::CreateContainerError)(&e))?;
-        self.events(job).normal("Created", &format!("Created container {}", start.name));
+        let events = self.events(job).of(starting.scene.pod, &start.name);
+        events.normal("Created", &format!("Created container {}", start.name));
         containers.start(&id).await.map_err(|e| refuse(WaitingReason::RunContainerError)(&e))?;
-        self.events(job).normal("Started", &format!("Started container {}", start.name));
+        events.normal("Started", &format!("Started container {}", start.name));
         job.memory.started(&start.name);
         job.memory.actuated.insert(id.clone(), ContainerResources::of(starting.scene.pod, container));
         let log = sandbox.log_directory.join(&config.log_path);
@@ -329,7 +338,7 @@ impl Executor {
         };
         let Err(failure) = result else { return Ok(()) };
         tracing::warn!(pod = %job.full_name, container = start.name, error = one_line(&failure), "postStart");
-        self.events(job).warning("FailedPostStartHook", "PostStartHook failed");
+        self.events(job).of(pod, &start.name).warning("FailedPostStartHook", "PostStartHook failed");
         let kill = KillContainer {
             id: id.clone(),
             name: start.name.clone(),

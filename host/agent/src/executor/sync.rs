@@ -247,7 +247,7 @@ impl Executor {
                     "Back-off restarting failed container {container} in pod {}_{}({})",
                     job.full_name.name, job.full_name.namespace, job.uid
                 );
-                self.events(job).warning("BackOff", &message);
+                self.events(job).of(pod, container).warning("BackOff", &message);
                 let waiting = Waiting::crash_loop(pod, container, wait.delay);
                 job.memory.waiting.insert(container.clone(), waiting);
             }

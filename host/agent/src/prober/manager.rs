@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::event::{Event, EventObject, EventType, container_path};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::probe::custom::ANNOTATION_PREFIX;
 use witlet_core::probe::facts::{probed_instance, probed_pod};
@@ -146,7 +146,7 @@ impl Manager {
             (slots.take_wakes(), slots.take_problems())
         };
         for Problem { pod, message } in problems {
-            self.tell(&pod, &PodUid::of(&pod), INVALID_PROBE, message);
+            self.tell(&pod, &PodUid::of(&pod), None, INVALID_PROBE, message);
         }
         let now = Instant::now();
         for wake in wakes {
@@ -329,6 +329,7 @@ impl Manager {
         let mut slots = shared.lock();
         let Some(slot) = slots.slot(id) else { return };
         let (pod, uid, kind) = (slot.pod.clone(), slot.uid.clone(), slot.kind);
+        let container = slot.container.clone();
         let passed = match &outcome {
             Some(Ok(ProbeOutcome::Success(_) | ProbeOutcome::Warning(_))) => Some(true),
             Some(
@@ -357,9 +358,9 @@ impl Manager {
         }
         drop(slots);
         if let Some(refusal) = refusal {
-            self.tell(&pod, &uid, INVALID_PROBE, refusal);
+            self.tell(&pod, &uid, Some(&container), INVALID_PROBE, refusal);
         }
-        self.tell_outcome(&pod, &uid, kind, outcome);
+        self.tell_outcome(&pod, &uid, &container, kind, outcome);
         self.rest(id, Instant::now());
     }
 
@@ -368,6 +369,7 @@ impl Manager {
         &self,
         pod: &Pod,
         uid: &PodUid,
+        container: &str,
         kind: ProbeKind,
         outcome: Option<Result<ProbeOutcome, ProbeError>>,
     ) {
@@ -387,7 +389,7 @@ impl Manager {
             }
             None => return tracing::error!(%uid, probe, "a probe panicked"),
         };
-        self.tell(pod, uid, reason, message);
+        self.tell(pod, uid, Some(container), reason, message);
     }
 
     /// Has the probe wait for its next tick; if one passed meanwhile, or a probe is wanted out of turn, not at all.
@@ -404,9 +406,10 @@ impl Manager {
         slots.slot(id).map(|slot| (slot.pod.clone(), slot.uid.clone()))
     }
 
-    fn tell(&self, pod: &Pod, uid: &PodUid, reason: &str, message: String) {
+    fn tell(&self, pod: &Pod, uid: &PodUid, container: Option<&str>, reason: &str, message: String) {
+        let field_path = container.and_then(|container| container_path(pod, container));
         self.ports.events.record(Event {
-            object: EventObject::Pod { full_name: PodFullName::of(pod), uid: uid.clone() },
+            object: EventObject::Pod { full_name: PodFullName::of(pod), uid: uid.clone(), field_path },
             kind: EventType::Warning,
             reason: reason.to_owned(),
             message,

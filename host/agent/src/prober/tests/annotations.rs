@@ -37,6 +37,11 @@ async fn what_another_try_cant_mend_isnt_tried_again() {
             "Warning Unhealthy: Liveness probe failed: unknown probe type \"exec\"",
         ]
     );
+    let told = bench.world.told_of();
+    for (name, times) in [("refuses", 2), ("unknown", 2), ("later", 1)] {
+        let path = Some(format!("spec.containers{{{name}}}"));
+        assert_eq!(told.iter().filter(|told| **told == path).count(), times, "{told:?}");
+    }
     let results = ["refuses", "unknown", "later"].map(|name| bench.result(&pod, name, Liveness));
     assert_eq!(results, [Some(Failure), Some(Failure), Some(Success)], "only an error changes nothing");
     assert!(scripts.iter().all(|(name, _)| bench.world.times(name).len() == 1));

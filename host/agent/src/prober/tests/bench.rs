@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use witlet_core::event::Event;
+use witlet_core::event::{Event, EventObject};
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_ports::ProbeError;
 
@@ -71,6 +71,15 @@ impl World {
 
     pub(in crate::prober) fn set_status(&self, pod: &Pod, status: PodStatus) {
         self.statuses.lock().unwrap().insert(PodUid::of(pod), Arc::new(status));
+    }
+
+    /// Where the spec has the containers that events are about.
+    pub(in crate::prober) fn told_of(&self) -> Vec<Option<String>> {
+        let path = |event: &Event| match &event.object {
+            EventObject::Pod { field_path, .. } => field_path.clone(),
+            other => panic!("{other}"),
+        };
+        self.events.lock().unwrap().iter().map(path).collect()
     }
 
     pub(in crate::prober) fn events(&self) -> Vec<String> {
