@@ -7,7 +7,7 @@ use witlet_wasm::engine;
 use witlet_wasm::limits::{EpochTicker, Limits, StoreLimits};
 use witlet_wasm::plugin::config::MEMORY_BYTES_DEFAULT;
 
-use crate::measure::{self, Rounds, Times, resident, told};
+use crate::measure::{self, Rounds, Times, resident_exactly, told};
 
 /// Time between two ticks of the epoch, as plugins have it.
 const PERIOD: Duration = Duration::from_millis(2);
@@ -70,7 +70,7 @@ pub(crate) fn memory_synchronous(engine: &Engine, instances: usize) -> Result<f6
     let pre = module(engine)?;
     let ticker = EpochTicker::start(engine, PERIOD).map_err(told)?;
     let mut alive = Vec::with_capacity(instances);
-    let before = resident("VmRSS");
+    let before = resident_exactly();
     for _ in 0..instances {
         let mut store = store(engine);
         store.set_epoch_deadline(ticker.deadline(TIMEOUT));
@@ -79,7 +79,7 @@ pub(crate) fn memory_synchronous(engine: &Engine, instances: usize) -> Result<f6
         run.call(&mut store, ()).map_err(told)?;
         alive.push(store);
     }
-    Ok((resident("VmRSS") - before) / instances as f64)
+    Ok((resident_exactly() - before) / instances as f64)
 }
 
 /// The same on the engine of probes and pod sources.
@@ -87,7 +87,7 @@ pub(crate) async fn memory_waiting(engine: &Engine, instances: usize) -> Result<
     let pre = module(engine)?;
     let ticker = EpochTicker::start(engine, PERIOD).map_err(told)?;
     let mut alive = Vec::with_capacity(instances);
-    let before = resident("VmRSS");
+    let before = resident_exactly();
     for _ in 0..instances {
         let mut store = store(engine);
         store.set_epoch_deadline(ticker.deadline(TIMEOUT));
@@ -96,7 +96,7 @@ pub(crate) async fn memory_waiting(engine: &Engine, instances: usize) -> Result<
         run.call_async(&mut store, ()).await.map_err(told)?;
         alive.push(store);
     }
-    Ok((resident("VmRSS") - before) / instances as f64)
+    Ok((resident_exactly() - before) / instances as f64)
 }
 
 /// An engine with a pool of its own, made as that of probes and pod sources.

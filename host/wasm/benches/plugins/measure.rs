@@ -152,6 +152,13 @@ pub(crate) fn resident(key: &str) -> f64 {
     kib.unwrap_or_default() * 1024.0
 }
 
+/// What this process has resident, in bytes, counted page by page: the figure of [`resident`] is only near it.
+pub(crate) fn resident_exactly() -> f64 {
+    let maps = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
+    let line = maps.lines().find_map(|line| line.strip_prefix("Rss:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).unwrap_or_default() * 1024.0
+}
+
 /// Processor time that this process has had, in seconds.
 pub(crate) fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);

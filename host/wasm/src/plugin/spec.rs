@@ -17,7 +17,7 @@ use crate::role::Role;
 /// What a built-in handler may take for one call.
 pub const BUILTIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Instances of a shipped probe type that wait for the next probe: to make a fresh one is a quarter of what an HTTP probe
-/// costs. Each takes 20 KB, and keeps nothing of earlier probes.
+/// costs. Each takes 100 KB, and keeps nothing of earlier probes.
 pub(crate) const BUILTIN_PROBE_WARM: Warm = Warm { max: 4, uses: WARM_USES_DEFAULT, idle: WARM_IDLE_DEFAULT };
 /// What a probe type may take to look at its configuration or at parameters: its calls' own time isn't known then.
 pub(crate) const VALIDATE_TIMEOUT: Duration = Duration::from_secs(1);
