@@ -100,10 +100,13 @@ fn everything_in_the_way_is_told_at_once() {
 
 #[test]
 fn versions_of_other_releases_are_told_apart() {
-    for export in
-        ["witlet:admission/handler@0.9.0", "witlet:probe/prober@0.9.0", "witlet:pod-source/source@0.9.0"]
-    {
-        let told = format!("it exports {export}, but this host serves version 0.1.0");
+    let cases = [
+        ("witlet:admission/handler@0.9.0", admission::VERSIONS),
+        ("witlet:probe/prober@0.9.0", probe::VERSIONS),
+        ("witlet:pod-source/source@0.9.0", pod_source::VERSIONS),
+    ];
+    for (export, served) in cases {
+        let told = format!("it exports {export}, but this host serves version {}", served.join(", "));
         assert_eq!(obstacles(&[], &[export]), [told]);
         assert_eq!(obstacles(&[], &[export, PROBER]), [""; 0], "a role that is served is enough");
     }
