@@ -299,7 +299,8 @@ async fn registries_that_hang_keep_no_file_from_being_loaded() {
 /// A handler by its export's name, whose core module exports one name twice.
 fn exports_twice(name: &[u8; 4]) -> Vec<u8> {
     let section = |id: u8, content: &[u8]| {
-        let length = u8::try_from(content.len()).ok().filter(|length| *length < 0x80).expect("a short section");
+        let length =
+            u8::try_from(content.len()).ok().filter(|length| *length < 0x80).expect("a short section");
         [&[id, length], content].concat()
     };
     let export = [&[4], name.as_slice(), &[2, 0]].concat();

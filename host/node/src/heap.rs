@@ -83,9 +83,7 @@ unsafe extern "C" fn unmap_object(
         }
         // SAFETY: these are whole pages of a private mapping of the program's file. Nothing ever writes to them, so that
         // whoever reads or runs them next finds the same bytes, from the file (madvise(2)).
-        unsafe {
-            libc::madvise(begin as *mut libc::c_void, (end - begin) as usize, libc::MADV_DONTNEED)
-        };
+        unsafe { libc::madvise(begin as *mut libc::c_void, (end - begin) as usize, libc::MADV_DONTNEED) };
     }
     1
 }

@@ -49,15 +49,23 @@ struct Parameters {
 #[serde(tag = "do", rename_all = "camelCase")]
 enum Script {
     /// Brings each text so often, with the number for `{n}` and the version for `{version}`.
-    Bring { texts: Vec<String>, times: usize },
+    Bring {
+        texts: Vec<String>,
+        times: usize,
+    },
     Empty,
-    Fail { reason: String, message: String },
+    Fail {
+        reason: String,
+        message: String,
+    },
     /// An answer that the contract doesn't have: a set of no pods.
     NoPods,
     Trap,
     Spin,
     /// One text of so many bytes.
-    Long { bytes: usize },
+    Long {
+        bytes: usize,
+    },
     Hoard,
 }
 
@@ -125,11 +133,9 @@ fn play(script: Script, config: &Config) -> Result<Poll, SourceError> {
         }
         Script::Empty => Ok(Poll::all(Vec::new())),
         Script::Fail { reason, message } => Err(SourceError::new(reason, message)),
-        Script::NoPods => Ok(Poll {
-            snapshot: Snapshot::Pods(Vec::new()),
-            cursor: None,
-            next_poll_milliseconds: None,
-        }),
+        Script::NoPods => {
+            Ok(Poll { snapshot: Snapshot::Pods(Vec::new()), cursor: None, next_poll_milliseconds: None })
+        }
         Script::Trap => panic!("the witness falls"),
         Script::Spin => loop {
             std::hint::spin_loop();
