@@ -124,11 +124,8 @@ pub(crate) async fn play() -> Result<(), Failed> {
         [("nobody", None), ("two without end", Some(0)), ("two for 0.9 of each second", Some(900))]
     {
         for number in 0..2 {
-            match spin {
-                Some(milliseconds) => {
-                    node.put(&format!("busy-{number}"), &[spinner(number, milliseconds)])?
-                }
-                None => {}
+            if let Some(milliseconds) = spin {
+                node.put(&format!("busy-{number}"), &[spinner(number, milliseconds)])?;
             }
         }
         sleep(SETTLE).await;
