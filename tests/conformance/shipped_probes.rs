@@ -65,8 +65,8 @@ async fn a_probe_type_imports_what_it_uses_and_no_more() {
         let mut ours: Vec<&str> = seen
             .imports
             .iter()
-            .filter_map(|import| import.starts_with("witlet:").then(|| import.split_once('@')))
-            .map(|import| import.map_or("", |(name, _)| name))
+            .filter(|import| import.starts_with("witlet:"))
+            .map(|import| import.split_once('@').map_or("", |(name, _)| name))
             .collect();
         ours.sort_unstable();
         let mut expected = imports.to_vec();

@@ -21,10 +21,10 @@ async fn every_pod_is_judged_beside_all_that_were_admitted_before() {
         three-node1 beside 2
         four-node1 beside 2"#]]
     .assert_eq(&node.admission.asked().join("\n"));
-    expect!["Failed OutOfcpu"].assert_eq(&status(&node, "three"));
+    expect!["Failed UnexpectedAdmissionError"].assert_eq(&status(&node, "three"));
     assert!(status(&node, "four").contains("app: running"));
     expect![[r#"
-        OutOfcpu ×1 Node didn't have enough resource: cpu, requested: 1500, used: 3000, capacity: 4000
+        UnexpectedAdmissionError ×1 Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 500), ]
     "#]]
     .assert_eq(&events(&node, "three"));
 }

@@ -79,7 +79,7 @@ async fn remembered_pods_are_counted_before_a_new_pod_is_judged() {
     node.start();
     pass(10.0).await;
     assert_eq!(status(&node, "old"), "Running app: running, 0 restarts");
-    assert!(status(&node, "new").contains("OutOfcpu"), "{}", status(&node, "new"));
+    assert!(status(&node, "new").contains("UnexpectedAdmissionError"), "{}", status(&node, "new"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use tokio::sync::watch;
-use witlet_core::admission::preemption::{may_preempt, victims};
-use witlet_core::admission::{AdmissionRequest, Decision, Operation, Shortage};
+use witlet_core::admission::chain::{Answer, Chain, Next};
+use witlet_core::admission::{AdmissionRequest, Decision, Operation, Shortage, Verdict};
 use witlet_core::pod::resources::{host_ports, requests};
 use witlet_ports::Admission;
 
@@ -21,7 +21,8 @@ const HANGS: &str = "fake/admission-hangs";
 /// How long handlers have.
 const DEADLINE: Duration = Duration::from_millis(100);
 
-/// Handlers that know CPU (`OutOfcpu`, and others end for a critical pod where that helps), host ports (`NodePorts`), the annotation [`NOT_BEFORE_SECONDS`], and what a test scripts.
+/// Handlers that know CPU (with the chain's own consequences: `OutOfcpu`, or others end for a critical pod), host ports (`NodePorts`),
+/// the annotation [`NOT_BEFORE_SECONDS`], and what a test scripts.
 #[derive(Debug)]
 pub struct FakeAdmission {
     generation: watch::Sender<u64>,
@@ -110,17 +111,11 @@ fn out_of_cpu(request: &AdmissionRequest) -> Option<Decision> {
     if requested + used <= capacity {
         return None;
     }
-    let message = format!(
-        "Node didn't have enough resource: cpu, requested: {requested}, used: {used}, capacity: {capacity}"
-    );
     let shortage = Shortage { resource: "cpu".to_owned(), requested, used, capacity };
-    let victims = match may_preempt(request) {
-        true => victims(&request.pod, &request.other_pods, &[shortage]).unwrap_or_default(),
-        false => Vec::new(),
-    };
-    Some(match victims.is_empty() {
-        true => Decision::Reject { reason: "OutOfcpu".to_owned(), message },
-        false => Decision::Preempt { victims, message },
+    let answer = Answer::Verdict(Verdict::Shortage(vec![shortage]));
+    Some(match Chain::new(request).answer("cpu", answer) {
+        Next::Continue(chain) => chain.finish(),
+        Next::Decided(decision) => decision,
     })
 }
 

@@ -123,7 +123,8 @@ impl Play {
             match self.preempted.contains(name) {
                 true => prop_assert_eq!(reason.as_deref(), Some("Preempting"), "{}", name),
                 false => prop_assert!(
-                    running.contains(name) || reason.as_deref() == Some("OutOfcpu"),
+                    running.contains(name)
+                        || matches!(reason.as_deref(), Some("OutOfcpu" | "UnexpectedAdmissionError")),
                     "{name} neither runs nor was refused: {reason:?}"
                 ),
             }
