@@ -5,6 +5,7 @@ use std::time::Duration;
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_containerd::{Daemon, DaemonOptions, report};
 use witlet_fake_cri::FakeCri;
@@ -81,12 +82,7 @@ async fn play() -> Result<Duration, Failed> {
         running(pods, "free") == FREE && count(pods, "held", |pod| waiting(pod) == "Blocked") == HELD
     })
     .await?;
-    let plugins = daemon.get("plugins").await.map_err(|error| failed(&error))?;
-    let hangs =
-        plugins["items"].as_array().and_then(|all| all.iter().find(|plugin| plugin["name"] == "hangs"));
-    if hangs.is_none_or(|plugin| plugin["timeouts"].as_u64().unwrap_or_default() == 0) {
-        return Err(Failed::from(format!("the plugin didn't hang: {plugins}")));
-    }
+    wait_for_timeout(&daemon).await?;
     // A plugin that answers takes its place, and everything works.
     configure("admit")?;
     wait(&daemon, "held pods run as well", |pods| running(pods, "held") == HELD).await?;
@@ -103,6 +99,24 @@ async fn play() -> Result<Duration, Failed> {
     stop.cancel();
     serving.join_all().await;
     Ok(Duration::from_secs_f64(pause))
+}
+
+/// The plugin was asked, and didn't answer: until it is loaded, pods wait for that.
+async fn wait_for_timeout(daemon: &Daemon) -> Result<(), Failed> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let plugins = daemon.get("plugins").await.map_err(|error| failed(&error))?;
+        let hangs =
+            plugins["items"].as_array().and_then(|all| all.iter().find(|plugin| plugin["name"] == "hangs"));
+        let timeouts = hangs.and_then(|plugin| plugin["roles"][0]["timeouts"].as_u64());
+        if timeouts.unwrap_or_default() > 0 {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            return Err(Failed::from(format!("the plugin didn't hang: {plugins}")));
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }
 
 async fn wait(daemon: &Daemon, what: &str, wanted: impl Fn(&[Value]) -> bool) -> Result<(), Failed> {

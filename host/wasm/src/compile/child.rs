@@ -20,6 +20,9 @@ const EXIT_IO: u8 = 74;
 /// How much nicer than its parent the child is.
 const NICENESS: i32 = 10;
 
+/// Stack of the thread that waits for the parent's end.
+const WATCH_STACK_BYTES: usize = 64 << 10;
+
 /// The command line that [`child_main`] understands, the command word included.
 pub(super) fn arguments(kind: EngineKind, limits: &CompileLimits) -> [OsString; 5] {
     let cpu_seconds = limits.cpu.as_millis().div_ceil(1000);
@@ -67,6 +70,10 @@ pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let mut wasm = Vec::new();
     if let Err(error) = std::io::stdin().lock().take(COMPONENT_BYTES_MAX as u64).read_to_end(&mut wasm) {
+        if error.kind() == std::io::ErrorKind::OutOfMemory {
+            // As an allocation that fails in the compiler ends it: the parent knows this end.
+            std::process::abort();
+        }
         say(&format!("read the component: {error}"));
         return ExitCode::from(EXIT_IO);
     }
@@ -113,7 +120,8 @@ fn end_with_parent() -> std::io::Result<()> {
             }
         }
     };
-    std::thread::Builder::new().name("parent".to_owned()).spawn(watch).map(drop)
+    // Its stack counts against the compiler's memory.
+    std::thread::Builder::new().name("parent".to_owned()).stack_size(WATCH_STACK_BYTES).spawn(watch).map(drop)
 }
 
 fn limit(task: &Task) -> rustix::io::Result<()> {
