@@ -23,7 +23,7 @@ const PERIOD_SECONDS: f64 = 1.0;
 const DEVIATION_MAX: f64 = 0.1;
 
 /// How long the probes are listened to.
-const WINDOW: Duration = Duration::from_secs(30);
+const WINDOW: Duration = Duration::from_secs(15);
 
 /// How long new pods are left alone before.
 const SETTLE: Duration = Duration::from_secs(5);
