@@ -113,7 +113,7 @@ fn moved(text: &str) -> ProbeOutcome {
 }
 
 async fn exec_is_judged_by_its_exit_code_and_its_time() {
-    let node = node_with(Some(Arc::new(Runs))).await;
+    let node = node_with(Some(Arc::new(Runs::BY_NAME))).await;
     let run = async |command: &str, timeout| {
         probe(&node, "exec", json!({"command": [command, "/tmp/x"]}), timeout).await
     };

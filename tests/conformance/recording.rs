@@ -4,14 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use tempfile::TempDir;
 use witlet_core::admission::Decision;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
-use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ExecOutput, LinuxResources, SandboxConfig, SandboxId,
-};
-use witlet_ports::{Clock, Containers, RuntimeError};
+use witlet_core::runtime::{ContainerId, ExecOutput};
+use witlet_ports::Clock;
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig};
 use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, replay};
@@ -19,6 +16,7 @@ use witlet_wasm::record::{Answer, Question, RecordedCall, RecorderConfig, read};
 
 use crate::claims;
 use crate::node::{Events, PATIENCE, cache, configuration, now, pod, request, write};
+use crate::servers::Runs;
 
 claims!(
     a_recorded_verdict_is_replayed_to_the_letter,
@@ -63,7 +61,11 @@ impl Recording {
             builtins: Vec::new(),
             shipped: Vec::new(),
             fetcher: None,
-            containers: Some(Arc::new(Runtime)),
+            containers: Some(Arc::new(Runs(|_, command, _| {
+                // Commands say what they were.
+                let stdout = format!("I am {}", command.join(" ")).into_bytes();
+                Some(Ok(ExecOutput { stdout, stderr: Vec::new(), exit_code: 1 }))
+            }))),
             state_folder: None,
             node: None,
             recorder: Some(RecorderConfig {
@@ -131,49 +133,6 @@ impl Recording {
 
 async fn again(call: &RecordedCall, wasm: &[u8], identity: Identity) -> Result<Replayed, ReplayError> {
     replay(call, wasm.into(), identity, CompilerConfig::new(cache()), Arc::new(FixedClock)).await
-}
-
-/// A runtime whose commands say what they were.
-struct Runtime;
-
-fn absent(call: &'static str) -> RuntimeError {
-    RuntimeError::Unimplemented { call, message: "the test has no such thing".to_owned() }
-}
-
-#[async_trait]
-impl Containers for Runtime {
-    async fn create(
-        &self,
-        _: &SandboxId,
-        _: &ContainerConfig,
-        _: &SandboxConfig,
-    ) -> Result<ContainerId, RuntimeError> {
-        Err(absent("create"))
-    }
-    async fn start(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        Err(absent("start"))
-    }
-    async fn stop(&self, _: &ContainerId, _: Duration) -> Result<(), RuntimeError> {
-        Err(absent("stop"))
-    }
-    async fn remove(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        Err(absent("remove"))
-    }
-    async fn update_resources(&self, _: &ContainerId, _: &LinuxResources) -> Result<(), RuntimeError> {
-        Err(absent("update"))
-    }
-    async fn exec_sync(
-        &self,
-        _: &ContainerId,
-        command: &[String],
-        _: Option<Duration>,
-    ) -> Result<ExecOutput, RuntimeError> {
-        let stdout = format!("I am {}", command.join(" ")).into_bytes();
-        Ok(ExecOutput { stdout, stderr: Vec::new(), exit_code: 1 })
-    }
-    async fn reopen_log(&self, _: &ContainerId) -> Result<(), RuntimeError> {
-        Err(absent("reopen"))
-    }
 }
 
 const NO_LATEST_TAG: &str = "- {name: no-latest-tag, component: no-latest-tag.wasm, admission: {}, record: {max: 5}, \
