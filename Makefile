@@ -8,7 +8,7 @@ DEMO_SECONDS ?= 0
 SOAK_SECONDS ?= 600
 
 .DEFAULT_GOAL := help
-.PHONY: demo test bench bench-density soak lint fmt setup help
+.PHONY: demo test bench bench-density soak languages lint fmt setup help
 
 demo: setup ## Build, and watch pods run on the embedded runtime (DEMO_SECONDS=30 ends by itself and checks what it saw)
 	$(CARGO) build --locked -p witlet
@@ -18,7 +18,7 @@ demo: setup ## Build, and watch pods run on the embedded runtime (DEMO_SECONDS=3
 test: setup ## Build and run every test; suites that need root or Debian packages say so when they can't run
 	$(CARGO) test --locked --workspace
 
-bench: setup ## Run the benchmarks; one JSON object a line
+bench: setup languages ## Run the benchmarks; one JSON object a line. Rewrites the table of docs/src/authors/measured.md
 	benches/run.sh
 
 bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them; the last line is JSON
@@ -28,6 +28,9 @@ soak: setup ## Chaos, the whole hostile corpus, a thousand swaps: what is lost i
 	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked -p witlet --test soak -- --nocapture
 	HOSTILE_CORPUS=all $(CARGO) test --locked -p witlet-wasm --test hostile -- --nocapture
 	MALLOC_ARENA_MAX=1 SOAK_SWAPS=1000 $(CARGO) test --locked -p witlet-wasm --test conformance -- swaps_under_a_hundred --nocapture
+
+languages: ## Install the toolchains of plugins in C, Python and JavaScript, outside the clone, as the templates pin them
+	@tests/languages/setup.sh
 
 lint: setup ## Formatting, clippy without warnings, and the dependency rules
 	$(CARGO) fmt --all --check

@@ -15,6 +15,9 @@ fi
 # Plugin calls beside their floor.
 "$cargo" bench --locked -q -p witlet-wasm --bench plugins
 
+# The example plugins of every language, which also rewrites a page of the book: needs `make languages`.
+"$cargo" bench --locked -q -p witlet --bench languages
+
 # The whole daemon on a runtime that answers at once.
 "$cargo" bench --locked -q -p witlet --bench daemon_cost
 

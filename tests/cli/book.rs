@@ -18,10 +18,12 @@ const BOOKS_FOLDER: &str = "/etc/witlet/";
 /// The plugins of the book whose components ship, each under a name of its own that tells where it is from, and all secrets.
 /// One file, for a check compiles all that is built in.
 fn all_in_one() -> Value {
-    let chapters = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");
-    let chapters = std::fs::read_dir(chapters).expect("the book is there");
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");
+    let folders =
+        [book.join("authors"), book].map(|folder| std::fs::read_dir(folder).expect("the book is there"));
+    let entries = folders.into_iter().flatten().map(|entry| entry.expect("an entry").path());
     let (mut plugins, mut secrets) = (Vec::new(), BTreeSet::new());
-    for path in chapters.map(|entry| entry.expect("an entry").path()) {
+    for path in entries.filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
         let chapter = path.file_stem().expect("a chapter has a name").to_string_lossy().into_owned();
         let blocks = blocks::blocks(&path).into_iter().filter(|block| block.kind == "yaml,plugins");
         for (index, block) in blocks.enumerate() {

@@ -1,8 +1,10 @@
 //! The command line as people meet it: exit codes, and messages that name the thing and the way out.
 
+mod authors;
 mod book;
 mod daemon;
 mod plugins;
+mod registries;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -20,6 +20,7 @@ mod surviving;
 mod swapping;
 mod upstream;
 mod versions;
+mod vouching;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         sources::CLAIMS,
         upstream::CLAIMS,
         versions::CLAIMS,
+        vouching::CLAIMS,
     ]
     .into_iter()
     .flatten()

@@ -23,6 +23,8 @@ fn main() -> ExitCode {
         "witlet-intruder-guest",
         "witlet-next-version-guest",
         "witlet-witness-guest",
+        "witlet-faults-guest",
+        "witlet-tattler-guest",
     ];
     let examples = ["no-latest-tag", "not-before", "witlet-example-workloads"];
     witlet_build::Guests::new(&[&hostile[..], &examples[..]].concat()).embed()

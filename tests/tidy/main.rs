@@ -3,6 +3,7 @@
 #![allow(clippy::panic, reason = "a test program fails by panicking")]
 
 mod arrows;
+mod contracts;
 mod documents;
 mod sources;
 
@@ -12,6 +13,18 @@ use std::path::{Path, PathBuf};
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
 }
+
+/// Folders that hold what tools make, and the templates of projects, which are no part of this one yet.
+const NOT_SOURCES: &[&str] = &[
+    "target",
+    ".git",
+    "node_modules",
+    ".venv",
+    ".tools",
+    "__pycache__",
+    ".mypy_cache",
+    "plugins/templates/files",
+];
 
 /// All files under `folder` with this ending, without build output; paths relative to the top.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
@@ -23,8 +36,10 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
         {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
-            if path.is_dir() && name != "target" && name != ".git" {
-                folders.push(path);
+            let generated = NOT_SOURCES.iter().any(|part| path.ends_with(part));
+            // A link leads to what is listed anyway.
+            if path.is_dir() && !path.is_symlink() {
+                folders.extend((!generated).then_some(path));
             } else if name.ends_with(ending) {
                 found.push(path);
             }

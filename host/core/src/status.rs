@@ -140,10 +140,11 @@ impl Told {
                 message: text(deadline::MESSAGE),
             };
         }
-        // Reason and message belong to the phase, and go with it.
+        // Reason and message belong to the phase, and go with it; those of a deferral go with the admission.
         let stays = phase_of(previous) == Some(phase);
         let text = |get: fn(&PodStatus) -> &Option<String>| {
-            let told = [previous, at_source].into_iter().flatten().filter(|_| stays);
+            let told = [previous, at_source].into_iter().flatten();
+            let told = told.filter(|status| stays && !special::is_blocked(status));
             told.filter_map(|status| get(status).clone()).next()
         };
         Self { phase, reason: text(|status| &status.reason), message: text(|status| &status.message) }

@@ -43,11 +43,12 @@ pub fn is_loopback(host: &str) -> bool {
         || bare.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
-/// The URL of a path in a registry, which is `HOST[:PORT]`.
-pub fn of_registry(registry: &str, path: &str) -> Result<Uri, AddressError> {
+/// The URL of a path in a registry, which is `HOST[:PORT]`. `plain_http` leaves TLS out also where the registry isn't on this
+/// machine.
+pub fn of_registry(registry: &str, path: &str, plain_http: bool) -> Result<Uri, AddressError> {
     let malformed = || AddressError::Malformed { place: "the registry" };
     let authority: Authority = registry.parse().map_err(|_invalid| malformed())?;
-    let scheme = if is_loopback(authority.host()) { Scheme::HTTP } else { Scheme::HTTPS };
+    let scheme = if plain_http || is_loopback(authority.host()) { Scheme::HTTP } else { Scheme::HTTPS };
     Uri::builder()
         .scheme(scheme)
         .authority(authority)
@@ -74,7 +75,9 @@ pub fn follow(from: &Uri, to: &str, registry: &Uri, place: &'static str) -> Resu
     let uri = Uri::from_parts(parts).map_err(|_invalid| malformed())?;
     let host = uri.host().ok_or_else(malformed)?;
     let home = registry.host().is_some_and(is_loopback);
-    if uri.scheme() == Some(&Scheme::HTTP) && !(home && is_loopback(host)) {
+    // What was begun in the clear goes on so, with the same server.
+    let plain = registry.scheme() == Some(&Scheme::HTTP) && same_host(&uri, registry);
+    if uri.scheme() == Some(&Scheme::HTTP) && !plain && !(home && is_loopback(host)) {
         return Err(AddressError::Unencrypted { place, host: host.to_owned() });
     }
     if uri.scheme() != Some(&Scheme::HTTP) && uri.scheme() != Some(&Scheme::HTTPS) {

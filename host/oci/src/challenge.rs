@@ -128,8 +128,17 @@ fn take_value(text: &str) -> (String, &str) {
     (value, "")
 }
 
-/// The answer to a challenge with these credentials, or with none. `repository` is what is to be pulled.
-pub fn answer(challenge: &Challenge, auth: Option<&ImageAuth>, repository: &str) -> Step {
+/// What a token is to allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Reading.
+    Pull,
+    /// Reading and writing.
+    Push,
+}
+
+/// The answer to a challenge with these credentials, or with none. `repository` is what is to be pulled or pushed.
+pub fn answer(challenge: &Challenge, auth: Option<&ImageAuth>, repository: &str, action: Action) -> Step {
     let basic = auth
         .filter(|auth| !auth.username.is_empty() || !auth.password.is_empty())
         .map(|auth| encode_auth(&auth.username, &auth.password));
@@ -140,7 +149,12 @@ pub fn answer(challenge: &Challenge, auth: Option<&ImageAuth>, repository: &str)
                 return Step::Use(Credential::Bearer(auth.registry_token.clone()));
             }
             let mut parameters: Vec<_> = service.iter().map(|service| ("service", service.clone())).collect();
-            let scope = scope.clone().unwrap_or_else(|| format!("repository:{repository}:pull"));
+            // The first request of a push only looks, and what it is challenged for wouldn't do for the rest.
+            let scope = match (action, scope) {
+                (Action::Pull, Some(scope)) => scope.clone(),
+                (Action::Pull, None) => format!("repository:{repository}:pull"),
+                (Action::Push, Some(_) | None) => format!("repository:{repository}:pull,push"),
+            };
             parameters.push(("scope", scope));
             let identity = auth.map(|auth| auth.identity_token.clone()).filter(|token| !token.is_empty());
             let form = identity.is_some();

@@ -1,4 +1,4 @@
-//! Why a component couldn't be pulled, and the way out.
+//! Why a component couldn't be pulled or pushed, and the way out.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,14 @@ use witlet_core::image::docker_config::DockerConfigError;
 use witlet_egress::{BodyError, SendError};
 
 use crate::address::{AddressError, REDIRECTS_MAX};
+use crate::client::PUSH_TIME_MAX;
 use crate::manifest::ManifestError;
+use crate::referrers::ReferrersError;
 use crate::source::PULL_TIME_MAX;
 
-/// Why a component couldn't be pulled. Each says the way out.
+/// Why a component couldn't be pulled or pushed. Each says the way out.
 #[derive(Debug, Error)]
-pub enum PullError {
+pub enum TransferError {
     /// The file with credentials can't be read.
     #[error("read the registry's credentials in {}", path.display())]
     CredentialsFile {
@@ -58,7 +60,7 @@ pub enum PullError {
     },
     /// It wants credentials, and there are none.
     #[error(
-        "{registry} wants credentials, and there are none for it: name a file that has them with pullCredentials"
+        "{registry} wants credentials, and there are none for it: name a file that has them with pullCredentials (on the command line --registry-credentials)"
     )]
     NoCredentials {
         /// The registry.
@@ -66,7 +68,7 @@ pub enum PullError {
     },
     /// It doesn't take the credentials.
     #[error(
-        "{registry} refuses the credentials for it (HTTP {status}): check the file that pullCredentials names, and its user's rights"
+        "{registry} refuses the credentials for it (HTTP {status}): check the file that pullCredentials or --registry-credentials names, and its user's rights"
     )]
     Refused {
         /// The registry.
@@ -94,7 +96,7 @@ pub enum PullError {
     },
     /// There is no such thing.
     #[error(
-        "{registry} doesn't have {what}: check repository and digest, and whether the credentials may see it"
+        "{registry} doesn't have {what}: check repository, tag and digest, and whether the credentials may see it"
     )]
     NotFound {
         /// The registry.
@@ -161,6 +163,38 @@ pub enum PullError {
     /// The manifest is of something else.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
+    /// A push isn't taken.
+    #[error("{registry} doesn't take {what} (HTTP {status}){words}")]
+    Declined {
+        /// The registry.
+        registry: String,
+        /// What was pushed.
+        what: What,
+        /// The status.
+        status: u16,
+        /// The registry's own words with something before them; empty if it has none.
+        words: String,
+    },
+    /// The registry says that it keeps something else than what was pushed.
+    #[error(
+        "{registry} keeps {what} as {found}, and {expected} was pushed: don't use this registry before that is cleared up"
+    )]
+    Kept {
+        /// The registry.
+        registry: String,
+        /// What was pushed.
+        what: What,
+        /// The digest of what was pushed.
+        expected: String,
+        /// The digest that the registry answers.
+        found: String,
+    },
+    /// The list of reports can't be read, or has no room for another.
+    #[error(transparent)]
+    Referrers(#[from] ReferrersError),
+    /// All in all it took too long.
+    #[error("the push took longer than {}s; try again later", PUSH_TIME_MAX.as_secs())]
+    PushDeadline,
     /// All in all it took too long.
     #[error("the pull took longer than {}s; try again later, or bring the component as a file", PULL_TIME_MAX.as_secs())]
     Deadline,
@@ -175,6 +209,12 @@ pub enum What {
     Component,
     /// A token.
     Token,
+    /// What stands beside the layer in an artifact.
+    Config,
+    /// The list of what is attached to a component.
+    Referrers,
+    /// A signed conformance report.
+    Report,
 }
 
 impl std::fmt::Display for What {
@@ -183,6 +223,9 @@ impl std::fmt::Display for What {
             Self::Manifest => "the manifest",
             Self::Component => "the component",
             Self::Token => "a token",
+            Self::Config => "the configuration",
+            Self::Referrers => "the list of conformance reports",
+            Self::Report => "the conformance report",
         })
     }
 }

@@ -1,21 +1,35 @@
-//! Components from registries: pulled by the digest of their manifest, checked byte by byte, and kept.
+//! Components in registries: pulled by the digest of their manifest, checked byte by byte, and kept; and pushed.
 //!
-//! Speaks the pull half of the OCI distribution specification 1.1, and takes what the CNCF's guidance for WebAssembly
-//! artifacts describes: a manifest with one layer of `application/wasm`.
+//! Speaks the OCI distribution specification 1.1, in the form that the CNCF's guidance for WebAssembly artifacts describes:
+//! a manifest with one layer of `application/wasm`. Conformance reports are manifests that refer to a component's.
 //!
-//! Decisions ([`manifest`], [`challenge`], [`address`], [`retry`]) are pure; [`Registries`] carries them out.
+//! Decisions ([`manifest`], [`challenge`], [`address`], [`retry`], and what is written) are pure; [`Registries`], for a daemon,
+//! and [`Client`], for a command, carry them out.
 #![forbid(unsafe_code)]
 
 pub mod address;
+mod artifact;
 pub mod challenge;
+mod client;
 mod error;
 pub mod manifest;
+mod reference;
+mod referrers;
 mod registry;
 pub mod retry;
+mod session;
 mod source;
 mod store;
+#[cfg(test)]
+mod testing;
+mod upload;
 
-pub use error::{PullError, What};
+pub use artifact::Artifact;
+pub use client::{Client, Login, PUSH_TIME_MAX, Pulled, Pushed};
+pub use error::{TransferError, What};
+pub use reference::{Target, TargetError};
+pub use referrers::{REPORT_BYTES_MAX, REPORT_LAYER_TYPE, REPORT_TYPE, REPORTS_MAX, ReferrersError};
+pub use session::BytesSink;
 pub use source::{
     LIMITS, PULL_TIME_MAX, PULLS_MAX, Progress, ProgressSink, Registries, RegistriesConfig, RegistryError,
 };

@@ -5,19 +5,23 @@ use thiserror::Error;
 
 /// The only kind of manifest that is taken.
 pub const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
+/// A list of manifests.
+pub const INDEX_TYPE: &str = "application/vnd.oci.image.index.v1+json";
+/// The layer that is a component.
+pub const LAYER_TYPE: &str = "application/wasm";
+/// What stands beside that layer.
+pub const CONFIG_TYPE: &str = "application/vnd.wasm.config.v0+json";
 /// How large a manifest may be; registries refuse larger ones than 4 MiB, and those of components have a thousand bytes.
 pub const MANIFEST_BYTES_MAX: usize = 1 << 20;
 /// How large a component may be.
 pub const COMPONENT_BYTES_MAX: u64 = 64 << 20;
 
 /// The layer's media types: the standard one, and the one from before there was one.
-const LAYER_TYPES: [&str; 2] = ["application/wasm", "application/vnd.wasm.content.layer.v1+wasm"];
+const LAYER_TYPES: [&str; 2] = [LAYER_TYPE, "application/vnd.wasm.content.layer.v1+wasm"];
 /// The configuration's media types that belong to them.
-const CONFIG_TYPES: [&str; 2] =
-    ["application/vnd.wasm.config.v0+json", "application/vnd.wasm.config.v1+json"];
+const CONFIG_TYPES: [&str; 2] = [CONFIG_TYPE, "application/vnd.wasm.config.v1+json"];
 /// Lists of manifests, one for each platform.
-const INDEX_TYPES: [&str; 2] =
-    ["application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"];
+const INDEX_TYPES: [&str; 2] = [INDEX_TYPE, "application/vnd.docker.distribution.manifest.list.v2+json"];
 /// How much of a foreign text is told.
 const TEXT_CHARS_MAX: usize = 128;
 
@@ -51,7 +55,7 @@ pub enum ManifestError {
     },
     /// Another kind of thing.
     #[error(
-        "the manifest is {media_type:?}, no {MANIFEST_TYPE}: push the component as an OCI artifact, with `wkg oci push`"
+        "the manifest is {media_type:?}, no {MANIFEST_TYPE}: push the component as an OCI artifact, with `witlet plugin push` or `wkg oci push`"
     )]
     Type {
         /// What it says it is.

@@ -8,15 +8,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use thiserror::Error;
 use tokio::sync::Semaphore;
-use witlet_core::image::docker_config::DockerConfig;
-use witlet_core::image::keyring::Keyring;
-use witlet_core::runtime::ImageAuth;
 use witlet_egress::{Egress, SendLimits};
-use witlet_ports::{ComponentFetcher, ComponentReference, FetchError};
+use witlet_ports::{ComponentFetcher, ComponentReference, FetchError, Reports};
 
-use crate::error::{PullError, What};
+use crate::challenge::Action;
+use crate::client;
+use crate::error::{TransferError, What};
 use crate::manifest::{COMPONENT_BYTES_MAX, Layer, component_layer};
-use crate::registry::{MANIFEST_LIMIT, Pull, Wanted};
+use crate::registry::{MANIFEST_LIMIT, Wanted};
+use crate::session::{Place, Session};
 use crate::store::{Store, StoreError};
 
 /// From the first request to the last byte, waits for the registry among them.
@@ -94,7 +94,7 @@ impl Registries {
         &self,
         reference: &ComponentReference,
         credentials: Option<&Path>,
-    ) -> Result<Vec<u8>, PullError> {
+    ) -> Result<Vec<u8>, TransferError> {
         if let Some(known) = self.stored(reference).await? {
             return Ok(known);
         }
@@ -104,11 +104,10 @@ impl Registries {
         if let Some(known) = self.stored(reference).await? {
             return Ok(known);
         }
-        let credentials = self.credentials(reference, credentials).await?;
-        let mut pull = Pull::new(&self.egress, self.limits, reference, credentials);
+        let mut session = self.session(reference, credentials).await?;
         let digest = reference.digest();
         let wanted = Wanted { what: What::Manifest, digest, size: None, bytes_max: MANIFEST_LIMIT };
-        let manifest = pull.get(&wanted, &|_bytes| {}).await?;
+        let manifest = session.get(&wanted, &|_bytes| {}).await?;
         let Layer { digest: layer, size } = component_layer(&manifest)?;
         let wanted = Wanted {
             what: What::Component,
@@ -117,13 +116,13 @@ impl Registries {
             bytes_max: COMPONENT_BYTES_MAX,
         };
         let tell = |bytes| (self.progress)(Progress { reference, bytes, total: size });
-        let component = pull.get(&wanted, &tell).await?;
+        let component = session.get(&wanted, &tell).await?;
         self.keep(digest, manifest).await;
         Ok(self.keep(&layer, component).await)
     }
 
     /// What is in the folder; none if it isn't all there.
-    async fn stored(&self, reference: &ComponentReference) -> Result<Option<Vec<u8>>, PullError> {
+    async fn stored(&self, reference: &ComponentReference) -> Result<Option<Vec<u8>>, TransferError> {
         let store = self.store.clone();
         let digest = reference.digest().to_owned();
         let found = tokio::task::spawn_blocking(move || {
@@ -148,34 +147,47 @@ impl Registries {
         kept.await.unwrap_or_default()
     }
 
-    async fn credentials(
+    async fn session<'a>(
+        &'a self,
+        reference: &'a ComponentReference,
+        named: Option<&Path>,
+    ) -> Result<Session<'a>, TransferError> {
+        let credentials = match (named, &self.credentials) {
+            (Some(path), _) => client::credentials(path, true, reference.name()).await?,
+            (None, Some(path)) => client::credentials(path, false, reference.name()).await?,
+            (None, None) => Vec::new(),
+        };
+        let (registry, repository) = (reference.registry(), reference.repository());
+        let place = Place { registry, repository, plain_http: false };
+        Ok(Session::new(&self.egress, self.limits, place, Action::Pull, credentials))
+    }
+
+    async fn newest_reports(
         &self,
         reference: &ComponentReference,
-        named: Option<&Path>,
-    ) -> Result<Vec<ImageAuth>, PullError> {
-        let (path, must_exist) = match (named, &self.credentials) {
-            (Some(path), _) => (path.to_owned(), true),
-            (None, Some(path)) => (path.clone(), false),
-            (None, None) => return Ok(Vec::new()),
-        };
-        let name = reference.name();
-        let read = tokio::task::spawn_blocking(move || {
-            let text = match read_bounded(&path) {
-                Ok(text) => text,
-                Err(error) if !must_exist && error.kind() == std::io::ErrorKind::NotFound => {
-                    return Ok(Vec::new());
-                }
-                Err(cause) => return Err(PullError::CredentialsFile { path, cause }),
-            };
-            let config =
-                DockerConfig::parse_json(&text).map_err(|cause| PullError::Credentials { path, cause })?;
-            Ok(Keyring::new([&config]).lookup(&name))
+        credentials: Option<&Path>,
+    ) -> Result<Vec<Vec<u8>>, TransferError> {
+        // It is never closed.
+        let _permit = self.pulls.acquire().await;
+        let reports = self.session(reference, credentials).await?.reports(reference.digest()).await?;
+        let (store, digest) = (self.store.clone(), reference.digest().to_owned());
+        let kept = tokio::task::spawn_blocking(move || {
+            if let Err(error) = store.write_reports(&digest, &reports) {
+                let error = witlet_core::error::one_line(&error);
+                tracing::warn!(digest, error, "the reports on a component aren't kept");
+            }
+            reports
         });
-        read.await.unwrap_or_else(|_cancelled| Ok(Vec::new()))
+        Ok(kept.await.unwrap_or_default())
+    }
+
+    async fn kept_reports(&self, reference: &ComponentReference) -> Vec<Vec<u8>> {
+        let (store, digest) = (self.store.clone(), reference.digest().to_owned());
+        tokio::task::spawn_blocking(move || store.read_reports(&digest)).await.unwrap_or_default()
     }
 }
 
-fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let file = std::fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
@@ -196,12 +208,28 @@ impl ComponentFetcher for Registries {
     ) -> Result<Arc<[u8]>, FetchError> {
         let pulled = match tokio::time::timeout(PULL_TIME_MAX, self.pull(reference, credentials)).await {
             Ok(pulled) => pulled,
-            Err(_elapsed) => Err(PullError::Deadline),
+            Err(_elapsed) => Err(TransferError::Deadline),
         };
         match pulled {
             Ok(bytes) => Ok(bytes.into()),
             Err(cause) => Err(FetchError { reference: reference.clone(), cause: Box::new(cause) }),
         }
+    }
+
+    async fn reports(
+        &self,
+        reference: &ComponentReference,
+        credentials: Option<&Path>,
+        which: Reports,
+    ) -> Result<Vec<Vec<u8>>, FetchError> {
+        let newest = match which {
+            Reports::Kept => return Ok(self.kept_reports(reference).await),
+            Reports::Newest => {
+                tokio::time::timeout(PULL_TIME_MAX, self.newest_reports(reference, credentials))
+            }
+        };
+        let reports = newest.await.unwrap_or(Err(TransferError::Deadline));
+        reports.map_err(|cause| FetchError { reference: reference.clone(), cause: Box::new(cause) })
     }
 }
 

@@ -13,11 +13,17 @@ use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::referrers::{REPORT_BYTES_MAX, REPORTS_MAX};
+
 /// How much room all components together may take; those that nobody asked for longest go first.
 pub const STORE_BYTES_MAX: u64 = 1 << 30;
 /// How many files there may be.
 pub const STORE_FILES_MAX: usize = 512;
 
+/// How large all reports on one component may be together, as they are kept.
+const REPORTS_BYTES_MAX: u64 = 2 * (REPORTS_MAX * REPORT_BYTES_MAX) as u64;
+/// End of the name of the reports on a component.
+const REPORTS: &str = "-reports";
 /// End of the name of a file that isn't whole yet.
 const UNFINISHED: &str = ".part";
 /// The times of a file that was just used.
@@ -92,6 +98,14 @@ impl Store {
     }
 
     fn read_checked(&self, path: &Path, digest: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
+        let bytes = self.read_file(path, bytes_max)?;
+        if digest_of(&bytes) != digest {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it isn't what its digest says"));
+        }
+        Ok(bytes)
+    }
+
+    fn read_file(&self, path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         if !file.metadata()?.is_file() {
@@ -102,9 +116,6 @@ impl Store {
         if bytes.len() as u64 > bytes_max {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than it may be"));
         }
-        if digest_of(&bytes) != digest {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it isn't what its digest says"));
-        }
         // So that what is used stays longest. Where it can't be noted, it is pulled again some day.
         let _ = rustix::fs::futimens(&file, &USED_NOW);
         Ok(bytes)
@@ -113,6 +124,26 @@ impl Store {
     /// Puts bytes under their digest, and removes what was used longest ago if there isn't room for all.
     pub fn write(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let Some(path) = self.path(digest) else { return Ok(()) };
+        self.write_file(&path, bytes)
+    }
+
+    /// The reports that were put beside what has this digest. Their signatures are what vouches for them.
+    pub fn read_reports(&self, digest: &str) -> Vec<Vec<u8>> {
+        let Some(path) = self.reports_path(digest) else { return Vec::new() };
+        let Ok(bytes) = self.read_file(&path, REPORTS_BYTES_MAX) else { return Vec::new() };
+        let reports: Vec<String> = serde_json::from_slice(&bytes).unwrap_or_default();
+        reports.into_iter().map(String::into_bytes).collect()
+    }
+
+    /// Puts reports in place of those that were beside what has this digest. One that isn't text isn't kept: it is no report.
+    pub fn write_reports(&self, digest: &str, reports: &[Vec<u8>]) -> Result<(), StoreError> {
+        let Some(path) = self.reports_path(digest) else { return Ok(()) };
+        let texts: Vec<&str> = reports.iter().filter_map(|report| std::str::from_utf8(report).ok()).collect();
+        let bytes = serde_json::to_vec(&texts).expect("a list of texts has a JSON form");
+        self.write_file(&path, &bytes)
+    }
+
+    fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         self.make_room(bytes.len() as u64)?;
         let unfinished = path.with_extension(&UNFINISHED[1..]);
         match std::fs::remove_file(&unfinished) {
@@ -131,7 +162,7 @@ impl Store {
             .write_all(bytes)
             .and_then(|()| file.sync_all())
             .map_err(failed("write", &unfinished))
-            .and_then(|()| std::fs::rename(&unfinished, &path).map_err(failed("rename to", &path)));
+            .and_then(|()| std::fs::rename(&unfinished, path).map_err(failed("rename to", path)));
         if whole.is_err() {
             // A full disk must not stay full of halves.
             let _ = std::fs::remove_file(&unfinished);
@@ -143,6 +174,12 @@ impl Store {
     fn path(&self, digest: &str) -> Option<PathBuf> {
         let digits = digest.strip_prefix("sha256:").filter(|_| crate::manifest::is_sha256(digest))?;
         Some(self.folder.join(digits))
+    }
+
+    fn reports_path(&self, digest: &str) -> Option<PathBuf> {
+        let mut name = self.path(digest)?.into_os_string();
+        name.push(REPORTS);
+        Some(name.into())
     }
 
     fn make_room(&self, bytes: u64) -> Result<(), StoreError> {

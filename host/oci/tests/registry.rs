@@ -1,4 +1,8 @@
-//! Components pushed to and pulled from Debian's `docker-registry` on the loopback, open and with a password.
+//! Components pushed to and pulled from Debian's `docker-registry` on the loopback, open and with a password, by this crate and
+//! by others.
+
+#[path = "registry/others.rs"]
+mod others;
 
 use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
@@ -16,7 +20,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use witlet_core::event::Event;
 use witlet_egress::{Egress, Reach, SendLimits, TlsPolicy};
-use witlet_oci::{PullError, Registries, RegistriesConfig};
+use witlet_oci::{Registries, RegistriesConfig, TransferError};
 use witlet_ports::{Clock, ComponentFetcher, ComponentReference, EventSink};
 use witlet_wasm::compile::{self, CompilerConfig};
 use witlet_wasm::host::{PluginHost, PluginHostConfig};
@@ -48,6 +52,13 @@ fn main() -> ExitCode {
         Trial::test("a_pushed_component_is_pulled_by_its_digest", || run(open())),
         Trial::test("a_private_component_needs_the_password", || run(private())),
         Trial::test("an_image_is_no_component", || run(image())),
+        Trial::test("what_is_pushed_here_is_read_by_others", || run(others::read_by_others())),
+        Trial::test("what_others_push_is_pulled_here", || run(others::written_by_others())),
+        Trial::test("reports_go_beside_their_component_and_are_found_and_kept", || run(others::reports())),
+        Trial::test("a_push_to_a_private_registry_needs_the_password", || run(others::private_push())),
+        Trial::test("a_component_of_a_registry_is_loaded_on_the_word_of_its_report", || {
+            run(others::vouched())
+        }),
         Trial::test("a_plugin_of_a_private_registry_is_loaded_with_its_credentials", || run(plugin())),
     ];
     let tests = tests.into_iter().map(|test| test.with_ignored_flag(!installed)).collect();
@@ -198,7 +209,7 @@ async fn pull(
     registries: &Registries,
     reference: &ComponentReference,
     file: Option<&Path>,
-) -> Result<Arc<[u8]>, PullError> {
+) -> Result<Arc<[u8]>, TransferError> {
     let pulled = registries.fetch(reference, file).await;
     pulled.map_err(|error| *error.cause.downcast().expect("a pull's error"))
 }
@@ -212,7 +223,7 @@ async fn open() {
     let absent = reference.to_string().replace(&reference.digest()[7..], &"0".repeat(64));
     let absent: ComponentReference = absent.parse().expect("a reference");
     let error = pull(&registries, &absent, None).await.expect_err("not there");
-    assert!(matches!(error, PullError::NotFound { .. }), "{error}");
+    assert!(matches!(error, TransferError::NotFound { .. }), "{error}");
     // Without the registry it comes from the folder.
     let folder = registry.folder.path().to_owned();
     let mut registry = registry;
@@ -222,7 +233,7 @@ async fn open() {
     assert_eq!(*pull(&registries, &reference, None).await.expect("kept"), *component);
     let empty = registry.registries("empty");
     let error = pull(&empty, &reference, None).await.expect_err("nobody answers");
-    assert!(matches!(error, PullError::Send { .. }), "{error}");
+    assert!(matches!(error, TransferError::Send { .. }), "{error}");
 }
 
 async fn private() {
@@ -230,7 +241,7 @@ async fn private() {
     let reference = push_component(&registry, b"\0asm\x0d\0\x01\0").await;
     let registries = registry.registries("components");
     let error = pull(&registries, &reference, None).await.expect_err("private");
-    assert!(matches!(error, PullError::NoCredentials { .. }), "{error}");
+    assert!(matches!(error, TransferError::NoCredentials { .. }), "{error}");
     let file = registry.folder.path().join("pull.json");
     let write = |password: &str| {
         let entry = json!({"username": "ann", "password": password});
@@ -239,7 +250,7 @@ async fn private() {
     };
     write("let me out");
     let error = pull(&registries, &reference, Some(&file)).await.expect_err("the wrong password");
-    assert!(matches!(error, PullError::Refused { status: 401, .. }), "{error}");
+    assert!(matches!(error, TransferError::Refused { status: 401, .. }), "{error}");
     write("let me in");
     assert_eq!(&*pull(&registries, &reference, Some(&file)).await.expect("pulled"), b"\0asm\x0d\0\x01\0");
 }
@@ -249,7 +260,7 @@ async fn image() {
     let kinds = ("application/vnd.oci.image.config.v1+json", "application/vnd.oci.image.layer.v1.tar+gzip");
     let reference = registry.push(b"a layer", kinds.0, kinds.1).await;
     let error = pull(&registry.registries("components"), &reference, None).await.expect_err("an image");
-    assert!(matches!(error, PullError::Manifest(_)), "{error}");
+    assert!(matches!(error, TransferError::Manifest(_)), "{error}");
     assert!(error.to_string().contains("wkg oci push"), "{error}");
 }
 

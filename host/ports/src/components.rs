@@ -113,6 +113,15 @@ pub struct FetchError {
     pub cause: Box<dyn std::error::Error + Send + Sync>,
 }
 
+/// Which reports on a component are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reports {
+    /// Those that were brought before, without asking the registry.
+    Kept,
+    /// Those that the registry has now, which are kept in place of earlier ones.
+    Newest,
+}
+
 /// Brings components from registries, and keeps what it brought.
 #[async_trait]
 pub trait ComponentFetcher: Send + Sync {
@@ -124,6 +133,15 @@ pub trait ComponentFetcher: Send + Sync {
         reference: &ComponentReference,
         credentials: Option<&Path>,
     ) -> Result<Arc<[u8]>, FetchError>;
+
+    /// Signed conformance reports that somebody has put beside the component: envelopes that nobody has verified, a bounded
+    /// number of bounded size, none if there are none. Credentials and time as for [`fetch`](Self::fetch).
+    async fn reports(
+        &self,
+        reference: &ComponentReference,
+        credentials: Option<&Path>,
+        which: Reports,
+    ) -> Result<Vec<Vec<u8>>, FetchError>;
 }
 
 #[cfg(test)]

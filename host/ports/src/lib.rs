@@ -20,7 +20,9 @@ mod volumes;
 
 pub use admission::Admission;
 pub use clock::{Clock, Jitter};
-pub use components::{ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME};
+pub use components::{
+    ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,
+};
 pub use credentials::{CredentialsError, ImageCredentials};
 pub use events::EventSink;
 pub use files::{ContainerFiles, ContainerLogs, FilesError, PodFiles, RotateError, StateStore};

@@ -62,10 +62,11 @@ pub struct CompileLimits {
 }
 
 impl Default for CompileLimits {
-    /// Enough for the JavaScript and Python interpreters (two seconds of CPU), far too little to hurt a node.
+    /// Enough for the JavaScript and Python interpreters (two seconds of CPU in a release build), far too little to hurt a
+    /// node. What it may take from start to end leaves room for a machine that is busy with other things.
     fn default() -> Self {
         Self {
-            wall: Duration::from_secs(60),
+            wall: Duration::from_secs(180),
             cpu: Duration::from_secs(30),
             memory_bytes: 2 << 30,
             output_bytes: 256 << 20,

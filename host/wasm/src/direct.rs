@@ -1,5 +1,12 @@
 //! Plugins that are asked directly: for benchmarks, and for tools that try a plugin out.
+//!
+//! They are loaded and called by what the daemon loads and calls plugins with. What differs is only what stands around
+//! them: the secrets, the runtime's commands and the folders are the caller's.
 
+pub mod floor;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,23 +14,25 @@ use serde_json::Value;
 use wasmtime::Engine;
 use witlet_core::admission::{AdmissionRequest, Verdict};
 use witlet_core::config::allow::{Allowance, SecurityLevel};
-use witlet_core::config::source::{PollAnswer, SourceFault};
+use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
-use witlet_ports::Clock;
+use witlet_ports::{Clock, Containers};
 
 use crate::compile::CompilerConfig;
+use crate::guest::{Given, Secrets};
+pub use crate::guest::{HEARD_MAX, HeardLine, LogTap};
 use crate::host::{Machinery, StartError, Surroundings};
 use crate::plugin::config::{
     Grants, INTERVAL_DEFAULT, MEMORY_BYTES_DEFAULT, PodSourceRole, ProbeRole, TIMEOUT_DEFAULT, Warm,
 };
 use crate::plugin::waiting::{WaitingCalled, WaitingGuests};
-use crate::plugin::{CallError, Caller, Guests, LoadError, Loaded, Spec};
+use crate::plugin::{CallError, Called, Caller, Guests, LoadError, Loaded, Spec};
 use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::probe::facts::ProbeFacts;
 
 /// How a plugin runs.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct DirectOptions {
     /// `config:` of its entry.
     pub config: Value,
@@ -35,6 +44,19 @@ pub struct DirectOptions {
     pub memory_bytes: usize,
     /// What it may reach.
     pub grants: Grants,
+    /// Values of secrets; it sees those that its grants name.
+    pub secrets: BTreeMap<String, Arc<[u8]>>,
+    /// Runs the commands of probes; without it the grant `exec` finds no runtime.
+    pub containers: Option<Arc<dyn Containers>>,
+    /// Gets a folder for the plugin; without it one with the grant `state` doesn't load.
+    pub state_folder: Option<PathBuf>,
+    /// Hears what the plugin logs.
+    pub log: Option<LogTap>,
+    /// How much later than it is the plugin's clocks say that it is: in `validate`, and in all calls of probe types and pod
+    /// sources. In `admit` they stand at the question's time.
+    pub clock_ahead: Duration,
+    /// Has random numbers of an admission handler follow from this beside the pod's UID: its verdicts don't depend on them.
+    pub random_salt: Arc<str>,
 }
 
 impl Default for DirectOptions {
@@ -46,6 +68,12 @@ impl Default for DirectOptions {
             timeout: TIMEOUT_DEFAULT,
             memory_bytes: MEMORY_BYTES_DEFAULT,
             grants: Grants::default(),
+            secrets: BTreeMap::new(),
+            containers: None,
+            state_folder: None,
+            log: None,
+            clock_ahead: Duration::ZERO,
+            random_salt: Arc::default(),
         }
     }
 }
@@ -68,11 +96,14 @@ pub struct Asked<T> {
     pub result: Result<T, CallError>,
     /// The most linear memory that the instance had.
     pub memory_bytes_peak: usize,
+    /// Processor time, where it was measured: not by [`DirectPlugin::ask`].
+    pub cpu: Option<Duration>,
 }
 
 impl<T> From<WaitingCalled<T>> for Asked<T> {
     fn from(called: WaitingCalled<T>) -> Self {
-        Self { result: called.result, memory_bytes_peak: called.memory_bytes_peak }
+        let WaitingCalled { result, memory_bytes_peak, cpu } = called;
+        Self { result, memory_bytes_peak, cpu: Some(cpu) }
     }
 }
 
@@ -104,11 +135,12 @@ impl DirectHost {
         options: DirectOptions,
     ) -> Result<DirectWaiting, LoadError> {
         let guests = self.load(role, wasm, options).await?.waiting;
-        Ok(DirectWaiting(guests.ok_or(LoadError::Interrupted)?))
+        Ok(DirectWaiting { role, guests: guests.ok_or(LoadError::Interrupted)? })
     }
 
     async fn load(&self, role: Role, wasm: Arc<[u8]>, options: DirectOptions) -> Result<Loaded, LoadError> {
-        self.0.loader.load_bytes(&spec(role, options), wasm).await
+        let (spec, given) = parts(role, options);
+        self.0.loader.load_given(&spec, &given, wasm).await
     }
 
     /// The engine that admission handlers run on.
@@ -118,10 +150,20 @@ impl DirectHost {
 }
 
 /// In one role.
-fn spec(role: Role, options: DirectOptions) -> Spec {
-    let DirectOptions { config, warm, timeout, memory_bytes, grants } = options;
+fn parts(role: Role, options: DirectOptions) -> (Spec, Given) {
+    let DirectOptions { config, warm, timeout, memory_bytes, grants, .. } = options;
+    let secrets = Secrets::default();
+    secrets.replace(options.secrets);
+    let given = Given {
+        secrets: Arc::new(secrets),
+        containers: options.containers,
+        state_folder: options.state_folder,
+        log: options.log,
+        clock_ahead: options.clock_ahead,
+        random_salt: options.random_salt,
+    };
     let spec = Spec::direct(timeout, memory_bytes, warm, grants, &config);
-    match role {
+    let spec = match role {
         Role::Admission => spec,
         Role::Probe => {
             let probe = ProbeRole { probe_type: "direct".into(), memory_bytes };
@@ -139,10 +181,12 @@ fn spec(role: Role, options: DirectOptions) -> Spec {
                 PodSourceRole { interval: INTERVAL_DEFAULT, allow: Arc::new(allow), timeout, memory_bytes };
             Spec { admission: None, pod_source: Some(source), ..spec }
         }
-    }
+    };
+    (spec, given)
 }
 
 /// An admission handler.
+#[derive(Clone)]
 pub struct DirectPlugin {
     caller: Caller,
     guests: Arc<Guests>,
@@ -151,22 +195,61 @@ pub struct DirectPlugin {
 impl DirectPlugin {
     /// Asks on this thread, within the plugin's limits.
     pub fn ask(&self, question: &Question) -> Asked<Verdict> {
-        let called = self.caller.admit_here(&self.guests, &question.0);
-        Asked { result: called.result, memory_bytes_peak: called.memory_bytes_peak }
+        let Called { result, memory_bytes_peak, cpu: _ } = self.caller.admit_here(&self.guests, &question.0);
+        Asked { result, memory_bytes_peak, cpu: None }
+    }
+
+    /// Asks on a thread of the runtime's, within the plugin's limits, as the daemon does.
+    pub async fn admit(&self, question: &Question) -> Asked<Verdict> {
+        match self.caller.admit(&self.guests, &question.0).await {
+            Ok(Called { result, memory_bytes_peak, cpu }) => {
+                Asked { result, memory_bytes_peak, cpu: Some(cpu) }
+            }
+            Err(error) => Asked { result: Err(error), memory_bytes_peak: 0, cpu: None },
+        }
+    }
+
+    /// Asks once more whether it is content with its configuration, in a fresh instance.
+    pub async fn validate(&self) -> Result<(), CallError> {
+        self.caller.validate(&self.guests).await
     }
 }
 
 /// A probe type or a pod source.
-pub struct DirectWaiting(Arc<WaitingGuests>);
+#[derive(Clone)]
+pub struct DirectWaiting {
+    role: Role,
+    guests: Arc<WaitingGuests>,
+}
 
 impl DirectWaiting {
+    /// Asks once more whether it is content with its configuration.
+    pub async fn validate(&self) -> Result<(), CallError> {
+        self.guests.validate(self.role).await
+    }
+
+    /// Asks a probe type whether a probe with these parameters makes sense; a refusal is [`CallError::Refused`].
+    pub async fn check_parameters(&self, parameters: &Arc<str>) -> Asked<()> {
+        self.guests.check_parameters(parameters).await.into()
+    }
+
     /// Probes, on the plugins' threads.
     pub async fn probe(&self, request: &ProbeRequest) -> Asked<ProbeOutcome> {
-        self.0.probe(Arc::new(ProbeFacts::new(request.clone(), false))).await.into()
+        self.guests.probe(Arc::new(ProbeFacts::new(request.clone(), false))).await.into()
     }
 
     /// Asks a pod source what it has, on the plugins' threads.
     pub async fn poll(&self, cursor: Option<&str>) -> Asked<Result<PollAnswer, SourceFault>> {
-        self.0.poll(cursor).await.into()
+        self.guests.poll(cursor).await.into()
+    }
+
+    /// Whether it is a pod source that wants to know how its pods fare.
+    pub fn has_feedback(&self) -> bool {
+        self.guests.has_feedback()
+    }
+
+    /// Tells a pod source how its pods fare. One that doesn't want to know has been told.
+    pub async fn statuses(&self, changed: Arc<[PodStatusChange]>) -> Asked<()> {
+        self.guests.statuses(changed).await.into()
     }
 }

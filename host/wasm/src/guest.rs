@@ -5,18 +5,39 @@ mod secrets;
 pub(crate) mod waiting;
 
 pub(crate) use log::{GuestLog, Line, misleads, printable};
+pub use log::{HEARD_MAX, HeardLine, LogTap};
 pub(crate) use secrets::{GrantedSecrets, NoSecret, Secrets};
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use witlet_ports::Containers;
 
 use crate::limits::StoreLimits;
 use crate::wasi;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::host::HostView;
+
+/// What plugins have of the node, as far as their grants allow.
+#[derive(Clone, Default)]
+pub(crate) struct Given {
+    /// The node's.
+    pub(crate) secrets: Arc<Secrets>,
+    /// Runs commands for probes, where there is a runtime.
+    pub(crate) containers: Option<Arc<dyn Containers>>,
+    /// Gets a folder for each plugin that is granted one.
+    pub(crate) state_folder: Option<PathBuf>,
+    /// Hears what they log, beside the node's log.
+    pub(crate) log: Option<LogTap>,
+    /// How much later than it is their clocks say that it is, where they don't stand still.
+    pub(crate) clock_ahead: Duration,
+    /// Goes into the random numbers of admission handlers, beside the pod's UID; nothing in the daemon.
+    pub(crate) random_salt: Arc<str>,
+}
 
 /// The data of a store on the synchronous engine.
 pub(crate) struct GuestState {
@@ -28,6 +49,8 @@ pub(crate) struct GuestState {
     pub(crate) log: GuestLog,
     /// What it may have of the node's secrets.
     pub(crate) secrets: GrantedSecrets,
+    /// Goes into its random numbers, beside the pod's UID; mostly nothing.
+    pub(crate) random_salt: Arc<str>,
     /// Counts questions, so that handles of earlier ones are told apart.
     serial: u16,
     now: Timestamp,
@@ -45,6 +68,7 @@ impl GuestState {
             request: None,
             log,
             secrets: GrantedSecrets::default(),
+            random_salt: Arc::default(),
             serial: 0,
             now,
             table: ResourceTable::new(),
@@ -79,15 +103,16 @@ impl GuestState {
     }
 
     /// What random numbers are derived from: the pod's UID, or the plugin's name where there is no pod.
-    fn seed(&self) -> &str {
-        self.request.as_ref().map_or(self.log.plugin(), |request| request.pod().uid())
+    fn seed(&self) -> String {
+        let of_question = self.request.as_ref().map_or(self.log.plugin(), |request| request.pod().uid());
+        [of_question, &*self.random_salt].concat()
     }
 }
 
 impl WasiView for GuestState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         if self.wasi.is_none() {
-            self.wasi = Some(wasi::nothing_granted(self.now, self.seed(), &self.log));
+            self.wasi = Some(wasi::nothing_granted(self.now, &self.seed(), &self.log));
         }
         let ctx = self.wasi.get_or_insert_with(WasiCtx::default);
         WasiCtxView { ctx, table: &mut self.table }

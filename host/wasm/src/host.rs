@@ -27,7 +27,7 @@ use witlet_ports::{Admission, Clock, ComponentFetcher, Containers, EventSink, No
 
 use crate::compile::{CacheError, Compiler, CompilerConfig};
 use crate::engine::{self, EngineError};
-use crate::guest::Secrets;
+use crate::guest::{Given, Secrets};
 use crate::limits::{EpochTicker, TickerError};
 use crate::metrics::Metrics;
 use crate::plugin::config::ConfigError;
@@ -151,14 +151,13 @@ impl Machinery {
         let caller = Caller::new(engine.clone(), ticker, clock);
         let secrets = Arc::new(Secrets::default());
         let Surroundings { fetcher, containers, state_folder } = surroundings;
-        let waiting = WaitingHost::new(containers, secrets.clone(), Egress::system());
+        let waiting = WaitingHost::new(Egress::system());
         let parts = LoaderParts {
             compiler,
             caller: caller.clone(),
-            secrets: secrets.clone(),
             waiting,
             fetcher,
-            state_folder,
+            given: Given { secrets: secrets.clone(), containers, state_folder, ..Given::default() },
         };
         let loader = Loader::new(engine.clone(), parts)
             .map_err(|error| StartError::Linker { message: format!("{error:#}") })?;

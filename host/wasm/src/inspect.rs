@@ -7,9 +7,11 @@ use wasmparser::{KnownCustom, Parser, Payload, ProducersSectionReader};
 
 use crate::compile::{self, CompileError};
 use crate::guest::printable;
-use crate::limits::StaticNeeds;
+use crate::limits::{Limits, StaticNeeds};
+use crate::plugin::config::{MEMORY_BYTES_DEFAULT, SOURCE_MEMORY_BYTES_DEFAULT};
 use crate::role::Role;
 use crate::worlds::detect::{self, Capabilities, Detected, Obstacle};
+use crate::worlds::{self, admission, pod_source, probe};
 
 /// How many names, modules and tools are listed at most.
 const ITEMS_MAX: usize = 1000;
@@ -38,12 +40,49 @@ pub struct ServedRole {
     pub version: &'static str,
 }
 
+/// The versions of a role's contract that this host serves, one of each track, the oldest first.
+pub fn served_versions(role: Role) -> &'static [&'static str] {
+    match role {
+        Role::Admission => admission::VERSIONS,
+        Role::Probe => probe::VERSIONS,
+        Role::PodSource => pod_source::VERSIONS,
+    }
+}
+
+/// One of this project's interfaces in the version that a component was built against.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contract {
+    /// Such as `witlet:admission/types`.
+    pub interface: String,
+    /// The version that it was built against.
+    pub built_against: String,
+    /// The version here that serves it; none if none does.
+    pub served_by: Option<&'static str>,
+}
+
+/// Whether a component can start with the memory that its role has where a configuration says nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fit {
+    /// The role.
+    pub role: Role,
+    /// The role's default for `limits.memory`, in bytes.
+    pub memory_bytes_default: usize,
+    /// Why it can't start with that; none if it can.
+    pub obstacle: Option<String>,
+}
+
 /// What a component says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inspection {
     /// What it can be; empty if this host can't use it.
     pub roles: Vec<ServedRole>,
+    /// This project's interfaces among its imports and exports, in their order.
+    pub contracts: Vec<Contract>,
+    /// Whether it can start within the default limits of each of its roles.
+    pub fits: Vec<Fit>,
     /// Why this host can't use it, whatever it is granted; empty if it can, as far as names tell.
     pub obstacles: Vec<String>,
     /// The fields of `grants` without which it can't be loaded.
@@ -115,7 +154,8 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
         Ok(detected) => (detected, Vec::new()),
         Err(obstacles) => (Detected::default(), obstacles.iter().map(ToString::to_string).collect()),
     };
-    let roles = detected.roles().into_iter().map(|(role, version)| ServedRole { role, version }).collect();
+    let roles: Vec<ServedRole> =
+        detected.roles().into_iter().map(|(role, version)| ServedRole { role, version }).collect();
     let files = detected.waits() && imports.iter().any(|import| import.starts_with("wasi:filesystem/"));
     let needs_grants = [("secrets", detected.wants.secret), ("exec", detected.wants.exec)];
     let may_use_grants =
@@ -126,6 +166,8 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
     // What the engine of its roles has; that of admission has less.
     let denied = if detected.waits() { detected.denied_waiting } else { detected.denied };
     Ok(Inspection {
+        contracts: imports.iter().chain(&exports).filter_map(|name| contract(name)).collect(),
+        fits: roles.iter().map(|served| fit(served.role, &needs)).collect(),
         roles,
         obstacles,
         needs_grants: names(&needs_grants),
@@ -138,6 +180,28 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
         producers,
         needs,
     })
+}
+
+/// One of this project's interfaces, by its name with a version.
+fn contract(name: &str) -> Option<Contract> {
+    let (interface, version) = name.split_once('@')?;
+    if !interface.starts_with("witlet:") {
+        return None;
+    }
+    let here = detect::versions_here(interface);
+    let served_by = here.into_iter().find(|served| worlds::serves(served, version));
+    Some(Contract { interface: interface.to_owned(), built_against: version.to_owned(), served_by })
+}
+
+/// Whether what it needs at its start fits a role's defaults.
+fn fit(role: Role, needs: &StaticNeeds) -> Fit {
+    let memory_bytes_default = match role {
+        Role::Admission | Role::Probe => MEMORY_BYTES_DEFAULT,
+        Role::PodSource => SOURCE_MEMORY_BYTES_DEFAULT,
+    };
+    let obstacle =
+        needs.check(&Limits::with_memory(memory_bytes_default)).err().map(|error| error.to_string());
+    Fit { role, memory_bytes_default, obstacle }
 }
 
 #[derive(Default)]

@@ -2,6 +2,7 @@
 
 mod call;
 pub mod config;
+mod conformance;
 mod health;
 mod load;
 mod shadow;
@@ -10,16 +11,21 @@ mod status;
 pub(crate) mod waiting;
 
 pub use call::{CallError, WaitedIn};
+pub use conformance::ConformanceError;
 pub use health::{FAILURES_TO_QUARANTINE, QUARANTINE_MAX, QUARANTINE_MIN, TIMEOUTS_TO_QUARANTINE};
 pub use load::LoadError;
 pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
 pub use spec::{BUILTIN_TIMEOUT, Builtin, BuiltinRole};
-pub use status::{PluginState, PluginStatus, RoleStatus};
+pub use status::{ConformanceStatus, PluginState, PluginStatus, RoleStatus};
 pub use waiting::StateExcess;
 
 pub(crate) use call::{Called, Caller, EPOCH_PERIOD, Guests};
+#[cfg(test)]
+pub(crate) use conformance::Demand;
+#[cfg(test)]
+pub(crate) use conformance::Vouched;
 pub(crate) use health::Change as HealthChange;
-pub(crate) use load::{Loaded, Loader, LoaderParts, Loading};
+pub(crate) use load::{Known, Loaded, Loader, LoaderParts, Loading};
 use shadow::Shadow;
 pub(crate) use shadow::{agrees, decision_told, verdict_told};
 pub(crate) use spec::{Origin, Spec, VALIDATE_TIMEOUT};
@@ -204,6 +210,7 @@ impl Plugin {
             component: self.spec.origin_told(),
             digest: loaded.map(|loaded| loaded.digest.clone()),
             size_bytes: loaded.map(|loaded| loaded.size_bytes),
+            conformance: loaded.and_then(|loaded| loaded.vouched.as_ref()).map(ConformanceStatus::of),
             order: self.spec.admission.as_ref().map(|role| role.order),
             failure_policy: self.spec.failure_policy(),
             probe_type: self.spec.probe.as_ref().map(|role| role.probe_type.to_string()),

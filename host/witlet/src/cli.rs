@@ -1,9 +1,16 @@
 //! The command line: names, defaults and help of every command and flag.
 
+mod plugin;
+
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use plugin::LIST_HELP;
+pub(crate) use plugin::{
+    BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PullArgs, PushArgs, RegistryArgs, ReplayArgs,
+    ReportFormat, TestArgs,
+};
 
 /// Where the daemon's own socket is unless a flag says otherwise.
 const API_SOCKET: &str = "/run/witlet/witlet.sock";
@@ -217,47 +224,6 @@ pub(crate) enum Get {
     Plugins(PluginListArgs),
 }
 
-/// What the columns of `witlet plugin list` mean.
-const LIST_HELP: &str = "Columns:
-  ERRORS   calls without a usable answer
-  P50 P99  how long half, and 99 of 100, of the calls took at most: estimated from a histogram, evenly within a bucket
-  MEMORY   the most that one instance had
-
-Examples:
-  witlet plugin list
-  witlet plugin list no-latest-tag -o yaml";
-
-/// `witlet plugin list` and `witlet get plugins`
-#[derive(Debug, Args)]
-pub(crate) struct PluginListArgs {
-    /// Only this one
-    #[arg(value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// How it looks; json and yaml have everything that is known, differing verdicts of shadows among it
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: OutputFormat,
-    /// Socket of the daemon
-    #[arg(long, value_name = "PATH", default_value = API_SOCKET)]
-    pub(crate) api_socket: PathBuf,
-}
-
-/// `witlet plugin replay`
-#[derive(Debug, Args)]
-pub(crate) struct ReplayArgs {
-    /// A recorded call
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Ask this component instead of the recorded one
-    #[arg(long, value_name = "FILE.wasm")]
-    pub(crate) component: Option<PathBuf>,
-    /// PluginConfiguration that says where the recorded plugin's component is
-    #[arg(long, value_name = "FILE", conflicts_with = "component")]
-    pub(crate) plugins: Option<PathBuf>,
-    /// How it looks
-    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-    pub(crate) output: OutputFormat,
-}
-
 /// What `witlet get …` shows, and how.
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
@@ -286,38 +252,6 @@ pub(crate) enum OutputFormat {
     Json,
     /// YAML.
     Yaml,
-}
-
-/// `witlet plugin`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Plugin {
-    /// List the daemon's plugins: role, version, state, calls, errors, times, memory
-    #[command(visible_alias = "ls", after_help = LIST_HELP)]
-    List(PluginListArgs),
-    /// Show what is in a component: roles, versions, grants, imports, size, needs
-    #[command(after_help = "Example:
-  witlet plugin inspect no-latest-tag.wasm -o json")]
-    Inspect {
-        /// The component; `builtin:NAME` is one that ships
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-        /// How it looks
-        #[arg(short, long, value_name = "FORMAT", default_value = "table")]
-        output: OutputFormat,
-    },
-    /// Ask a recorded call's question again, and tell whether the answer is the same
-    #[command(
-        after_help = "Entries of the PluginConfiguration with `record: {max: N}` keep their last N calls below
-plugins/recorded in the daemon's --root-dir. Admission is replayed in full; a probe with the results of its commands,
-unless it had network access or secrets, which aren't recorded; a pod source not at all.
-
-Exit codes: 0 for the same answer, 4 for another one, 1 if the question can't be asked again.
-
-Examples:
-  witlet plugin replay call.json
-  witlet plugin replay call.json --component new.wasm -o json"
-    )]
-    Replay(ReplayArgs),
 }
 
 /// `witlet check`

@@ -1,40 +1,24 @@
 //! `witlet plugin inspect`: what is in a component, told without running it.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use serde_json::json;
 use thiserror::Error;
-use witlet_plugins::{ADMISSION, Builtin, PROBES, SHIPPED};
-use witlet_wasm::compile::read_component;
-use witlet_wasm::inspect::{InspectError, Inspection, inspect};
+use witlet_wasm::inspect::{Contract, Fit, InspectError, Inspection, inspect};
 
-use crate::cli::OutputFormat;
+use crate::cli::{OutputFormat, RegistryArgs};
 use crate::output::{OutputError, print, structured};
+use crate::plugin::component::{self, ComponentError};
 
 /// Why a component can't be shown.
 #[derive(Debug, Error)]
 pub(crate) enum Error {
-    /// The file can't be read.
-    #[error("read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        cause: std::io::Error,
-    },
-    /// No component that ships has this name.
-    #[error("{name:?} isn't shipped; these are: {}", shipped().map(|builtin| builtin.name).collect::<Vec<_>>().join(", "))]
-    NotShipped {
-        /// The name after `builtin:`.
-        name: String,
-    },
+    /// There is nothing to show.
+    #[error(transparent)]
+    Component(#[from] ComponentError),
     /// The file holds no component.
-    #[error("{}", path.display())]
+    #[error("{file}")]
     Inspect {
-        /// The file.
-        path: PathBuf,
+        /// As it was named.
+        file: String,
         /// What it is instead.
         #[source]
         cause: InspectError,
@@ -45,29 +29,14 @@ pub(crate) enum Error {
 }
 
 /// Prints what is in the component.
-pub(crate) fn run(path: &Path, output: OutputFormat) -> Result<(), Error> {
-    let wasm = read(path)?;
-    let inspection = inspect(&wasm).map_err(|cause| Error::Inspect { path: path.to_owned(), cause })?;
+pub(crate) async fn run(file: &str, registry: &RegistryArgs, output: OutputFormat) -> Result<(), Error> {
+    let wasm = component::read(file, registry).await?.wasm;
+    let inspection = inspect(&wasm).map_err(|cause| Error::Inspect { file: file.to_owned(), cause })?;
     let text = match output {
-        OutputFormat::Table | OutputFormat::Wide => for_people(path, &inspection),
+        OutputFormat::Table | OutputFormat::Wide => for_people(file, &inspection),
         OutputFormat::Json | OutputFormat::Yaml => structured(&for_programs(&inspection), output)?,
     };
     Ok(print(&text)?)
-}
-
-/// Every component that ships, on or off.
-fn shipped() -> impl Iterator<Item = &'static Builtin> {
-    ADMISSION.iter().chain(PROBES).chain(SHIPPED)
-}
-
-/// The bytes of a file, or of what a plugin file calls `builtin:NAME`.
-fn read(path: &Path) -> Result<Arc<[u8]>, Error> {
-    let Some(name) = path.to_str().and_then(|path| path.strip_prefix("builtin:")) else {
-        return read_component(path).map_err(|cause| Error::Read { path: path.to_owned(), cause });
-    };
-    let builtin = shipped().find(|builtin| builtin.name == name);
-    let builtin = builtin.ok_or_else(|| Error::NotShipped { name: name.to_owned() })?;
-    Ok(builtin.component.into())
 }
 
 fn for_programs(inspection: &Inspection) -> serde_json::Value {
@@ -82,9 +51,11 @@ fn for_programs(inspection: &Inspection) -> serde_json::Value {
     value
 }
 
-fn for_people(path: &Path, inspection: &Inspection) -> String {
+fn for_people(file: &str, inspection: &Inspection) -> String {
     let Inspection {
         roles,
+        contracts,
+        fits,
         obstacles,
         needs_grants,
         may_use_grants,
@@ -96,7 +67,7 @@ fn for_people(path: &Path, inspection: &Inspection) -> String {
         producers,
         needs,
     } = inspection;
-    let mut text = format!("{}\n", path.display());
+    let mut text = format!("{file}\n");
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<10} {value}\n"));
     let told = roles.iter().map(|served| format!("{} {}", served.role, served.version));
     let told = told.collect::<Vec<_>>().join(", ");
@@ -116,16 +87,50 @@ fn for_people(path: &Path, inspection: &Inspection) -> String {
     };
     line("memories", largest(needs.memories, needs.memory_bytes, "bytes"));
     line("tables", largest(needs.tables, needs.table_elements, "elements"));
-    let mut list = |name: &str, items: &[String], note: &dyn Fn(&String) -> &'static str| {
+    let limits = fits.iter().map(limit).collect::<Vec<_>>();
+    let served = contracts.iter().map(served).collect::<Vec<_>>();
+    let (wasi, others): (Vec<_>, Vec<_>) = imports
+        .iter()
+        .filter(|name| !name.starts_with("witlet:"))
+        .map(|name| {
+            format!("{name}{}", if denied.contains(name) { "  (linked, always refused)" } else { "" })
+        })
+        .partition(|name| name.starts_with("wasi:"));
+    let exports = exports.iter().filter(|name| !name.starts_with("witlet:")).cloned().collect::<Vec<_>>();
+    for (name, items) in [
+        ("limits", &limits),
+        ("contracts", &served),
+        ("wasi", &wasi),
+        ("imports", &others),
+        ("exports", &exports),
+        ("unusable", obstacles),
+    ] {
         for (at, item) in items.iter().enumerate() {
             let name = if at == 0 { name } else { "" };
-            text.push_str(&format!("  {name:<10} {item}{}\n", note(item)));
+            text.push_str(&format!("  {name:<10} {item}\n"));
         }
-    };
-    list("exports", exports, &|_| "");
-    list("imports", imports, &|item| if denied.contains(item) { "  (linked, always refused)" } else { "" });
-    list("unusable", obstacles, &|_| "");
+    }
     text
+}
+
+/// Whether it can start with what its role has where a configuration says nothing.
+fn limit(fit: &Fit) -> String {
+    let Fit { role, memory_bytes_default, obstacle } = fit;
+    let default = memory_bytes_default >> 20;
+    match obstacle {
+        None => format!("{role}: starts within {default}Mi, the default"),
+        Some(obstacle) => format!("{role}: {obstacle}; set limits.memory"),
+    }
+}
+
+/// An interface with the version that it was built against, and the one that serves it if that is another one.
+fn served(contract: &Contract) -> String {
+    let Contract { interface, built_against, served_by } = contract;
+    match served_by {
+        Some(version) if version == built_against => format!("{interface} {version}"),
+        Some(version) => format!("{interface} {built_against}, served by {version}"),
+        None => format!("{interface} {built_against}, which this witlet doesn't serve"),
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod inspect;
 mod logging;
 mod output;
 mod plugin;
+mod progress;
 mod run;
 mod runtime;
 
@@ -61,11 +62,22 @@ async fn dispatch(command: Command) -> ExitCode {
             Err(get::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
             other => done(other),
         },
+        Command::Plugin(Plugin::Bench(args)) => done(plugin::bench::run(&args).await),
+        Command::Plugin(Plugin::New(args)) => done(plugin::new::run(&args)),
         Command::Plugin(Plugin::List(args)) => match plugin::list::run(&args).await {
             Err(get::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
             other => done(other),
         },
-        Command::Plugin(Plugin::Inspect { file, output }) => done(inspect::run(&file, output)),
+        Command::Plugin(Plugin::Inspect { file, registry, output }) => {
+            done(inspect::run(&file, &registry, output).await)
+        }
+        Command::Plugin(Plugin::Push(args)) => done(plugin::push::run(&args).await),
+        Command::Plugin(Plugin::Pull(args)) => done(plugin::pull::run(&args).await),
+        Command::Plugin(Plugin::Test(args)) => match plugin::test::run(&args).await {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(exit::FINDINGS),
+            Err(cause) => fail(&cause, 1),
+        },
         Command::Plugin(Plugin::Replay(args)) => match plugin::replay::run(&args).await {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::from(exit::FINDINGS),

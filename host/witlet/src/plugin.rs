@@ -1,4 +1,10 @@
 //! `witlet plugin`: what plugins do on this node, what is in a component, and recorded calls once more.
 
+pub(crate) mod bench;
+pub(crate) mod component;
 pub(crate) mod list;
+pub(crate) mod new;
+pub(crate) mod pull;
+pub(crate) mod push;
 pub(crate) mod replay;
+pub(crate) mod test;

@@ -20,7 +20,7 @@ use crate::error::describe;
 pub fn parse<C: DeserializeOwned + 'static>(text: &str) -> Result<C, Error> {
     decode(text).map_err(|refusal| match refusal {
         Refusal::NothingTaken => Error::ConfigNotTaken,
-        Refusal::Json(cause) => Error::Config { cause },
+        Refusal::Json { field, cause } => Error::Config { field, cause },
     })
 }
 
@@ -31,7 +31,7 @@ pub fn parse<C: DeserializeOwned + 'static>(text: &str) -> Result<C, Error> {
 pub fn parse_parameters<P: DeserializeOwned + 'static>(text: &str) -> Result<P, Error> {
     decode(text).map_err(|refusal| match refusal {
         Refusal::NothingTaken => Error::ParametersNotTaken,
-        Refusal::Json(cause) => Error::Parameters { cause },
+        Refusal::Json { field, cause } => Error::Parameters { field, cause },
     })
 }
 
@@ -39,8 +39,13 @@ pub fn parse_parameters<P: DeserializeOwned + 'static>(text: &str) -> Result<P, 
 enum Refusal {
     /// There is something, and the type is `()`.
     NothingTaken,
-    /// What doesn't fit.
-    Json(serde_json::Error),
+    /// What doesn't fit, and where.
+    Json {
+        /// Empty for the whole.
+        field: String,
+        /// What doesn't fit.
+        cause: serde_json::Error,
+    },
 }
 
 fn decode<C: DeserializeOwned + 'static>(text: &str) -> Result<C, Refusal> {
@@ -58,9 +63,23 @@ fn decode<C: DeserializeOwned + 'static>(text: &str) -> Result<C, Refusal> {
         if let Ok(config) = serde_json::from_str(text) {
             return Ok(config);
         }
-        return serde_json::from_str("{}").map_err(Refusal::Json);
+        return located("{}");
     }
-    serde_json::from_str(text).map_err(Refusal::Json)
+    located(text)
+}
+
+/// Decodes, and says in which field it fails: `port`, not just the column of a text that nobody sees.
+fn located<C: DeserializeOwned>(text: &str) -> Result<C, Refusal> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let cause = error.into_inner();
+        // A text that isn't JSON breaks off in no field, and `.` is the whole.
+        let field = if cause.is_data() && path != "." { path } else { String::new() };
+        Refusal::Json { field, cause }
+    })?;
+    json.end().map_err(|cause| Refusal::Json { field: String::new(), cause })?;
+    Ok(value)
 }
 
 /// Works with the host's configuration, decoded once per instance: an instance never sees another one, for a changed

@@ -5,12 +5,22 @@ use crate::secret::SecretError;
 use crate::{http, net};
 
 /// Why a plugin has no answer, or refuses its configuration or parameters. The host gets it with its causes in one line.
+/// Errors of [`net`], [`http`](mod@http) and commands become one with `?`; words of a plugin's own go into [`Error::invalid`] and
+/// [`Error::nothing_found`].
+///
+/// ```
+/// # use witlet_plugin_sdk::Error;
+/// assert_eq!(Error::invalid("port", "may not be 0").to_string(), "port: may not be 0");
+/// assert_eq!(Error::nothing_found("the file is being written").to_string(), "the file is being written");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The configuration doesn't decode to the plugin's type.
-    #[error("configuration")]
+    #[error("configuration{}", within(field))]
     Config {
+        /// Which part of it, such as `allow[1]`; empty for the whole.
+        field: String,
         /// What doesn't fit.
         #[source]
         cause: serde_json::Error,
@@ -19,8 +29,10 @@ pub enum Error {
     #[error("the plugin takes no configuration")]
     ConfigNotTaken,
     /// The parameters don't decode to the probe type's type.
-    #[error("parameters")]
+    #[error("parameters{}", within(field))]
     Parameters {
+        /// Which of them, such as `port`; empty for all.
+        field: String,
         /// What doesn't fit.
         #[source]
         cause: serde_json::Error,
@@ -48,7 +60,7 @@ pub enum Error {
     /// The pod has no address (yet), and nothing names another host.
     #[error("the pod has no IP address")]
     NoAddress,
-    /// A probe found nothing out, in words of its own.
+    /// There is no answer for a reason that only the plugin knows, in its own words.
     #[error("{problem}")]
     NothingFound {
         /// One sentence.
@@ -80,10 +92,16 @@ impl Error {
         Self::Invalid { field: field.into(), problem: problem.into() }
     }
 
-    /// A probe found nothing out: it is tried again, and then its result stays what it was.
+    /// Nothing was found out, for a reason of the plugin's own: a probe is tried again and keeps its result, a source keeps its
+    /// pods, and for a handler the failure policy decides.
     pub fn nothing_found(problem: impl Into<String>) -> Self {
         Self::NothingFound { problem: problem.into() }
     }
+}
+
+/// A part of a configuration or of parameters, behind their name.
+fn within(field: &str) -> String {
+    if field.is_empty() { String::new() } else { format!(": {field}") }
 }
 
 /// The error with its causes in one line, as it goes to the host.

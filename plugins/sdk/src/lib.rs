@@ -44,10 +44,29 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! # Where to look
+//!
+//! | For | Look at |
+//! |---|---|
+//! | what a handler, a probe type, a source is | [`AdmissionHandler`], [`probe::ProbeType`], [`source::PodSource`] |
+//! | what may be asked | [`Request`], [`Pod`], [`Node`], [`probe::Target`] |
+//! | what is answered | [`Verdict`], [`probe::Outcome`], [`source::Poll`], and [`Error`] or [`source::SourceError`] |
+//! | the world outside, by grants | [`net`], [`http`], [`secret`]; files by `std::fs`; commands by [`probe::Target::exec`] |
+//! | lines for the node's log | [`mod@log`], and the macros [`error!`], [`warn!`], [`info!`], [`debug!`] |
+//! | unit tests | [`facts`] |
+//!
+//! Unit tests ask the code; `witlet plugin test FILE.wasm` asks the finished component.
+//!
+//! Units are the contract's: resources in milli-CPU for `cpu` and base units (bytes, pieces) for the rest, times in seconds and
+//! nanoseconds since 1970 or in milliseconds where a name says so.
+//!
+//! # What to keep in mind
+//!
 //! A verdict must be a function of the request and the configuration: the host gives every call the same clock
 //! ([`Request::now`]) and a random source seeded from the pod, and nothing else of the world. Getters cost some
 //! hundred nanoseconds each and decoding a whole pod many times that: ask for what you need, and keep what you got.
 
+#![deny(missing_docs)]
 // On wasm the export macros define functions of the canonical ABI, which is unsafe by nature.
 #![cfg_attr(not(target_family = "wasm"), deny(unsafe_code))]
 

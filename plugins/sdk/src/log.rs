@@ -23,24 +23,52 @@ pub fn write(level: Level, message: &str, fields: &[(&str, &str)]) {
 }
 
 /// Logs a line at level `error`; takes what [`format!`] takes.
+///
+/// ```
+/// # use witlet_plugin_sdk::{facts, log::Level};
+/// witlet_plugin_sdk::error!("{} pods", 3);
+/// let line = facts::take_log().remove(0);
+/// assert_eq!((line.level, line.message.as_str()), (Level::Error, "3 pods"));
+/// ```
 #[macro_export]
 macro_rules! error {
     ($($argument:tt)+) => { $crate::log::write($crate::log::Level::Error, &::std::format!($($argument)+), &[]) };
 }
 
 /// Logs a line at level `warn`; takes what [`format!`] takes.
+///
+/// ```
+/// # use witlet_plugin_sdk::{facts, log::Level};
+/// witlet_plugin_sdk::warn!("{} pods", 3);
+/// let line = facts::take_log().remove(0);
+/// assert_eq!((line.level, line.message.as_str()), (Level::Warn, "3 pods"));
+/// ```
 #[macro_export]
 macro_rules! warn {
     ($($argument:tt)+) => { $crate::log::write($crate::log::Level::Warn, &::std::format!($($argument)+), &[]) };
 }
 
 /// Logs a line at level `info`; takes what [`format!`] takes.
+///
+/// ```
+/// # use witlet_plugin_sdk::{facts, log::Level};
+/// witlet_plugin_sdk::info!("{} pods", 3);
+/// let line = facts::take_log().remove(0);
+/// assert_eq!((line.level, line.message.as_str()), (Level::Info, "3 pods"));
+/// ```
 #[macro_export]
 macro_rules! info {
     ($($argument:tt)+) => { $crate::log::write($crate::log::Level::Info, &::std::format!($($argument)+), &[]) };
 }
 
 /// Logs a line at level `debug`; takes what [`format!`] takes.
+///
+/// ```
+/// # use witlet_plugin_sdk::{facts, log::Level};
+/// witlet_plugin_sdk::debug!("{} pods", 3);
+/// let line = facts::take_log().remove(0);
+/// assert_eq!((line.level, line.message.as_str()), (Level::Debug, "3 pods"));
+/// ```
 #[macro_export]
 macro_rules! debug {
     ($($argument:tt)+) => { $crate::log::write($crate::log::Level::Debug, &::std::format!($($argument)+), &[]) };

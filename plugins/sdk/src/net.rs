@@ -1,6 +1,27 @@
 //! TCP connections and UDP exchanges with a deadline, for plugins with the grant `network`. They wait synchronously, and
 //! never longer than they are told to. Outside a component they are real ones of the developer's machine, so that tests
 //! can bring servers of their own.
+//!
+//! ```
+//! use std::time::Duration;
+//! use witlet_plugin_sdk::net::{Problem, TcpStream};
+//! use witlet_plugin_sdk::time::Deadline;
+//!
+//! # use std::io::Write as _;
+//! let server = std::net::TcpListener::bind("127.0.0.1:0")?;
+//! let port = server.local_addr()?.port();
+//! let serving = std::thread::spawn(move || server.accept()?.0.write_all(b"hello"));
+//!
+//! let deadline = Deadline::after(Duration::from_secs(5));
+//! let mut stream = TcpStream::connect("127.0.0.1", port, deadline)?;
+//! assert_eq!(stream.read(100, deadline)?, b"hello");
+//! assert_eq!(stream.read(100, deadline)?, b"", "the server has closed");
+//!
+//! # serving.join().expect("it ends")?;
+//! let error = TcpStream::connect("127.0.0.1", port, deadline).expect_err("nobody listens any more");
+//! assert_eq!(error.problem, Problem::Refused);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #[cfg(not(target_family = "wasm"))]
 mod native;

@@ -3,6 +3,14 @@
 use std::time::Duration;
 
 /// The moment at which something has to be over.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use witlet_plugin_sdk::time::Deadline;
+/// let deadline = Deadline::after(Duration::from_secs(5));
+/// assert!(deadline.left() <= Duration::from_secs(5));
+/// assert_eq!(Deadline::after(Duration::ZERO).left(), Duration::ZERO);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(Moment);
 

@@ -166,6 +166,10 @@ pub(crate) const FORGERS: &[Forger] = &[
         instead: Some(("result<outcome, string>", "result<string, string>")),
         ..probe("probe-other-answer", "", "")
     },
+    Forger {
+        instead: Some(("result<poll-result, source-error>", "result<string, source-error>")),
+        ..source("source-other-answer", "", "")
+    },
     source("source-loop-at-start", LOOP_AT_START, ""),
     source("source-grow-at-start", GROW_AT_START, ""),
     Forger { validate: LOOP, ..source("source-loop-in-validate", "", "") },

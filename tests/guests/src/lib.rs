@@ -49,6 +49,13 @@ pub const INTRUDER: &[u8] = components::INTRUDER;
 /// A plugin of all three roles that tells which version of it was asked. `tests/guests/witness` says how.
 pub const WITNESS: &[u8] = components::WITNESS;
 
+/// A plugin of all three roles that keeps its contracts unless its configuration plants a fault. `tests/guests/faults` has
+/// them.
+pub const FAULTS: &[u8] = components::FAULTS;
+
+/// A probe type that tells its secret if its configuration says so. `tests/guests/tattler` says how.
+pub const TATTLER: &[u8] = components::TATTLER;
+
 /// An admission handler of a version of the contract that only tests have. `tests/guests/next-version` has both.
 pub const NEXT_VERSION: &[u8] = components::NEXT_VERSION;
 

@@ -61,6 +61,13 @@ pub fn blocked(
     status
 }
 
+/// Whether a status says that admission put the pod off.
+pub(super) fn is_blocked(status: &PodStatus) -> bool {
+    let waits_as = |container: &ContainerStatus| container.state.as_ref()?.waiting.as_ref()?.reason.clone();
+    let mut containers = status.container_statuses.iter().flatten();
+    containers.any(|container| waits_as(container).as_deref() == Some(WaitingReason::Blocked.as_str()))
+}
+
 /// The status of a pod that the node ends: it has failed for the node's reason, and `DisruptionTarget` says so to whoever
 /// counts failures (KEP-3329).
 pub fn ended_by_node(pod: &Pod, last: &PodStatus, end: &NodeEnd, now: Timestamp) -> PodStatus {

@@ -143,9 +143,12 @@ fn what_has_ended_stays_ended_whatever_the_runtime_forgets() {
 #[test]
 fn a_reason_goes_with_its_phase() {
     let pod = pod("Always", &["a"]);
-    let previous = blocked(&pod, None, "NotYet", "the disk is slow", at(1));
+    let put_off = blocked(&pod, None, "NotYet", "the disk is slow", at(1));
+    let admitted = generate_of(&pod, &in_sandbox(vec![]), Some(&put_off), 5);
+    assert_eq!((admitted.reason, admitted.message), (None, None), "a deferral's words go with it");
+    let previous = PodStatus { reason: Some("NodeLost".to_owned()), container_statuses: None, ..put_off };
     let still_pending = generate_of(&pod, &in_sandbox(vec![]), Some(&previous), 5);
-    assert_eq!(still_pending.reason.as_deref(), Some("NotYet"));
+    assert_eq!(still_pending.reason.as_deref(), Some("NodeLost"));
     let runs = generate_of(&pod, &in_sandbox(vec![running(&pod, "a")]), Some(&previous), 5);
     assert_eq!((runs.reason, runs.message), (None, None));
     assert_eq!(runs.start_time, Some(Time(at(1))));

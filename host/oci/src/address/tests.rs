@@ -16,7 +16,7 @@ fn only_this_machine_speaks_plain_http() {
         ("localhost.example.com", "https://localhost.example.com/v2/"),
     ];
     for (registry, expected) in cases {
-        assert_eq!(of_registry(registry, "/v2/").expect(registry).to_string(), expected);
+        assert_eq!(of_registry(registry, "/v2/", false).expect(registry).to_string(), expected);
     }
 }
 

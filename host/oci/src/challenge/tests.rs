@@ -50,8 +50,11 @@ fn auth(change: impl FnOnce(&mut ImageAuth)) -> ImageAuth {
 fn each_kind_of_credentials_has_its_answer() {
     let ann = auth(|auth| (auth.username, auth.password) = ("ann".to_owned(), "let me in".to_owned()));
     let encoded = encode_auth("ann", "let me in");
-    assert!(answer(&Challenge::Basic, None, "a/b") == Step::NoCredentials);
-    assert!(answer(&Challenge::Basic, Some(&ann), "a/b") == Step::Use(Credential::Basic(encoded.clone())));
+    assert!(answer(&Challenge::Basic, None, "a/b", Action::Pull) == Step::NoCredentials);
+    assert!(
+        answer(&Challenge::Basic, Some(&ann), "a/b", Action::Pull)
+            == Step::Use(Credential::Basic(encoded.clone()))
+    );
     let challenge = bearer("https://t", Some("s"), None).expect("a challenge");
     let scope = ("scope", "repository:a/b:pull".to_owned());
     let request = |basic, form, more: &[(&'static str, &str)]| {
@@ -59,13 +62,16 @@ fn each_kind_of_credentials_has_its_answer() {
         parameters.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
         Step::Token(TokenRequest { realm: "https://t".to_owned(), parameters, basic, form })
     };
-    assert!(answer(&challenge, None, "a/b") == request(None, false, &[]));
-    assert!(answer(&challenge, Some(&ann), "a/b") == request(Some(encoded), false, &[]));
+    assert!(answer(&challenge, None, "a/b", Action::Pull) == request(None, false, &[]));
+    assert!(answer(&challenge, Some(&ann), "a/b", Action::Pull) == request(Some(encoded), false, &[]));
     let identity = auth(|auth| auth.identity_token = "id".to_owned());
     let refresh = [("grant_type", "refresh_token"), ("refresh_token", "id"), ("client_id", "witlet")];
-    assert!(answer(&challenge, Some(&identity), "a/b") == request(None, true, &refresh));
+    assert!(answer(&challenge, Some(&identity), "a/b", Action::Pull) == request(None, true, &refresh));
     let ready = auth(|auth| auth.registry_token = "ready".to_owned());
-    assert!(answer(&challenge, Some(&ready), "a/b") == Step::Use(Credential::Bearer("ready".to_owned())));
+    assert!(
+        answer(&challenge, Some(&ready), "a/b", Action::Pull)
+            == Step::Use(Credential::Bearer("ready".to_owned()))
+    );
 }
 
 #[test]
@@ -85,5 +91,14 @@ fn parameters_are_escaped_and_tokens_fit_into_a_header() {
     ];
     for (text, expected) in cases {
         assert_eq!(token(text.as_bytes()).as_deref(), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_token_for_a_push_allows_it_whatever_the_first_challenge_was_about() {
+    for scope in [None, Some("repository:a/b:pull".to_owned())] {
+        let challenge = Challenge::Bearer { realm: "https://x".to_owned(), service: None, scope };
+        let Step::Token(request) = answer(&challenge, None, "a/b", Action::Push) else { panic!("no token") };
+        assert_eq!(request.parameters, [("scope", "repository:a/b:pull,push".to_owned())]);
     }
 }

@@ -6,131 +6,18 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
 
 use super::*;
 use crate::address::AddressError;
 use crate::manifest::{MANIFEST_TYPE, ManifestError};
 use crate::store::digest_of;
+use crate::testing::{Answer, Asked, Server, ok, status};
 
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
-/// Answers by method and path (without the query); the text is the whole answer.
-type Script = Arc<dyn Fn(&Asked) -> Answer + Send + Sync>;
-
-/// One request.
-#[derive(Clone, Debug)]
-struct Asked {
-    path: String,
-    query: String,
-    authorization: Option<String>,
-    body: String,
-}
-
-enum Answer {
-    Whole(u16, Vec<(&'static str, String)>, Vec<u8>),
-    /// Headers and a part of the body, then nothing more.
-    Stuck(u64, Vec<u8>),
-    /// The same, then the end of the connection.
-    Cut(u64, Vec<u8>),
-}
-
-fn ok(body: impl Into<Vec<u8>>) -> Answer {
-    Answer::Whole(200, Vec::new(), body.into())
-}
-
-fn status(code: u16) -> Answer {
-    Answer::Whole(code, Vec::new(), Vec::new())
-}
-
-struct Server {
-    address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
-    _tasks: JoinSet<()>,
-}
-
-impl Server {
-    async fn start(script: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let (script, asked): (Script, Arc<Mutex<Vec<Asked>>>) = (Arc::new(script), Arc::default());
-        let mut tasks = JoinSet::new();
-        let log = asked.clone();
-        tasks.spawn(async move {
-            let mut connections = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
-                connections.spawn(serve(stream, script.clone(), log.clone()));
-            }
-        });
-        Self { address, asked, _tasks: tasks }
-    }
-
-    fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().expect("not poisoned").clone()
-    }
-
-    fn reference(&self, manifest: &str) -> ComponentReference {
-        let digest = digest_of(manifest.as_bytes());
-        format!("oci://{}/probes/redis:1@{digest}", self.address).parse().expect("a reference")
-    }
-}
-
-async fn serve(mut stream: TcpStream, script: Script, log: Arc<Mutex<Vec<Asked>>>) {
-    let mut text = Vec::new();
-    let mut part = [0; 4096];
-    let whole = |text: &[u8]| {
-        let text = String::from_utf8_lossy(text).into_owned();
-        let (head, body) = text.split_once("\r\n\r\n")?;
-        let header = |name: &str| {
-            head.lines().find_map(|line| {
-                let (key, value) = line.split_once(": ")?;
-                key.eq_ignore_ascii_case(name).then(|| value.to_owned())
-            })
-        };
-        let length = header("content-length").map_or(0, |length| length.parse().expect("a number"));
-        (body.len() >= length).then(|| {
-            let target = head.split(' ').nth(1).expect("a target");
-            let (path, query) = target.split_once('?').unwrap_or((target, ""));
-            Asked {
-                path: path.to_owned(),
-                query: query.to_owned(),
-                authorization: header("authorization"),
-                body: body.to_owned(),
-            }
-        })
-    };
-    let asked = loop {
-        if let Some(asked) = whole(&text) {
-            break asked;
-        }
-        match stream.read(&mut part).await {
-            Ok(0) | Err(_) => return,
-            Ok(read) => text.extend_from_slice(&part[..read]),
-        }
-    };
-    log.lock().expect("not poisoned").push(asked.clone());
-    let (head, body, stuck) = match script(&asked) {
-        Answer::Whole(status, headers, body) => {
-            let headers: String =
-                headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-            (format!("HTTP/1.1 {status} x\r\n{headers}content-length: {}\r\n\r\n", body.len()), body, false)
-        }
-        Answer::Stuck(length, body) => {
-            (format!("HTTP/1.1 200 x\r\ncontent-length: {length}\r\n\r\n"), body, true)
-        }
-        Answer::Cut(length, body) => {
-            (format!("HTTP/1.1 200 x\r\ncontent-length: {length}\r\n\r\n"), body, false)
-        }
-    };
-    // The client may have seen enough before all is written.
-    let _ = stream.write_all(head.as_bytes()).await;
-    let _ = stream.write_all(&body).await;
-    if stuck {
-        std::future::pending::<()>().await;
-    }
-    let _ = stream.shutdown().await;
+fn reference_of(server: &Server, manifest: &str) -> ComponentReference {
+    let digest = digest_of(manifest.as_bytes());
+    format!("oci://{}/probes/redis:1@{digest}", server.address).parse().expect("a reference")
 }
 
 fn manifest_of(component: &[u8]) -> Value {
@@ -187,10 +74,10 @@ impl Node {
         self.registries().fetch(reference, None).await
     }
 
-    async fn refused(&self, reference: &ComponentReference) -> PullError {
+    async fn refused(&self, reference: &ComponentReference) -> TransferError {
         let error = self.fetch(reference).await.expect_err("refused");
         assert_eq!(error.to_string(), format!("fetch {reference}"));
-        assert!(error.source().is_some_and(|cause| cause.is::<PullError>()));
+        assert!(error.source().is_some_and(|cause| cause.is::<TransferError>()));
         *error.cause.downcast().expect("a pull's error")
     }
 }
@@ -199,7 +86,7 @@ impl Node {
 async fn a_component_is_pulled_once_and_then_comes_from_the_folder() {
     let manifest = manifest_of(COMPONENT).to_string();
     let server = Server::start(honest(manifest.clone(), COMPONENT)).await;
-    let (node, reference) = (Node::new(), server.reference(&manifest));
+    let (node, reference) = (Node::new(), reference_of(&server, &manifest));
     assert_eq!(&*node.fetch(&reference).await.expect("pulled"), COMPONENT);
     assert_eq!(server.asked().len(), 2);
     // Also by another one with the same folder.
@@ -219,7 +106,7 @@ async fn long_pulls_tell_how_far_they_are() {
     let manifest = manifest_of(component).to_string();
     let server = Server::start(honest(manifest.clone(), component)).await;
     let node = Node::new();
-    assert_eq!(node.fetch(&server.reference(&manifest)).await.expect("pulled").len(), component.len());
+    assert_eq!(node.fetch(&reference_of(&server, &manifest)).await.expect("pulled").len(), component.len());
     let told = node.progress.lock().expect("not poisoned").clone();
     assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
     assert!(told.iter().all(|(bytes, total)| bytes <= total && *total == 3 << 20), "{told:?}");
@@ -232,16 +119,16 @@ async fn bytes_that_are_not_what_was_asked_for_are_named() {
     // The manifest: another one, whose digest isn't that which the operator wrote.
     let other = manifest_of(b"something else").to_string();
     let server = Server::start(move |_| ok(other.clone())).await;
-    let error = node.refused(&server.reference(&manifest)).await;
-    assert!(matches!(error, PullError::Digest { what: What::Manifest, .. }), "{error}");
+    let error = node.refused(&reference_of(&server, &manifest)).await;
+    assert!(matches!(error, TransferError::Digest { what: What::Manifest, .. }), "{error}");
     // The layer: the same size, other bytes.
     let bytes = manifest.clone();
     let server = Server::start(move |asked| {
         if asked.path.contains("/manifests/") { ok(bytes.clone()) } else { ok(*b"\0asm\x0d\0\x02\0") }
     })
     .await;
-    let error = node.refused(&server.reference(&manifest)).await;
-    assert!(matches!(error, PullError::Digest { what: What::Component, .. }), "{error}");
+    let error = node.refused(&reference_of(&server, &manifest)).await;
+    assert!(matches!(error, TransferError::Digest { what: What::Component, .. }), "{error}");
     assert!(error.to_string().contains(&digest_of(COMPONENT)), "{error}");
     // Larger, smaller.
     let bytes = manifest.clone();
@@ -252,8 +139,8 @@ async fn bytes_that_are_not_what_was_asked_for_are_named() {
             },
         )
         .await;
-    let error = node.refused(&server.reference(&manifest)).await;
-    assert!(matches!(error, PullError::TooLarge { limit: 8, .. }), "{error}");
+    let error = node.refused(&reference_of(&server, &manifest)).await;
+    assert!(matches!(error, TransferError::TooLarge { limit: 8, .. }), "{error}");
     let bytes = manifest.clone();
     let server =
         Server::start(
@@ -262,8 +149,8 @@ async fn bytes_that_are_not_what_was_asked_for_are_named() {
             },
         )
         .await;
-    let error = node.refused(&server.reference(&manifest)).await;
-    assert!(matches!(error, PullError::Size { expected: 8, found: 4, .. }), "{error}");
+    let error = node.refused(&reference_of(&server, &manifest)).await;
+    assert!(matches!(error, TransferError::Size { expected: 8, found: 4, .. }), "{error}");
     // Nothing of it was kept.
     let kept = std::fs::read_dir(node.folder.path().join("components")).expect("listed").count();
     assert_eq!(kept, 0);
@@ -284,15 +171,15 @@ async fn manifests_of_something_else_are_refused_before_a_layer_is_pulled() {
     for (manifest, expected) in cases {
         let manifest = manifest.to_string();
         let server = Server::start(honest(manifest.clone(), COMPONENT)).await;
-        let error = Node::new().refused(&server.reference(&manifest)).await;
-        assert!(matches!(&error, PullError::Manifest(found) if *found == expected), "{error}");
+        let error = Node::new().refused(&reference_of(&server, &manifest)).await;
+        assert!(matches!(&error, TransferError::Manifest(found) if *found == expected), "{error}");
         assert_eq!(server.asked().len(), 1);
     }
     // One that is too large to be a manifest at all.
     let endless = " ".repeat(2 << 20);
     let server = Server::start(honest(endless.clone(), COMPONENT)).await;
-    let error = Node::new().refused(&server.reference(&endless)).await;
-    assert!(matches!(error, PullError::TooLarge { what: What::Manifest, .. }), "{error}");
+    let error = Node::new().refused(&reference_of(&server, &endless)).await;
+    assert!(matches!(error, TransferError::TooLarge { what: What::Manifest, .. }), "{error}");
 }
 
 #[tokio::test]
@@ -309,9 +196,9 @@ async fn a_registry_that_hangs_is_given_up() {
     .await;
     let node = Node::new();
     let registries = node.registries().with_limits(SendLimits::each(Duration::from_millis(50)));
-    let error = registries.fetch(&server.reference(&manifest), None).await.expect_err("given up");
-    let error: PullError = *error.cause.downcast().expect("a pull's error");
-    assert!(matches!(error, PullError::Body { what: What::Component, .. }), "{error}");
+    let error = registries.fetch(&reference_of(&server, &manifest), None).await.expect_err("given up");
+    let error: TransferError = *error.cause.downcast().expect("a pull's error");
+    assert!(matches!(error, TransferError::Body { what: What::Component, .. }), "{error}");
     assert_eq!(server.asked().len(), 1 + crate::retry::ATTEMPTS_MAX as usize);
 }
 
@@ -330,12 +217,12 @@ async fn failures_that_pass_are_waited_out_and_refusals_are_not() {
         }
     })
     .await;
-    assert_eq!(&*Node::new().fetch(&server.reference(&manifest)).await.expect("pulled"), COMPONENT);
+    assert_eq!(&*Node::new().fetch(&reference_of(&server, &manifest)).await.expect("pulled"), COMPONENT);
     assert_eq!(server.asked().len(), 4);
 
     let server = Server::start(|_| status(404)).await;
-    let error = Node::new().refused(&server.reference(&manifest)).await;
-    assert!(matches!(error, PullError::NotFound { what: What::Manifest, .. }), "{error}");
+    let error = Node::new().refused(&reference_of(&server, &manifest)).await;
+    assert!(matches!(error, TransferError::NotFound { what: What::Manifest, .. }), "{error}");
     assert_eq!(server.asked().len(), 1);
 }
 
@@ -353,7 +240,7 @@ async fn credentials_do_not_follow_a_redirect_to_another_server() {
     .await;
     let node = Node::new();
     node.logs_in(server.address);
-    assert_eq!(&*node.fetch(&server.reference(&manifest)).await.expect("pulled"), COMPONENT);
+    assert_eq!(&*node.fetch(&reference_of(&server, &manifest)).await.expect("pulled"), COMPONENT);
     let asked = server.asked();
     assert_eq!(asked.iter().filter(|asked| asked.authorization.is_some()).count(), 2, "{asked:?}");
     let [elsewhere] = store.asked().try_into().expect("one request");
@@ -377,8 +264,8 @@ async fn only_the_registry_itself_says_whom_its_credentials_go_to() {
     .await;
     let node = Node::new();
     node.logs_in(server.address);
-    let error = node.refused(&server.reference(&manifest)).await;
-    assert!(matches!(error, PullError::Status { status: 401, what: What::Component, .. }), "{error}");
+    let error = node.refused(&reference_of(&server, &manifest)).await;
+    assert!(matches!(error, TransferError::Status { status: 401, what: What::Component, .. }), "{error}");
     assert!(thief.asked().is_empty(), "{:?}", thief.asked());
 }
 
@@ -387,14 +274,14 @@ async fn redirects_end_and_do_not_lead_into_the_clear() {
     let manifest = manifest_of(COMPONENT).to_string();
     let server =
         Server::start(|asked| Answer::Whole(302, vec![("location", asked.path.clone())], Vec::new())).await;
-    let error = Node::new().refused(&server.reference(&manifest)).await;
-    assert!(matches!(error, PullError::Redirects { .. }), "{error}");
+    let error = Node::new().refused(&reference_of(&server, &manifest)).await;
+    assert!(matches!(error, TransferError::Redirects { .. }), "{error}");
     assert_eq!(server.asked().len(), 6);
 
     let away = vec![("location", "http://registry.example.com/x".to_owned())];
     let server = Server::start(move |_| Answer::Whole(302, away.clone(), Vec::new())).await;
-    let error = Node::new().refused(&server.reference(&manifest)).await;
-    assert!(matches!(error, PullError::Address(AddressError::Unencrypted { .. })), "{error}");
+    let error = Node::new().refused(&reference_of(&server, &manifest)).await;
+    assert!(matches!(error, TransferError::Address(AddressError::Unencrypted { .. })), "{error}");
 }
 
 /// A registry that wants tokens, and gives them itself to whoever has the password.
@@ -421,10 +308,10 @@ async fn a_token_is_had_with_the_password_and_used_for_all_requests() {
     .await;
     let server = Server::start(with_tokens(manifest.clone(), realm.address)).await;
     let node = Node::new();
-    let reference = server.reference(&manifest);
+    let reference = reference_of(&server, &manifest);
     // Nobody in particular gets none.
     let error = node.refused(&reference).await;
-    assert!(matches!(error, PullError::Token { status: 401, .. }), "{error}");
+    assert!(matches!(error, TransferError::Token { status: 401, .. }), "{error}");
     node.logs_in(server.address);
     assert_eq!(&*node.fetch(&reference).await.expect("pulled"), COMPONENT);
     let asked = realm.asked();
@@ -445,7 +332,7 @@ async fn an_identity_token_goes_as_a_form_and_never_in_a_url() {
     let file = node.folder.path().join("pull.json");
     let config = json!({"auths": {server.address.to_string(): {"identitytoken": "secret-id"}}});
     std::fs::write(&file, config.to_string()).expect("written");
-    let pulled = node.registries().fetch(&server.reference(&manifest), Some(&file)).await;
+    let pulled = node.registries().fetch(&reference_of(&server, &manifest), Some(&file)).await;
     assert_eq!(&*pulled.expect("pulled"), COMPONENT);
 }
 
@@ -456,28 +343,28 @@ async fn missing_wrong_and_unreadable_credentials_are_told_apart() {
         Answer::Whole(401, vec![("www-authenticate", "Basic realm=\"x\"".to_owned())], Vec::new())
     })
     .await;
-    let (node, reference) = (Node::new(), server.reference(&manifest));
+    let (node, reference) = (Node::new(), reference_of(&server, &manifest));
     let error = node.refused(&reference).await;
-    assert!(matches!(error, PullError::NoCredentials { .. }), "{error}");
+    assert!(matches!(error, TransferError::NoCredentials { .. }), "{error}");
     assert!(error.to_string().contains("pullCredentials"), "{error}");
     node.logs_in(server.address);
     let error = node.refused(&reference).await;
-    assert!(matches!(error, PullError::Refused { status: 401, .. }), "{error}");
+    assert!(matches!(error, TransferError::Refused { status: 401, .. }), "{error}");
 
     let named = node.folder.path().join("named.json");
     let fetch = async || {
         let error = node.registries().fetch(&reference, Some(&named)).await.expect_err("refused");
-        *error.cause.downcast::<PullError>().expect("a pull's error")
+        *error.cause.downcast::<TransferError>().expect("a pull's error")
     };
     let error = fetch().await;
-    assert!(matches!(error, PullError::CredentialsFile { .. }), "{error}");
+    assert!(matches!(error, TransferError::CredentialsFile { .. }), "{error}");
     std::fs::write(&named, "user: ann").expect("written");
     let error = fetch().await;
-    assert!(matches!(error, PullError::Credentials { .. }), "{error}");
+    assert!(matches!(error, TransferError::Credentials { .. }), "{error}");
 
     let strange =
         Server::start(|_| Answer::Whole(401, vec![("www-authenticate", "Negotiate".to_owned())], Vec::new()))
             .await;
-    let error = node.refused(&strange.reference(&manifest)).await;
-    assert!(matches!(error, PullError::Challenge { .. }), "{error}");
+    let error = node.refused(&reference_of(&strange, &manifest)).await;
+    assert!(matches!(error, TransferError::Challenge { .. }), "{error}");
 }

@@ -121,7 +121,7 @@ fn question(bytes: usize, containers: usize) -> Result<Question, String> {
 /// Asks, and gives the instance's linear memory.
 fn ask(plugin: &DirectPlugin, question: &Question) -> Result<usize, String> {
     match plugin.ask(question) {
-        Asked { result: Ok(Verdict::Admit), memory_bytes_peak } => Ok(memory_bytes_peak),
+        Asked { result: Ok(Verdict::Admit), memory_bytes_peak, .. } => Ok(memory_bytes_peak),
         Asked { result: Ok(other), .. } => Err(format!("an unexpected verdict: {other:?}")),
         Asked { result: Err(error), .. } => Err(error.sentence()),
     }

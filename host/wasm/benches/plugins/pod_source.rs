@@ -38,7 +38,7 @@ pub(crate) fn measure() -> Result<bool, String> {
 
 /// Asks, and gives the instance's linear memory.
 async fn ask(plugin: &DirectWaiting) -> Result<usize, String> {
-    let Asked { result, memory_bytes_peak } = plugin.poll(None).await;
+    let Asked { result, memory_bytes_peak, .. } = plugin.poll(None).await;
     match result.map_err(|error| error.sentence())? {
         Ok(answer) if matches!(&answer.snapshot, Snapshot::Pods(pods) if pods.len() == 1) => {
             Ok(memory_bytes_peak)

@@ -70,7 +70,7 @@ pub(crate) fn request(probe_type: &str, parameters: &Value) -> ProbeRequest {
 /// Asks, and gives the instance's linear memory.
 async fn ask(plugin: &DirectWaiting, request: &ProbeRequest) -> Result<usize, String> {
     match plugin.probe(request).await {
-        Asked { result: Ok(ProbeOutcome::Success(_)), memory_bytes_peak } => Ok(memory_bytes_peak),
+        Asked { result: Ok(ProbeOutcome::Success(_)), memory_bytes_peak, .. } => Ok(memory_bytes_peak),
         Asked { result: Ok(other), .. } => Err(format!("an unexpected outcome: {other:?}")),
         Asked { result: Err(error), .. } => Err(error.sentence()),
     }

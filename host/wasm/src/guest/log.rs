@@ -1,6 +1,7 @@
 //! The lines that a guest writes, bounded, on the node's log.
 
 mod rate;
+mod tap;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,6 +9,7 @@ use tokio::time::Instant;
 use tracing::Level;
 
 use rate::{Rate, Taken};
+pub use tap::{HEARD_MAX, HeardLine, LogTap};
 
 /// How many bytes of a message are kept.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 2 << 10;
@@ -34,6 +36,7 @@ pub(crate) struct GuestLog {
     budget: Arc<Mutex<Budget>>,
     /// Of all instances of the plugin.
     rate: Arc<Mutex<Rate>>,
+    tap: Option<LogTap>,
 }
 
 #[derive(Debug, Default)]
@@ -43,13 +46,15 @@ struct Budget {
 }
 
 impl GuestLog {
-    pub(crate) fn new(plugin: Arc<str>) -> Self {
-        Self { plugin, budget: Arc::default(), rate: Arc::default() }
+    /// Who taps it hears each line that a call may write, however many others there were lately.
+    pub(crate) fn new(plugin: Arc<str>, tap: Option<LogTap>) -> Self {
+        Self { plugin, budget: Arc::default(), rate: Arc::default(), tap }
     }
 
     /// For another instance of the plugin.
     pub(crate) fn of_instance(&self) -> Self {
-        Self { plugin: self.plugin.clone(), budget: Arc::default(), rate: self.rate.clone() }
+        let (plugin, rate, tap) = (self.plugin.clone(), self.rate.clone(), self.tap.clone());
+        Self { plugin, budget: Arc::default(), rate, tap }
     }
 
     pub(crate) fn plugin(&self) -> &str {
@@ -83,6 +88,9 @@ impl GuestLog {
                 return;
             }
             budget.lines += 1;
+        }
+        if let Some(tap) = &self.tap {
+            tap.hear(&line);
         }
         if !self.may_write() {
             return;

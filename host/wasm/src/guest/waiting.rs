@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 use wasmtime::component::ResourceTable;
@@ -37,6 +38,8 @@ pub(crate) struct GuestSetting {
     pub(crate) state_folder: Option<PathBuf>,
     /// Runs commands in containers, if there is a runtime.
     pub(crate) containers: Option<Arc<dyn Containers>>,
+    /// How much later than it is its clock says that it is.
+    pub(crate) clock_ahead: Duration,
     pub(crate) egress: Egress,
 }
 
@@ -90,7 +93,7 @@ impl WaitingState {
             reach: Reach::nothing(),
             table,
             connections: Connections { budget: budget.clone(), made: Vec::new() },
-            clocks: WasiClocksCtx::default(),
+            clocks: waiting::clocks(setting.clock_ahead),
             wasi: None,
             http: WasiHttpCtx::new(),
             hooks: Hooks::new(setting.egress.clone(), setting.grants.tls, budget),

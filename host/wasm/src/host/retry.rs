@@ -42,6 +42,8 @@ fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
     match error {
         LoadError::Read { .. }
         | LoadError::Fetch(_)
+        // Somebody may sign or push one, and what is kept out isn't compiled.
+        | LoadError::Conformance(_)
         | LoadError::StateFolder { .. }
         | LoadError::Folder { .. }
         | LoadError::Engine(_)

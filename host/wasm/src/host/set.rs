@@ -7,17 +7,17 @@ use witlet_core::event::EventType;
 
 use super::{Shared, supervisor::LoadFailure};
 use crate::metrics::LoadOutcome;
-use crate::plugin::{Code, LoadError, Loaded, Loading, Plugin, Spec};
+use crate::plugin::{Code, Known, Loaded, Loading, Plugin, Spec};
 use crate::record::{About, PluginRecorder};
 
 impl Shared {
     /// Loads a plugin, unless its component is one of `known`. Waits for its turn: what comes from registries waits among its
     /// like, so that registries that are slow or gone keep no file from being loaded.
-    pub(super) async fn load(&self, spec: &Spec, known: &[String]) -> Loading {
+    pub(super) async fn load(&self, spec: &Spec, known: &Known) -> Loading {
         let turns = if spec.is_pulled() { &self.pulls } else { &self.loads };
         match turns.acquire().await {
             Ok(_permit) => self.loader.load(spec, known).await,
-            Err(_closed) => Loading { digest: None, result: Err(LoadError::Interrupted) },
+            Err(_closed) => Loading::interrupted(),
         }
     }
 

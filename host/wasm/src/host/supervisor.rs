@@ -4,12 +4,13 @@
 //! couldn't be. What takes longer than [`SWAP_WAIT_MAX`] follows by itself. A plugin whose newest version isn't there or
 //! doesn't load goes on with the version that it has, if it has one.
 
+mod trust;
 mod work;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -23,9 +24,9 @@ use super::files::{self, Change, Files};
 use super::secrets::{self, Failure as SecretFailure};
 use super::{FileError, MAINTENANCE_PERIOD, Shared, lock};
 use crate::plugin::config::{self, PluginConfiguration, SecretEntry, Shipped};
-use crate::plugin::{Builtin, BuiltinRole, Code, LoadError, Plugin, Spec};
+use crate::plugin::{Builtin, BuiltinRole, Code, Known, LoadError, Loading, Plugin, Spec};
 pub(super) use work::Failure as LoadFailure;
-use work::{Done, Failure, Step, Work, next_step};
+use work::{Done, Failure, Step, Work, failure_spares, next_step};
 
 /// How long a changed set waits for its slowest plugin before it takes effect without it.
 pub(super) const SWAP_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -45,6 +46,8 @@ pub(super) struct Supervisor {
     secrets: Vec<SecretEntry>,
     secret_failures: BTreeMap<String, SecretFailure>,
     files: Files,
+    /// Keys of reports whose files were there and are gone.
+    lost_keys: BTreeSet<PathBuf>,
     /// Whether it was told that the configuration's file is gone.
     told_gone: bool,
     loads: JoinSet<Done>,
@@ -71,6 +74,7 @@ impl Supervisor {
             secrets: Vec::new(),
             secret_failures: BTreeMap::new(),
             files: Files::default(),
+            lost_keys: BTreeSet::new(),
             told_gone: false,
             loads: JoinSet::new(),
             works: HashMap::new(),
@@ -144,13 +148,20 @@ impl Supervisor {
         if changed || !self.secret_failures.is_empty() {
             self.read_secrets(shared).await;
         }
+        let trust_changed = self.trust_changed(&now);
+        // Several plugins may have one component, and each change is told once.
+        let components: BTreeSet<PathBuf> =
+            self.wanted.iter().filter_map(|spec| spec.path().map(Path::to_path_buf)).collect();
+        let written: BTreeSet<PathBuf> =
+            components.into_iter().filter(|path| self.files.compare(path, &now) == Change::Written).collect();
         let instant = Instant::now();
         for spec in self.wanted.clone() {
-            let written = spec.path().is_some_and(|path| self.files.compare(path, &now) == Change::Written);
+            let written = spec.path().is_some_and(|path| written.contains(path));
+            let trust = trust_changed.contains(&spec.name);
             let failure = self.failures.get(&spec.name);
             let due = failure.is_some_and(|failure| failure.is_due(instant))
                 && !self.works.contains_key(&spec.name);
-            if written || due {
+            if written || due || trust {
                 self.begin(shared, spec);
             }
         }
@@ -236,14 +247,15 @@ impl Supervisor {
         self.works.insert(name, Work::new(spec, serial, task));
     }
 
-    /// Digests of components that needn't be compiled again for this specification: what runs, and what failed by
-    /// itself.
-    fn known(&self, shared: &Shared, spec: &Spec) -> Vec<String> {
+    fn known(&self, shared: &Shared, spec: &Spec) -> Known {
         let running = shared.plugins();
         let old = running.iter().find(|plugin| plugin.spec.runs_as(spec));
-        let runs = old.and_then(|plugin| plugin.code.ready()).map(|loaded| loaded.digest.clone());
+        let runs = old.and_then(|plugin| plugin.code.ready()).map(|loaded| {
+            let key = loaded.vouched.as_ref().map(|vouched| vouched.report.key_id.clone());
+            (loaded.digest.clone(), key)
+        });
         let failure = self.failures.get(&spec.name).filter(|failure| failure.is_final_for(spec));
-        runs.into_iter().chain(failure.and_then(|failure| failure.digest.clone())).collect()
+        Known { runs, failed: failure.and_then(|failure| failure.digest.clone()) }
     }
 
     /// Notes the result of a load.
@@ -259,7 +271,7 @@ impl Supervisor {
             Err(error) => {
                 tracing::error!(%error, "loading a plugin ended the task");
                 for work in self.works.values_mut().filter(|work| work.is_dead()) {
-                    work.result = Some(work::interrupted());
+                    work.result = Some(Loading::interrupted());
                 }
             }
         }
@@ -307,11 +319,14 @@ impl Supervisor {
             }
             Err(error) => {
                 let previous = self.failures.get(&spec.name);
-                let error = Arc::new(error);
+                let (error, failed, keys) = (Arc::new(error), loading.digest.clone(), loading.keys);
                 let failure = Failure::new(&spec, loading.digest, error.clone(), previous, now);
                 shared.tell_not_loaded(&failure, previous);
                 self.failures.insert(spec.name.clone(), failure);
-                match runs {
+                let spared = |old: &&Arc<Plugin>| {
+                    failure_spares(old, &spec, failed.as_deref(), keys.as_deref(), &error)
+                };
+                match runs.filter(spared) {
                     Some(old) => {
                         old.set_pending(Some(error.sentence()));
                         old.clone()
@@ -386,8 +401,11 @@ impl Supervisor {
     /// Every file that matters.
     fn paths(&self) -> Vec<PathBuf> {
         let components = self.wanted.iter().filter_map(|spec| spec.path().map(Path::to_path_buf));
+        let demands = self.wanted.iter().filter_map(|spec| spec.conformance.as_deref());
+        let trust: BTreeSet<&Path> = demands.flat_map(|demand| demand.paths()).collect();
+        let trust = trust.into_iter().map(Path::to_path_buf);
         let secrets = self.secrets.iter().map(|secret| secret.file.clone());
-        self.sources.plugins_file.iter().cloned().chain(components).chain(secrets).collect()
+        self.sources.plugins_file.iter().cloned().chain(components).chain(trust).chain(secrets).collect()
     }
 
     async fn look_at_files(&self) -> Option<files::Seen> {
@@ -429,10 +447,11 @@ impl Sources {
     fn specs(&self, configuration: PluginConfiguration) -> (Vec<Spec>, Vec<SecretEntry>) {
         let folder = self.plugins_file.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
         let mut specs = self.builtin_specs();
+        let required = configuration.require_conformance.as_ref();
         let entries = configuration.plugins.into_iter();
         // The parser knows the names of what is shipped, so that none is left out.
         let mut configured: Vec<Spec> =
-            entries.filter_map(|entry| Spec::configured(entry, folder, &self.shipped)).collect();
+            entries.filter_map(|entry| Spec::configured(entry, folder, required, &self.shipped)).collect();
         configured.sort_by_key(|spec| spec.admission.as_ref().map_or(i64::MAX, |role| role.order.into()));
         specs.extend(configured);
         let secrets = configuration.secrets.into_iter();

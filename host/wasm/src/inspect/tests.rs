@@ -17,6 +17,47 @@ fn a_real_plugin_tells_its_role_and_tools() {
 }
 
 #[test]
+fn contracts_are_told_with_the_version_that_serves_them() {
+    let seen = inspect(witlet_test_guests::WITNESS).expect("a component");
+    assert!(
+        seen.contracts.iter().all(|contract| contract.served_by == Some("0.1.0")),
+        "{:?}",
+        seen.contracts
+    );
+    let told = |interface: &str| seen.contracts.iter().any(|contract| contract.interface == interface);
+    for interface in
+        ["witlet:admission/handler", "witlet:probe/prober", "witlet:pod-source/source", "witlet:host/config"]
+    {
+        assert!(told(interface), "{interface}: {:?}", seen.contracts);
+    }
+    for (name, served_by) in [
+        ("witlet:host/log@0.1.0", Some("0.1.0")),
+        ("witlet:host/log@0.1.7", None),
+        ("witlet:probe/exec@0.1.0", Some("0.1.0")),
+        ("witlet:pod-source/feedback@0.1.0", Some("0.1.0")),
+        ("witlet:host/moon@0.1.0", None),
+        ("witlet:admission/handler@1.0.0", None),
+    ] {
+        assert_eq!(contract(name).expect("it is one of ours").served_by, served_by, "{name}");
+    }
+    assert_eq!(contract("wasi:io/poll@0.2.0"), None);
+}
+
+#[test]
+fn a_component_fits_each_role_or_says_why_not() {
+    let seen = inspect(witlet_test_guests::WITNESS).expect("a component");
+    assert_eq!(
+        seen.fits.iter().map(|fit| fit.role).collect::<Vec<_>>(),
+        [Role::Admission, Role::Probe, Role::PodSource]
+    );
+    assert!(seen.fits.iter().all(|fit| fit.obstacle.is_none()), "{:?}", seen.fits);
+    let needs = StaticNeeds { memories: 1, memory_bytes: 20 << 20, tables: 1, table_elements: 1 };
+    let obstacle = fit(Role::Admission, &needs).obstacle.expect("16 MiB are less");
+    assert!(obstacle.contains("20971520"), "{obstacle}");
+    assert_eq!(fit(Role::PodSource, &needs).obstacle, None);
+}
+
+#[test]
 fn refused_interfaces_and_obstacles_are_told() {
     let hostile = inspect(witlet_test_guests::HOSTILE).expect("a component");
     assert_eq!(hostile.denied, ["wasi:http/test-handler@0.2.3"]);

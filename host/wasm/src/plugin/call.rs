@@ -17,7 +17,7 @@ use witlet_ports::Clock;
 use super::Spec;
 use super::config::Warm;
 use crate::engine::POOL_SLOTS;
-use crate::guest::{GrantedSecrets, GuestLog, GuestState, printable};
+use crate::guest::{Given, GrantedSecrets, GuestLog, GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits};
 use crate::wasi::WouldBlock;
 use crate::worlds::Unfit;
@@ -48,6 +48,10 @@ pub(crate) struct Guests {
     timeout: Duration,
     warm: Option<Warm>,
     secrets: GrantedSecrets,
+    /// How much later than it is `validate` is told that it is.
+    clock_ahead: Duration,
+    /// Goes into random numbers.
+    random_salt: Arc<str>,
     /// Of one instance.
     memories: u32,
     idle: Mutex<Idle>,
@@ -88,20 +92,22 @@ pub(crate) struct Called<T> {
 impl Guests {
     pub(crate) fn new(
         spec: &Spec,
+        given: &Given,
         timeout: Duration,
         pre: HandlerPre,
         limits: Limits,
         memories: u32,
-        secrets: GrantedSecrets,
     ) -> Self {
         Self {
-            log: GuestLog::new(spec.name.clone()),
+            log: GuestLog::new(spec.name.clone(), given.log.clone()),
             config: spec.config.clone(),
             pre,
             limits,
             timeout,
             warm: spec.warm,
-            secrets,
+            secrets: GrantedSecrets::new(given.secrets.clone(), spec.grants.secrets.clone()),
+            clock_ahead: given.clock_ahead,
+            random_salt: given.random_salt.clone(),
             memories,
             idle: Mutex::default(),
         }
@@ -162,6 +168,7 @@ impl Guests {
         let limits = StoreLimits::new(self.limits);
         let mut state = GuestState::new(limits, self.log.of_instance(), self.config.clone(), now);
         state.secrets = self.secrets.clone();
+        state.random_salt = self.random_salt.clone();
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.limits);
         store.set_hostcall_fuel(self.limits.hostcall_bytes_max);
@@ -283,7 +290,8 @@ impl Caller {
         on_thread(permit, guests.timeout, move || caller.admit_measured(&guests, &facts)).await
     }
 
-    fn admit_measured(&self, guests: &Guests, facts: &Arc<RequestFacts>) -> Called<Verdict> {
+    /// As [`Self::admit_here`], with the CPU time.
+    pub(crate) fn admit_measured(&self, guests: &Guests, facts: &Arc<RequestFacts>) -> Called<Verdict> {
         let before = thread_cpu();
         let called = self.admit_here(guests, facts);
         Called { cpu: thread_cpu().saturating_sub(before), ..called }
@@ -291,7 +299,10 @@ impl Caller {
 
     fn validate_here(&self, guests: &Guests) -> Called<()> {
         let _ticking = self.ticker.ticking();
-        let mut store = guests.store(&self.engine, self.clock.now());
+        let now = self.clock.now();
+        // A time that can't be told is the newest that can.
+        let now = now.checked_add(guests.clock_ahead).unwrap_or(jiff::Timestamp::MAX);
+        let mut store = guests.store(&self.engine, now);
         store.set_epoch_deadline(self.ticker.deadline(guests.timeout));
         let replied = guests
             .pre

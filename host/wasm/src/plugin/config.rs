@@ -4,6 +4,7 @@
 //! would be worse than an error.
 
 mod component;
+mod conformance;
 mod document;
 mod grants;
 mod roles;
@@ -11,6 +12,7 @@ mod values;
 
 pub(crate) use component::BUILTIN_SCHEME;
 pub use component::ComponentSource;
+pub use conformance::{CONFORMANCE_KEYS_MAX, RequiredConformance};
 pub use grants::{FileGrant, Grants, STATE_PATH};
 pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};
 pub use values::Globs;
@@ -115,6 +117,9 @@ pub struct PluginEntry {
     pub name: String,
     /// Where its component is.
     pub component: ComponentSource,
+    /// Where its conformance report is, if not where it is looked for by itself; relative ones are looked up beside the
+    /// configuration.
+    pub conformance: Option<PathBuf>,
     /// As an admission handler.
     pub admission: Option<AdmissionRole>,
     /// As a probe type.
@@ -136,6 +141,8 @@ pub struct PluginEntry {
 pub struct PluginConfiguration {
     /// Values that plugins may be granted.
     pub secrets: Vec<SecretEntry>,
+    /// What a component's conformance report must say before it is loaded; none asks for no report.
+    pub require_conformance: Option<RequiredConformance>,
     /// The plugins in the file's order.
     pub plugins: Vec<PluginEntry>,
 }
@@ -167,7 +174,13 @@ pub fn parse(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, Co
     check_count("plugins", document.plugins.len(), PLUGINS_MAX)?;
     check_count("secrets", document.secrets.len(), SECRETS_MAX)?;
     let secrets = secrets(document.secrets)?;
-    let known = Known { shipped, secrets: &secrets, pull_credentials: document.pull_credentials.as_deref() };
+    let require_conformance = document.require_conformance.map(conformance::parse).transpose()?;
+    let known = Known {
+        shipped,
+        secrets: &secrets,
+        pull_credentials: document.pull_credentials.as_deref(),
+        conformance: require_conformance.is_some(),
+    };
     let mut names = BTreeSet::new();
     let mut probe_types = BTreeSet::new();
     let mut plugins = Vec::with_capacity(document.plugins.len());
@@ -181,7 +194,7 @@ pub fn parse(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, Co
         }
         plugins.push(entry);
     }
-    Ok(PluginConfiguration { secrets, plugins })
+    Ok(PluginConfiguration { secrets, require_conformance, plugins })
 }
 
 /// What an entry may refer to.
@@ -189,6 +202,8 @@ struct Known<'a> {
     shipped: Shipped<'a>,
     secrets: &'a [SecretEntry],
     pull_credentials: Option<&'a std::path::Path>,
+    /// Whether reports are asked for.
+    conformance: bool,
 }
 
 fn field<T>(field: &str, problem: impl Into<String>) -> Result<T, ConfigError> {
@@ -242,6 +257,9 @@ fn secrets(documents: Vec<SecretDocument>) -> Result<Vec<SecretEntry>, ConfigErr
 fn entry(plugin: EntryDocument, path: &str, known: &Known<'_>) -> Result<PluginEntry, ConfigError> {
     check_name(&plugin.name, &format!("{path}.name"))?;
     let component = component::parse(&plugin.component, plugin.pull_credentials.as_deref(), known, path)?;
+    if let Some(report) = &plugin.conformance {
+        conformance::check_entry(report, &component, known, path)?;
+    }
     if plugin.admission.is_none() && plugin.probe.is_none() && plugin.pod_source.is_none() {
         let problem = "no role: write `admission: {}` for an admission handler, `probe: {}` for a probe type, or \
                        `podSource: {allow: {namespaces: […]}}` for a pod source";
@@ -267,6 +285,7 @@ fn entry(plugin: EntryDocument, path: &str, known: &Known<'_>) -> Result<PluginE
     }
     Ok(PluginEntry {
         component,
+        conformance: plugin.conformance,
         admission,
         probe,
         pod_source,

@@ -1,135 +1,33 @@
 //! From a component's bytes to a plugin that can be asked.
 
+mod error;
+
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use thiserror::Error;
 use tokio::time::Instant;
 use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
-use witlet_core::error::one_line;
-use witlet_ports::{ComponentFetcher, FetchError};
+use witlet_ports::ComponentFetcher;
 
-use super::call::{CallError, Caller, Guests};
+use super::call::{Caller, Guests};
 use super::config::{AdmissionRole, Grants, SOURCE_TIMEOUT_DEFAULT};
-use super::waiting::{WaitingGuests, WaitingHost, WaitingSpec, WaitingStartError};
+use super::conformance::Vouched;
+use super::waiting::{WaitingGuests, WaitingHost, WaitingSpec};
 use super::{Origin, Spec, VALIDATE_TIMEOUT};
 use crate::compile::{self, CompileError, Compiler};
 use crate::engine::EngineKind;
-use crate::guest::{GrantedSecrets, GuestState, Secrets};
+use crate::guest::{Given, GuestState};
 use crate::inspect::{self, InspectError};
-use crate::limits::{Limits, NeedsError, StaticNeeds};
+use crate::limits::{Limits, StaticNeeds};
 use crate::role::Role;
 use crate::wasi;
 use crate::worlds::admission::{self, HandlerPre};
 use crate::worlds::detect::{Capabilities, Detected};
-
-/// Why a plugin couldn't be loaded.
-#[derive(Debug, Error)]
-pub enum LoadError {
-    /// The file can't be read.
-    #[error("read {}", path.display())]
-    Read {
-        /// The component's file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        cause: std::io::Error,
-    },
-    /// The registry didn't bring it.
-    #[error(transparent)]
-    Fetch(#[from] FetchError),
-    /// Its component is in a registry, and this program has nobody who asks registries.
-    #[error("components from registries can't be had here")]
-    NoFetcher,
-    /// It is granted a folder of its own, and this program has no place for it.
-    #[error("a folder for its state can't be had here")]
-    NoStateFolder,
-    /// The folder for its state can't be made.
-    #[error("make the folder for its state {}", path.display())]
-    StateFolder {
-        /// The folder.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        cause: std::io::Error,
-    },
-    /// What it is granted of the node isn't a folder that is there.
-    #[error("the granted folder {} can't be had", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        cause: std::io::Error,
-    },
-    /// The engine of probes and pod sources can't be started.
-    #[error("start the engine of probes and pod sources")]
-    Engine(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// Loading it ended before it was done, by a fault of the host's.
-    #[error("loading it ended early, which is a fault of the host's")]
-    Interrupted,
-    /// The component doesn't compile, or its code doesn't load.
-    #[error("the component can't be compiled")]
-    Compile(#[source] CompileError),
-    /// It is for another world, or imports what it can't have. All obstacles in one message.
-    #[error("the component can't be a plugin here: {}", obstacles.join("; "))]
-    Refused {
-        /// Each in one clause.
-        obstacles: Vec<String>,
-    },
-    /// Its imports or exports have the right names and the wrong types.
-    #[error("the component doesn't fit the contract: {message}")]
-    Mismatch {
-        /// The linker's words.
-        message: String,
-    },
-    /// It needs more to start than it may have.
-    #[error("the component is too large for its limits")]
-    Needs(#[source] NeedsError),
-    /// It refused its configuration.
-    #[error("the plugin refuses its configuration: {words}")]
-    Configuration {
-        /// The plugin's own words.
-        words: String,
-    },
-    /// It failed while it was asked about its configuration.
-    #[error("the plugin failed while it validated its configuration")]
-    Validate(#[source] CallError),
-}
-
-impl LoadError {
-    fn refused(obstacle: String) -> Self {
-        Self::Refused { obstacles: vec![obstacle] }
-    }
-
-    fn of_validate(error: CallError) -> Self {
-        match error {
-            CallError::Refused { words } => Self::Configuration { words },
-            // Types are compared when an instance is there.
-            CallError::Mismatch { message } => Self::Mismatch { message },
-            other => Self::Validate(other),
-        }
-    }
-
-    fn of_waiting(error: WaitingStartError) -> Self {
-        match error {
-            WaitingStartError::Mismatch { message } => Self::Mismatch { message },
-            other @ (WaitingStartError::Engine(_)
-            | WaitingStartError::Ticker(_)
-            | WaitingStartError::Threads { .. }
-            | WaitingStartError::Linker { .. }) => Self::Engine(other.into()),
-        }
-    }
-
-    /// With its causes.
-    pub fn sentence(&self) -> String {
-        one_line(self)
-    }
-}
+pub use error::LoadError;
 
 /// A plugin's code, linked, type-checked, and content with its configuration.
 #[derive(Debug)]
@@ -144,6 +42,8 @@ pub(crate) struct Loaded {
     /// The component's roles with the versions of the contracts that serve it, in those that its entry names.
     versions: Vec<(Role, &'static str)>,
     unused: Vec<Role>,
+    /// Who vouches for it, if that is demanded.
+    pub(crate) vouched: Option<Vouched>,
 }
 
 impl Loaded {
@@ -190,8 +90,9 @@ impl Loaded {
 impl Loaded {
     /// Code that nobody calls, for tests of what is made of code.
     pub(crate) fn uncalled(digest: &str) -> Self {
-        let (versions, unused) = (Vec::new(), Vec::new());
-        Self { admission: None, waiting: None, digest: digest.to_owned(), size_bytes: 0, versions, unused }
+        let (versions, unused, vouched) = (Vec::new(), Vec::new(), None);
+        let digest = digest.to_owned();
+        Self { admission: None, waiting: None, digest, size_bytes: 0, versions, unused, vouched }
     }
 }
 
@@ -200,19 +101,45 @@ impl Loaded {
 pub(crate) struct Loading {
     /// Of the component, if it could be read.
     pub(crate) digest: Option<String>,
+    /// Ids of the keys that count, where a report is demanded, the load failed and they could be looked at.
+    pub(crate) keys: Option<Vec<String>>,
     /// None if the component is known already.
     pub(crate) result: Result<Option<Loaded>, LoadError>,
+}
+
+impl Loading {
+    /// What a load comes to that ended early.
+    pub(crate) fn interrupted() -> Self {
+        Self { digest: None, keys: None, result: Err(LoadError::Interrupted) }
+    }
+}
+
+/// Components that needn't be compiled again for a specification.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Digest of what runs, and the id of the key that vouches for it.
+    pub(crate) runs: Option<(String, Option<String>)>,
+    /// Digest of what failed by itself.
+    pub(crate) failed: Option<String>,
+}
+
+impl Known {
+    /// Whether a component is one of them. What runs isn't when another key vouches for it now: it is to say so.
+    pub(crate) fn covers(&self, digest: &str, key_id: Option<&str>) -> bool {
+        let runs = self.runs.as_ref();
+        runs.is_some_and(|(runs, by)| runs == digest && by.as_deref() == key_id)
+            || self.failed.as_deref() == Some(digest)
+    }
 }
 
 /// What a loader needs beside the engine of admission.
 pub(crate) struct LoaderParts {
     pub(crate) compiler: Arc<Compiler>,
     pub(crate) caller: Caller,
-    pub(crate) secrets: Arc<Secrets>,
     pub(crate) waiting: WaitingHost,
     pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
-    /// Has a folder for each plugin that is granted one.
-    pub(crate) state_folder: Option<PathBuf>,
+    /// For all plugins whose load isn't given something else.
+    pub(crate) given: Given,
 }
 
 /// Loads plugins onto the engines of their roles.
@@ -246,29 +173,72 @@ impl Loader {
         Ok(Self { engine, linker, parts })
     }
 
-    /// Reads, compiles, links and validates, unless the component's digest is one of `known`.
-    pub(crate) async fn load(&self, spec: &Spec, known: &[String]) -> Loading {
-        let wasm = match self.read(&spec.origin).await {
-            Ok(wasm) => wasm,
-            Err(error) => return Loading { digest: None, result: Err(error) },
+    /// Reads, compiles, links and validates, unless the component is one of `known`.
+    pub(crate) async fn load(&self, spec: &Spec, known: &Known) -> Loading {
+        let (digest, result) = match self.read(&spec.origin).await {
+            Err(error) => (None, Err(error)),
+            Ok(wasm) => match digest(wasm.clone()).await {
+                None => return Loading::interrupted(),
+                Some(digest) => {
+                    let result = self.load_read(spec, wasm, &digest, known).await;
+                    (Some(digest), result)
+                }
+            },
         };
-        let digest = digest(wasm.clone()).await;
-        let result = match &digest {
-            Some(digest) if known.contains(digest) => Ok(None),
-            Some(_) | None => self.load_bytes(spec, wasm).await.map(Some),
+        let keys = match &spec.conformance {
+            Some(demand) if result.is_err() => demand.counting().await,
+            Some(_) | None => None,
         };
-        Loading { digest, result }
+        Loading { digest, keys, result }
+    }
+
+    async fn load_read(
+        &self,
+        spec: &Spec,
+        wasm: Arc<[u8]>,
+        digest: &str,
+        known: &Known,
+    ) -> Result<Option<Loaded>, LoadError> {
+        let vouched = self.vouched(spec, digest).await?;
+        if known.covers(digest, vouched.as_ref().map(|vouched| &*vouched.report.key_id)) {
+            return Ok(None);
+        }
+        let loaded = self.load_bytes(spec, wasm).await?;
+        Ok(Some(Loaded { vouched, ..loaded }))
+    }
+
+    /// Who vouches for these bytes, before anything is made of them; none where nobody need.
+    async fn vouched(&self, spec: &Spec, digest: &str) -> Result<Option<Vouched>, LoadError> {
+        let Some(demand) = &spec.conformance else { return Ok(None) };
+        let fetcher = self.parts.fetcher.as_ref();
+        let looked = demand.look(digest, spec.roles().collect(), &spec.origin, fetcher).await;
+        let vouched = looked.map_err(|cause| LoadError::Conformance(Box::new(cause)))?;
+        if !vouched.report.passed {
+            let (plugin, key) = (&*spec.name, vouched.key.display());
+            tracing::warn!(plugin, %key, "the conformance report of this plugin says that something failed");
+        }
+        Ok(Some(vouched))
     }
 
     /// Compiles for the engine of each role, links and validates.
     pub(crate) async fn load_bytes(&self, spec: &Spec, wasm: Arc<[u8]>) -> Result<Loaded, LoadError> {
+        self.load_given(spec, &self.parts.given, wasm).await
+    }
+
+    /// The same for a plugin that is given something of its own.
+    pub(crate) async fn load_given(
+        &self,
+        spec: &Spec,
+        given: &Given,
+        wasm: Arc<[u8]>,
+    ) -> Result<Loaded, LoadError> {
         let seen = look(wasm, spec).await?;
         let admission = match &spec.admission {
-            Some(role) => Some(self.load_admission(spec, role, &seen).await?),
+            Some(role) => Some(self.load_admission(spec, given, role, &seen).await?),
             None => None,
         };
         let waiting = match spec.waiting_memory_bytes() {
-            Some(memory_bytes) => Some(self.load_waiting(spec, memory_bytes, &seen).await?),
+            Some(memory_bytes) => Some(self.load_waiting(spec, given, memory_bytes, &seen).await?),
             None => None,
         };
         Ok(Loaded {
@@ -278,12 +248,14 @@ impl Loader {
             digest: seen.digest,
             versions: seen.detected.roles(),
             unused: seen.unused,
+            vouched: None,
         })
     }
 
     async fn load_admission(
         &self,
         spec: &Spec,
+        given: &Given,
         role: &AdmissionRole,
         seen: &Seen,
     ) -> Result<Arc<Guests>, LoadError> {
@@ -292,8 +264,7 @@ impl Loader {
         let component = self.compile(&self.engine, EngineKind::Synchronous, seen, &limits).await?;
         let needs = StaticNeeds::of(&component);
         let pre = self.link(&component, &seen.detected)?;
-        let secrets = GrantedSecrets::new(self.parts.secrets.clone(), spec.grants.secrets.clone());
-        let guests = Arc::new(Guests::new(spec, role.timeout, pre, limits, needs.memories, secrets));
+        let guests = Arc::new(Guests::new(spec, given, role.timeout, pre, limits, needs.memories));
         self.parts.caller.validate(&guests).await.map_err(LoadError::of_validate)?;
         Ok(guests)
     }
@@ -301,6 +272,7 @@ impl Loader {
     async fn load_waiting(
         &self,
         spec: &Spec,
+        given: &Given,
         memory_bytes: usize,
         seen: &Seen,
     ) -> Result<Arc<WaitingGuests>, LoadError> {
@@ -312,37 +284,21 @@ impl Loader {
             memory_bytes,
             warm: spec.warm,
             grants: Arc::new(spec.grants.clone()),
-            state_folder: self.state_folder(spec).await?,
+            state_folder: state_folder(spec, given).await?,
         };
         let limits = WaitingHost::limits(&waiting, &seen.detected);
         seen.needs.check(&limits).map_err(LoadError::Needs)?;
         let engine = self.parts.waiting.engine().map_err(LoadError::of_waiting)?;
         let component = self.compile(&engine, EngineKind::Asynchronous, seen, &limits).await?;
-        let guests =
-            self.parts.waiting.link(waiting, &component, &seen.detected).map_err(LoadError::of_waiting)?;
+        let guests = self
+            .parts
+            .waiting
+            .link(waiting, given, &component, &seen.detected)
+            .map_err(LoadError::of_waiting)?;
         for role in spec.roles().filter(|role| guests.has(*role)) {
             guests.validate(role).await.map_err(LoadError::of_validate)?;
         }
         Ok(guests)
-    }
-
-    /// Makes the plugin's own folder, if it is granted one. Refuses grants of what isn't a folder: WASI has no others.
-    async fn state_folder(&self, spec: &Spec) -> Result<Option<PathBuf>, LoadError> {
-        check_folders(&spec.grants).await?;
-        if !spec.grants.state {
-            return Ok(None);
-        }
-        let folder = self.parts.state_folder.as_ref().ok_or(LoadError::NoStateFolder)?.join(&*spec.name);
-        let made = {
-            let folder = folder.clone();
-            tokio::task::spawn_blocking(move || {
-                std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-            })
-        };
-        match made.await.unwrap_or(Err(std::io::ErrorKind::Interrupted.into())) {
-            Ok(()) => Ok(Some(folder)),
-            Err(cause) => Err(LoadError::StateFolder { path: folder, cause }),
-        }
     }
 
     async fn compile(
@@ -397,6 +353,25 @@ impl Loader {
             }
         }
         HandlerPre::link(&linker, component, version).map_err(mismatch)
+    }
+}
+
+/// Makes the plugin's own folder, if it is granted one. Refuses grants of what isn't a folder: WASI has no others.
+async fn state_folder(spec: &Spec, given: &Given) -> Result<Option<PathBuf>, LoadError> {
+    check_folders(&spec.grants).await?;
+    if !spec.grants.state {
+        return Ok(None);
+    }
+    let folder = given.state_folder.as_ref().ok_or(LoadError::NoStateFolder)?.join(&*spec.name);
+    let made = {
+        let folder = folder.clone();
+        tokio::task::spawn_blocking(move || {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+        })
+    };
+    match made.await.unwrap_or(Err(std::io::ErrorKind::Interrupted.into())) {
+        Ok(()) => Ok(Some(folder)),
+        Err(cause) => Err(LoadError::StateFolder { path: folder, cause }),
     }
 }
 

@@ -10,8 +10,9 @@ use witlet_ports::ComponentReference;
 
 use super::config::{
     AdmissionMode, AdmissionRole, BUILTIN_SCHEME, ComponentSource, Grants, MEMORY_BYTES_DEFAULT, PluginEntry,
-    PodSourceRole, ProbeRole, WARM_IDLE_DEFAULT, WARM_USES_DEFAULT, Warm,
+    PodSourceRole, ProbeRole, RequiredConformance, WARM_IDLE_DEFAULT, WARM_USES_DEFAULT, Warm,
 };
+use super::conformance::Demand;
 use crate::role::Role;
 
 /// What a built-in handler may take for one call.
@@ -90,6 +91,8 @@ pub(crate) struct Spec {
     /// Whether it is there without being configured.
     pub(crate) builtin: bool,
     pub(crate) origin: Origin,
+    /// What must be shown before it is loaded.
+    pub(crate) conformance: Option<Arc<Demand>>,
     pub(crate) admission: Option<AdmissionRole>,
     pub(crate) probe: Option<ProbeRole>,
     pub(crate) pod_source: Option<PodSourceRole>,
@@ -118,6 +121,7 @@ impl Spec {
             name: builtin.name.into(),
             builtin: true,
             origin: Origin::Embedded(builtin.component),
+            conformance: None,
             admission,
             probe,
             pod_source: None,
@@ -128,11 +132,12 @@ impl Spec {
         }
     }
 
-    /// An entry of the configuration whose file lies in `folder`. None if it names a shipped component that `shipped`
+    /// An entry of the configuration whose file lies in `folder`, with the reports that the file demands. None if it names a shipped component that `shipped`
     /// doesn't have.
     pub(crate) fn configured(
         entry: PluginEntry,
         folder: &Path,
+        required: Option<&RequiredConformance>,
         shipped: &[(&'static str, &'static [u8])],
     ) -> Option<Self> {
         let origin = match entry.component {
@@ -145,10 +150,13 @@ impl Spec {
                 Origin::Registry { reference, credentials: credentials.map(|path| folder.join(path)) }
             }
         };
+        let conformance =
+            required.and_then(|required| Demand::new(required, &origin, entry.conformance.clone(), folder));
         Some(Self {
             name: entry.name.into(),
             builtin: false,
             origin,
+            conformance,
             admission: entry.admission,
             probe: entry.probe,
             pod_source: entry.pod_source,
@@ -172,6 +180,7 @@ impl Spec {
             name: "direct".into(),
             builtin: false,
             origin: Origin::Embedded(&[]),
+            conformance: None,
             admission: Some(AdmissionRole { timeout, memory_bytes, ..standard }),
             probe: None,
             pod_source: None,
@@ -225,6 +234,7 @@ impl Spec {
         };
         self.name == other.name
             && self.origin == other.origin
+            && self.conformance == other.conformance
             && self.warm == other.warm
             && self.grants == other.grants
             && self.config == other.config

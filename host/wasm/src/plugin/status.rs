@@ -3,6 +3,7 @@
 use serde::Serialize;
 use witlet_core::admission::chain::FailurePolicy;
 
+use super::conformance::Vouched;
 use super::shadow::ShadowReport;
 use crate::role::Role;
 
@@ -63,6 +64,38 @@ pub struct RoleStatus {
     pub in_flight: u64,
 }
 
+/// Who vouches for a plugin's component, and with what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConformanceStatus {
+    /// Id of the key that its report is signed with: SHA-256 of the public key (SubjectPublicKeyInfo), in hexadecimal.
+    pub signed_by: String,
+    /// The file with that key.
+    pub key: String,
+    /// The kit that examined it.
+    pub kit_version: String,
+    /// When, as RFC 3339 has it.
+    pub examined: String,
+    /// Whether nothing was found.
+    pub passed: bool,
+    /// SHA-256 of the configuration that the kit gave it, in hexadecimal.
+    pub config_digest: String,
+}
+
+impl ConformanceStatus {
+    pub(crate) fn of(vouched: &Vouched) -> Self {
+        let Vouched { key, report } = vouched;
+        Self {
+            signed_by: report.key_id.clone(),
+            key: key.display().to_string(),
+            kit_version: report.kit_version.clone(),
+            examined: report.time.to_string(),
+            passed: report.passed,
+            config_digest: report.config_digest.clone(),
+        }
+    }
+}
+
 /// A plugin as it is now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -78,6 +111,8 @@ pub struct PluginStatus {
     pub digest: Option<String>,
     /// Size of the component that runs.
     pub size_bytes: Option<usize>,
+    /// Who vouches for the component that runs, if the configuration demands that somebody does.
+    pub conformance: Option<ConformanceStatus>,
     /// Its place among the configured handlers; built-ins come first. None if it is no admission handler.
     pub order: Option<i32>,
     /// What its failure as an admission handler means for a pod.

@@ -28,12 +28,11 @@ use wasmtime::Engine;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 use witlet_egress::Egress;
-use witlet_ports::Containers;
 
 use super::config::{Grants, Warm};
 use crate::engine::{self, WAITING_SLOTS, WAITING_TABLES_PER_SLOT};
 use crate::guest::waiting::{GuestSetting, WaitingState};
-use crate::guest::{GrantedSecrets, GuestLog, Secrets};
+use crate::guest::{Given, GrantedSecrets, GuestLog};
 use crate::limits::{EpochTicker, Limits, MemoryPool, SHARED_MEMORY_BYTES_MAX, StaticNeeds};
 use crate::wasi::{self, waiting::CONNECTIONS_ALL_MAX};
 use crate::worlds::detect::Detected;
@@ -61,8 +60,6 @@ pub(crate) fn cpu_limit(time: Duration) -> Duration {
 
 /// Runs probes and pod sources. The engine and its threads are there as soon as a component is to be linked.
 pub(crate) struct WaitingHost {
-    containers: Option<Arc<dyn Containers>>,
-    secrets: Arc<Secrets>,
     egress: Egress,
     machine: Mutex<Option<Arc<Machine>>>,
 }
@@ -125,13 +122,9 @@ pub(crate) struct WaitingSpec {
 }
 
 impl WaitingHost {
-    /// `containers` runs commands for probes, where there is a runtime.
-    pub(crate) fn new(
-        containers: Option<Arc<dyn Containers>>,
-        secrets: Arc<Secrets>,
-        egress: Egress,
-    ) -> Self {
-        Self { containers, secrets, egress, machine: Mutex::default() }
+    /// Connections leave the node through `egress`.
+    pub(crate) fn new(egress: Egress) -> Self {
+        Self { egress, machine: Mutex::default() }
     }
 
     /// The engine that components for this host are compiled for, as `EngineKind::Asynchronous`.
@@ -163,6 +156,7 @@ impl WaitingHost {
     pub(crate) fn link(
         &self,
         spec: WaitingSpec,
+        given: &Given,
         component: &Component,
         detected: &Detected,
     ) -> Result<Arc<WaitingGuests>, WaitingStartError> {
@@ -172,12 +166,13 @@ impl WaitingHost {
             .map_err(|error| WaitingStartError::Mismatch { message: format!("{error:#}") })?;
         let limits = Self::limits(&spec, detected);
         let setting = GuestSetting {
-            log: GuestLog::new(spec.name.clone()),
+            log: GuestLog::new(spec.name.clone(), given.log.clone()),
             name: spec.name,
             config: spec.config,
-            secrets: GrantedSecrets::new(self.secrets.clone(), spec.grants.secrets.clone()),
+            secrets: GrantedSecrets::new(given.secrets.clone(), spec.grants.secrets.clone()),
             state_folder: spec.state_folder.filter(|_| spec.grants.state),
-            containers: self.containers.clone(),
+            containers: given.containers.clone(),
+            clock_ahead: given.clock_ahead,
             egress: self.egress.share(),
             grants: spec.grants,
         };

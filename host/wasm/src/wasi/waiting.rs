@@ -5,11 +5,13 @@
 //! permits; they listen nowhere and bind to nothing but what the system chooses. `wasi:http` goes out through
 //! [`witlet_egress::Egress`].
 
+mod ahead;
 mod budget;
 mod http;
 mod lookup;
 mod sockets;
 
+pub(crate) use ahead::clocks;
 pub(crate) use budget::{CONNECTIONS_ALL_MAX, ConnectionBudget, ConnectionPermit};
 pub(crate) use http::Hooks;
 pub(crate) use sockets::Counted;

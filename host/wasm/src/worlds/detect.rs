@@ -205,6 +205,22 @@ fn is_served(served: &str, wanted: &str) -> bool {
     }
 }
 
+/// The versions of one of this project's interfaces that this host has, as a component imports or exports it; none of what
+/// isn't this project's or doesn't exist here.
+pub(crate) fn versions_here(interface: &str) -> Vec<&'static str> {
+    let exported = [
+        (admission::HANDLER, admission::VERSIONS),
+        (probe::PROBER, probe::VERSIONS),
+        (pod_source::SOURCE, pod_source::VERSIONS),
+        (pod_source::FEEDBACK, pod_source::VERSIONS),
+    ];
+    let imported = TYPES.iter().map(|(_, types)| *types).chain([SECRET, EXEC]).chain(GIVEN);
+    let imported = imported.filter_map(|given| given.split_once('@'));
+    let exported =
+        exported.iter().flat_map(|(name, versions)| versions.iter().map(|version| (*name, *version)));
+    imported.chain(exported).filter(|(name, _)| *name == interface).map(|(_, version)| version).collect()
+}
+
 fn not_granted(import: &str, grant: &'static str, granted: bool) -> Option<Obstacle> {
     (!granted).then(|| Obstacle::NotGranted { import: import.to_owned(), grant })
 }

@@ -130,7 +130,7 @@ pub(super) fn seconds(seconds: f64) -> String {
 }
 
 /// As quantities have it, one digit after the point.
-fn bytes(bytes: u64) -> String {
+pub(super) fn bytes(bytes: u64) -> String {
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
     match bytes {

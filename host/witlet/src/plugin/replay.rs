@@ -7,13 +7,15 @@ use std::time::Duration;
 use serde_json::json;
 use thiserror::Error;
 use witlet_node::SystemClock;
-use witlet_wasm::compile::{CompilerConfig, read_component};
+use witlet_ports::OCI_SCHEME;
+use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::config::{self, ComponentSource, ConfigError};
 use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, digest_of, replay};
 use witlet_wasm::record::{Answer, Question, RecordError, RecordedCall, read};
 
+use super::component::{self, ComponentError};
 use super::list::seconds;
-use crate::cli::{OutputFormat, ReplayArgs};
+use crate::cli::{OutputFormat, RegistryArgs, ReplayArgs};
 use crate::output::{OutputError, print, structured};
 
 /// Why there is nothing to compare.
@@ -22,15 +24,9 @@ pub(crate) enum Error {
     /// The file is no recorded call.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The component can't be read.
-    #[error("read {}", path.display())]
-    Component {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        cause: std::io::Error,
-    },
+    /// The component can't be had.
+    #[error(transparent)]
+    Component(#[from] ComponentError),
     /// The configuration can't be read.
     #[error("read {}", path.display())]
     Plugins {
@@ -57,14 +53,14 @@ pub(crate) enum Error {
         /// The recorded plugin.
         name: String,
     },
-    /// The component isn't in a file.
+    /// The component is nowhere that can be asked.
     #[error(
         "the component of {name:?} came from {from} and isn't here: name a file that has it with --component"
     )]
     Elsewhere {
         /// The recorded plugin.
         name: String,
-        /// `oci://…`, or `builtin`.
+        /// `builtin`, or a file whose folder isn't known.
         from: String,
     },
     /// There is no room for compiled code.
@@ -82,8 +78,8 @@ pub(crate) enum Error {
 pub(crate) async fn run(args: &ReplayArgs) -> Result<bool, Error> {
     let call = read(&args.file)?;
     let (wasm, identity) = match &args.component {
-        Some(path) => (read_file(path)?, Identity::Any),
-        None => (component(&call, args.plugins.as_deref())?, Identity::Recorded),
+        Some(component) => (component::read(component, &args.registry).await?.wasm, Identity::Any),
+        None => (recorded(&call, args).await?, Identity::Recorded),
     };
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
     let compiler = CompilerConfig::new(scratch.path().join("code"));
@@ -96,21 +92,37 @@ pub(crate) async fn run(args: &ReplayArgs) -> Result<bool, Error> {
     Ok(replayed.same)
 }
 
-fn read_file(path: &Path) -> Result<Arc<[u8]>, Error> {
-    read_component(path).map_err(|cause| Error::Component { path: path.to_owned(), cause })
-}
-
-/// The recorded component: one that ships if it has the digest, else the file that the configuration or the recording
-/// names.
-fn component(call: &RecordedCall, plugins: Option<&Path>) -> Result<Arc<[u8]>, Error> {
+/// The recorded component: one that ships if it has the digest, else what the configuration or the recording names.
+async fn recorded(call: &RecordedCall, args: &ReplayArgs) -> Result<Arc<[u8]>, Error> {
     if let Some(shipped) = shipped().find(|wasm| digest_of(wasm) == call.digest) {
         return Ok(shipped.into());
     }
     let elsewhere = |from: &str| Error::Elsewhere { name: call.plugin.clone(), from: from.to_owned() };
-    let Some(file) = plugins else {
-        let path = Path::new(&call.component);
-        return if path.is_absolute() { read_file(path) } else { Err(elsewhere(&call.component)) };
+    let named = match args.plugins.as_deref() {
+        Some(file) => configured(call, file)?,
+        None => Named { component: call.component.clone(), credentials: None },
     };
+    let Named { component, credentials } = named;
+    if !Path::new(&component).is_absolute() && !component.starts_with(OCI_SCHEME) {
+        return Err(elsewhere(&component));
+    }
+    let registry = match credentials {
+        // What the command says wins.
+        Some(_) if args.registry.registry_credentials.is_some() => args.registry.clone(),
+        None => args.registry.clone(),
+        credentials @ Some(_) => RegistryArgs { registry_credentials: credentials, ..args.registry.clone() },
+    };
+    Ok(component::read(&component, &registry).await?.wasm)
+}
+
+/// Where a component is, as a configuration says.
+struct Named {
+    component: String,
+    credentials: Option<PathBuf>,
+}
+
+/// What the configuration's entry says of the recorded plugin.
+fn configured(call: &RecordedCall, file: &Path) -> Result<Named, Error> {
     let text =
         std::fs::read_to_string(file).map_err(|cause| Error::Plugins { path: file.to_owned(), cause })?;
     let shipped: Vec<&str> = witlet_plugins::SHIPPED.iter().map(|shipped| shipped.name).collect();
@@ -118,12 +130,21 @@ fn component(call: &RecordedCall, plugins: Option<&Path>) -> Result<Arc<[u8]>, E
         config::parse(&text, config::Shipped { reserved: &[], probe_types: &[], components: &shipped })
             .map_err(|cause| Error::Configuration { path: file.to_owned(), cause })?;
     let entry = configured.plugins.into_iter().find(|entry| entry.name == call.plugin);
-    match entry.map(|entry| entry.component) {
-        None => Err(Error::NoEntry { path: file.to_owned(), name: call.plugin.clone() }),
-        Some(ComponentSource::File(path)) => read_file(&file.parent().unwrap_or(Path::new(".")).join(path)),
-        Some(ComponentSource::Shipped(name)) => Err(elsewhere(&format!("builtin:{name}"))),
-        Some(ComponentSource::Registry { reference, .. }) => Err(elsewhere(&reference.to_string())),
-    }
+    let entry = entry.ok_or_else(|| Error::NoEntry { path: file.to_owned(), name: call.plugin.clone() })?;
+    let beside = |path: PathBuf| {
+        let path = file.parent().unwrap_or(Path::new(".")).join(path);
+        // Where the working folder is gone, the path as it was given is the best there is.
+        std::path::absolute(&path).unwrap_or(path)
+    };
+    Ok(match entry.component {
+        ComponentSource::File(path) => {
+            Named { component: beside(path).to_string_lossy().into_owned(), credentials: None }
+        }
+        ComponentSource::Shipped(name) => Named { component: format!("builtin:{name}"), credentials: None },
+        ComponentSource::Registry { reference, credentials } => {
+            Named { component: reference.to_string(), credentials: credentials.map(beside) }
+        }
+    })
 }
 
 fn shipped() -> impl Iterator<Item = &'static [u8]> {

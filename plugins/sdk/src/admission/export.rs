@@ -52,6 +52,12 @@ macro_rules! export_admission {
                 }
             }
 
+            // Nobody calls it here, and yet it isn't dead code.
+            #[cfg(not(target_family = "wasm"))]
+            const _: () = {
+                let _ = <$handler as $crate::AdmissionHandler>::admit;
+            };
+
             #[cfg(target_family = "wasm")]
             #[allow(unsafe_code, reason = "the functions of the canonical ABI take raw pointers")]
             const _: () = {

@@ -5,7 +5,8 @@
 use serde_json::Value;
 
 use crate::{
-    Condition, Container, Datetime, HostPort, Operation, PodRef, QosClass, Quantity, Request, Taint,
+    Condition, Container, ContainerKind, Datetime, HostPort, Operation, PodRef, QosClass, Quantity, Request,
+    Taint,
 };
 
 /// A question in plain data. The default is the addition of an empty pod to an empty node in 1970.
@@ -105,6 +106,52 @@ impl Default for PodFacts {
 }
 
 impl PodFacts {
+    /// The pod of a manifest: identity, labels, annotations, priority and containers are read from it, as the host does, and
+    /// what it lacks is as in the default. Requests, host ports and QoS class, which the host derives by rules of the
+    /// scheduler, are left as in the default: state them where a test is about them.
+    ///
+    /// ```
+    /// # use serde_json::json;
+    /// # use witlet_plugin_sdk::ContainerKind;
+    /// # use witlet_plugin_sdk::facts::PodFacts;
+    /// let pod = PodFacts::of(&json!({"metadata": {"name": "web"}, "spec": {
+    ///     "initContainers": [{"name": "proxy", "image": "envoy", "restartPolicy": "Always"}],
+    ///     "containers": [{"name": "app", "image": "nginx"}],
+    /// }}));
+    /// assert_eq!((pod.identity.name.as_str(), pod.identity.namespace.as_str()), ("web", "default"));
+    /// assert_eq!(pod.containers[0].kind, ContainerKind::Sidecar);
+    /// assert_eq!((pod.containers[1].kind, pod.containers[1].image.as_str()), (ContainerKind::App, "nginx"));
+    /// ```
+    pub fn of(manifest: &Value) -> Self {
+        let (metadata, spec) = (&manifest["metadata"], &manifest["spec"]);
+        let default = Self::default();
+        let word = |key: &str, default: String| metadata[key].as_str().map_or(default, str::to_owned);
+        let kinds = [
+            ("initContainers", ContainerKind::Init),
+            ("containers", ContainerKind::App),
+            ("ephemeralContainers", ContainerKind::Ephemeral),
+        ];
+        let containers = kinds.into_iter().flat_map(|(list, kind)| {
+            spec[list].as_array().into_iter().flatten().map(move |container| container_of(container, kind))
+        });
+        Self {
+            identity: PodRef {
+                namespace: word("namespace", default.identity.namespace),
+                name: word("name", default.identity.name),
+                uid: word("uid", default.identity.uid),
+            },
+            labels: pairs(&metadata["labels"]),
+            annotations: pairs(&metadata["annotations"]),
+            priority: spec["priority"].as_i64().and_then(|it| i32::try_from(it).ok()).unwrap_or_default(),
+            containers: containers.collect(),
+            manifest: manifest.clone(),
+            source: default.source,
+            requests: default.requests,
+            host_ports: default.host_ports,
+            qos: default.qos,
+        }
+    }
+
     pub(crate) fn identity(&self) -> PodRef {
         self.identity.clone()
     }
@@ -148,6 +195,23 @@ impl PodFacts {
     pub(crate) fn pointer(&self, path: &str) -> Option<String> {
         self.manifest.pointer(path).map(Value::to_string)
     }
+}
+
+/// A container of one of a spec's lists; an init container that is always restarted is a sidecar.
+fn container_of(container: &Value, kind: ContainerKind) -> Container {
+    let word = |key: &str| container[key].as_str().unwrap_or_default().to_owned();
+    let is_sidecar = kind == ContainerKind::Init && container["restartPolicy"] == "Always";
+    let kind = if is_sidecar { ContainerKind::Sidecar } else { kind };
+    Container { name: word("name"), kind, image: word("image") }
+}
+
+/// The texts of an object, sorted by key.
+fn pairs(object: &Value) -> Vec<(String, String)> {
+    let entries = object.as_object().into_iter().flatten();
+    let mut pairs: Vec<(String, String)> =
+        entries.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect();
+    pairs.sort();
+    pairs
 }
 
 /// A node in plain data. The default has nothing.

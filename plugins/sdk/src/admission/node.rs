@@ -7,6 +7,15 @@ use super::pod::{decode, value_of};
 use crate::{Condition, Error, HostPort, Quantity, Taint};
 
 /// The node. Only what is asked for crosses into the component, anew at every call.
+///
+/// ```
+/// # use witlet_plugin_sdk::facts::{NodeFacts, RequestFacts};
+/// let facts = vec![("cgroup.version".to_owned(), "2".to_owned())];
+/// let facts = RequestFacts { node: NodeFacts { facts, ..NodeFacts::default() }, ..RequestFacts::default() };
+/// let node = facts.request().node();
+/// assert_eq!(node.fact("cgroup.version").as_deref(), Some("2"));
+/// assert_eq!(node.fact("nobody.knows"), None);
+/// ```
 #[derive(Debug)]
 pub struct Node(backend::Node);
 

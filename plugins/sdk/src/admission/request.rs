@@ -4,6 +4,14 @@ use super::backend;
 use crate::{Datetime, Node, Operation, Pod};
 
 /// One question to a handler. It is valid during the call only.
+///
+/// ```
+/// # use witlet_plugin_sdk::Operation;
+/// # use witlet_plugin_sdk::facts::{PodFacts, RequestFacts};
+/// let facts = RequestFacts { other_pods: vec![PodFacts::default()], ..RequestFacts::default() };
+/// let request = facts.request();
+/// assert_eq!((request.operation(), request.other_pods().len()), (Operation::Add, 1));
+/// ```
 #[derive(Debug)]
 pub struct Request<'a>(&'a backend::Request);
 

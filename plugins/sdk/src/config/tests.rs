@@ -18,6 +18,13 @@ struct Required {
     name: String,
 }
 
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nested {
+    ports: Vec<u16>,
+    inner: Option<Required>,
+}
+
 fn shown<C: serde::de::DeserializeOwned + std::fmt::Debug + 'static>(text: &str) -> String {
     match parse::<C>(text) {
         Ok(config) => format!("{config:?}"),
@@ -36,9 +43,21 @@ fn configurations_are_decoded_or_refused_with_the_reason() {
         (shown::<Required>("null"), "error: configuration: missing field `name` at line 1 column 2"),
         (
             shown::<Required>(r#"{"nmae": "a"}"#),
-            "error: configuration: unknown field `nmae`, expected `name` at line 1 column 7",
+            "error: configuration: nmae: unknown field `nmae`, expected `name` at line 1 column 7",
         ),
         (shown::<Option<Required>>("null"), "None"),
+        (
+            shown::<Nested>(r#"{"ports": [1, 65536]}"#),
+            "error: configuration: ports[1]: invalid value: integer `65536`, expected u16 at line 1 column 19",
+        ),
+        (
+            shown::<Nested>(r#"{"ports": [], "inner": {"name": 1}}"#),
+            "error: configuration: inner.name: invalid type: integer `1`, expected a string at line 1 column 33",
+        ),
+        (
+            shown::<Nested>(r#"{"ports": []} {}"#),
+            "error: configuration: trailing characters at line 1 column 15",
+        ),
         (shown::<Required>("{"), "error: configuration: EOF while parsing an object at line 1 column 1"),
     ];
     for (found, expected) in cases {

@@ -1,4 +1,6 @@
 //! Commands in the probed container.
+//!
+//! They are run by [`Target::exec`](super::Target::exec).
 
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -68,6 +68,13 @@ macro_rules! export_probe {
                 }
             }
 
+            // Nobody calls it here, and yet it isn't dead code.
+            #[cfg(not(target_family = "wasm"))]
+            const _: () = {
+                let _ = <$probe as $crate::probe::ProbeType>::check_parameters;
+                let _ = <$probe as $crate::probe::ProbeType>::probe;
+            };
+
             #[cfg(target_family = "wasm")]
             #[allow(unsafe_code, reason = "the functions of the canonical ABI take raw pointers")]
             const _: () = {

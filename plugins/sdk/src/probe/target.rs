@@ -11,6 +11,17 @@ use crate::time::Deadline;
 
 /// The container that is probed. It is valid during the call only, and only what is asked for crosses into the
 /// component, anew at every call.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use witlet_plugin_sdk::facts::TargetFacts;
+/// let pod_ips = vec!["10.0.0.7".to_owned()];
+/// let facts = TargetFacts { pod_ips, remaining: Duration::from_secs(1), ..TargetFacts::default() };
+/// let target = facts.target();
+/// assert_eq!(target.pod_ip()?, "10.0.0.7");
+/// assert!(target.deadline().left() <= Duration::from_secs(1));
+/// # Ok::<(), witlet_plugin_sdk::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Target<'a>(&'a backend::Target);
 

@@ -6,6 +6,48 @@ use super::{Outcome, Target};
 use crate::Error;
 
 /// A component that probes containers. Make it the component's export with [`export_probe!`](crate::export_probe).
+///
+/// ```
+/// use serde::Deserialize;
+/// use witlet_plugin_sdk::Error;
+/// use witlet_plugin_sdk::facts::TargetFacts;
+/// use witlet_plugin_sdk::probe::{Outcome, Output, ProbeType, Target};
+///
+/// /// A command in the container says so; needs the grant `exec`.
+/// struct Asked;
+///
+/// #[derive(Deserialize)]
+/// #[serde(deny_unknown_fields)]
+/// struct Parameters {
+///     command: Vec<String>,
+/// }
+///
+/// impl ProbeType for Asked {
+///     type Config = ();
+///     type Parameters = Parameters;
+///
+///     fn check_parameters(parameters: &Parameters, (): &()) -> Result<(), Error> {
+///         if parameters.command.is_empty() {
+///             return Err(Error::invalid("command", "may not be empty"));
+///         }
+///         Ok(())
+///     }
+///
+///     fn probe(target: &Target<'_>, parameters: &Parameters, (): &()) -> Result<Outcome, Error> {
+///         // A command that can't be run at all is an error: nothing was found out.
+///         let ended = target.exec(&parameters.command)?;
+///         let text = String::from_utf8_lossy(&ended.output).into_owned();
+///         Ok(if ended.exit_code == 0 { Outcome::Success(text) } else { Outcome::Failure(text) })
+///     }
+/// }
+///
+/// let command = vec!["cat".to_owned(), "/tmp/healthy".to_owned()];
+/// let ended = Ok(Output { exit_code: 0, output: b"yes".to_vec() });
+/// let facts = TargetFacts { commands: vec![(command.clone(), ended)], ..TargetFacts::default() };
+/// let outcome = Asked::probe(&facts.target(), &Parameters { command }, &())?;
+/// assert_eq!(outcome, Outcome::Success("yes".to_owned()));
+/// # Ok::<(), Error>(())
+/// ```
 pub trait ProbeType {
     /// What stands under `config:` in the plugin's entry; `()` for a type that takes none, which then refuses any.
     /// Without `config:` it is decoded from `null`, or else from `{}`. Put `#[serde(deny_unknown_fields)]` on it, so

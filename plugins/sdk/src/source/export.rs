@@ -57,6 +57,12 @@ macro_rules! export_pod_source {
                 }
             }
 
+            // Nobody calls it here, and yet it isn't dead code.
+            #[cfg(not(target_family = "wasm"))]
+            const _: () = {
+                let _ = <$source as $crate::source::PodSource>::poll;
+            };
+
             #[cfg(target_family = "wasm")]
             #[allow(unsafe_code, reason = "the functions of the canonical ABI take raw pointers")]
             const _: () = {
@@ -110,6 +116,12 @@ macro_rules! export_status_feedback {
                     }, changed)
                 }
             }
+
+            // Nobody calls it here, and yet it isn't dead code.
+            #[cfg(not(target_family = "wasm"))]
+            const _: () = {
+                let _ = <$source as $crate::source::StatusFeedback>::statuses;
+            };
 
             #[cfg(target_family = "wasm")]
             #[allow(unsafe_code, reason = "the functions of the canonical ABI take raw pointers")]

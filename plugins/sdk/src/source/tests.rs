@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{Poll, Snapshot, SourceError};
-use crate::Error;
 use crate::secret::SecretError;
+use crate::{Error, http};
 
 #[test]
 fn answers_carry_what_was_asked_for() {
@@ -31,4 +31,7 @@ fn an_error_of_the_sdk_becomes_one_of_the_source_with_its_reason() {
         ("Denied", "secret token: not granted to the plugin")
     );
     assert_eq!(SourceError::from(Error::invalid("url", "is empty")).reason, "Invalid");
+    assert_eq!(SourceError::from(Error::nothing_found("it is being written")).reason, "Unavailable");
+    let late = SourceError::from(http::Error::HeadersLate);
+    assert_eq!((late.reason.as_str(), late.message), ("Unavailable", http::Error::HeadersLate.to_string()));
 }

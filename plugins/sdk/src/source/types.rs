@@ -7,9 +7,50 @@ use serde::de::DeserializeOwned;
 use super::{PodStatus, Poll, Snapshot, SourceError};
 use crate::Error;
 use crate::error::describe;
+use crate::{http, net};
 
 /// A component that brings pods. Make it the component's export with
 /// [`export_pod_source!`](crate::export_pod_source).
+///
+/// ```
+/// use std::time::Duration;
+/// use witlet_plugin_sdk::facts::{ScriptedAnswer, serve_http};
+/// use witlet_plugin_sdk::http::{Request, send};
+/// use witlet_plugin_sdk::source::{PodSource, Poll, Snapshot, SourceError, fingerprint};
+/// use witlet_plugin_sdk::time::Deadline;
+///
+/// /// One pod from a server; needs the grant `network` for it.
+/// struct Fetched;
+///
+/// impl PodSource for Fetched {
+///     type Config = ();
+///
+///     fn poll(cursor: Option<&str>, (): &()) -> Result<Poll, SourceError> {
+///         let deadline = Deadline::after(Duration::from_secs(10));
+///         // An answer that doesn't come is an error, and the pods of the last one go on.
+///         let request = Request::get("https://pods.example.com/web")?;
+///         let mut answer = send(&request, deadline)?;
+///         let body = answer.whole_body(1 << 20, deadline)?;
+///         if answer.status() != 200 {
+///             return Err(SourceError::new("Unavailable", format!("the server answers {}", answer.status())));
+///         }
+///         let current = fingerprint([&body]);
+///         if cursor == Some(&current) {
+///             return Ok(Poll::unchanged().with_cursor(current));
+///         }
+///         let manifest = String::from_utf8(body).map_err(|_| SourceError::new("Invalid", "the pod isn't UTF-8"))?;
+///         Ok(Poll::all(vec![manifest]).with_cursor(current))
+///     }
+/// }
+///
+/// serve_http(|_| Ok(ScriptedAnswer { body: b"kind: Pod".to_vec(), ..ScriptedAnswer::default() }));
+/// let first = Fetched::poll(None, &())?;
+/// assert_eq!(first.snapshot, Snapshot::Pods(vec!["kind: Pod".to_owned()]));
+/// assert_eq!(Fetched::poll(first.cursor.as_deref(), &())?.snapshot, Snapshot::Unchanged);
+/// serve_http(|_| Ok(ScriptedAnswer { status: 503, ..ScriptedAnswer::default() }));
+/// assert_eq!(Fetched::poll(None, &()).expect_err("it isn't there").reason, "Unavailable");
+/// # Ok::<(), SourceError>(())
+/// ```
 pub trait PodSource {
     /// What stands under `config:` in the plugin's entry; `()` for a source that takes none, which then refuses any.
     /// Without `config:` it is decoded from `null`, or else from `{}`. Put `#[serde(deny_unknown_fields)]` on it, so
@@ -35,7 +76,7 @@ pub trait PodSource {
 }
 
 /// A source that wants to know how its pods fare. Export it beside the source with
-/// [`export_status_feedback!`](crate::export_status_feedback).
+/// [`export_status_feedback!`](crate::export_status_feedback), where an example stands.
 pub trait StatusFeedback: PodSource {
     /// Takes the pods whose status changed since the last call that succeeded, each with its newest status. At most once
     /// a second.
@@ -97,16 +138,36 @@ impl SourceError {
     }
 }
 
-/// What fails while a source looks, in one line: requests and connections have the reason `Unavailable`, a secret that isn't
-/// granted `Denied`, everything else `Invalid`.
+/// What fails while a source looks, in one line: what wasn't found out (requests, connections) has the reason `Unavailable`, a
+/// secret that isn't there `Denied`, everything else `Invalid`.
 impl From<Error> for SourceError {
     fn from(error: Error) -> Self {
         let reason = match &error {
-            Error::Http(_) | Error::Net(_) => "Unavailable",
+            Error::Http(_) | Error::Net(_) | Error::Exec(_) | Error::NothingFound { .. } => "Unavailable",
             Error::Secret { .. } => "Denied",
-            _ => "Invalid",
+            Error::Config { .. }
+            | Error::ConfigNotTaken
+            | Error::Parameters { .. }
+            | Error::ParametersNotTaken
+            | Error::Decode { .. }
+            | Error::Invalid { .. }
+            | Error::NoAddress => "Invalid",
         };
         Self::new(reason, describe(&error))
+    }
+}
+
+/// A request that gets no answer: `Unavailable`.
+impl From<http::Error> for SourceError {
+    fn from(error: http::Error) -> Self {
+        Error::from(error).into()
+    }
+}
+
+/// A connection that fails: `Unavailable`.
+impl From<net::Error> for SourceError {
+    fn from(error: net::Error) -> Self {
+        Error::from(error).into()
     }
 }
 

@@ -27,6 +27,7 @@ const TOO_MANY: Expected = Fails("files and folders in /state");
 const ESCAPED: Expected = Tells("not-permitted");
 
 pub(super) const ATTACKS: &[Attack] = &[
+    written("source-other-answer", LONG, Refused(&["expected `record` found `string`"])),
     written("source-loop-at-start", LONG, VALIDATED),
     written("source-grow-at-start", LONG, Refused(&["bytes of memory"])),
     written("source-loop-in-validate", LONG, VALIDATED),

@@ -27,7 +27,7 @@ fn fields_beyond_the_bound_are_counted() {
 
 #[test]
 fn lines_beyond_the_bound_are_dropped_and_counted_per_call() {
-    let log = GuestLog::new("loud".into());
+    let log = GuestLog::new("loud".into(), None);
     let line = || Line { level: Level::TRACE, message: "m".to_owned(), fields: Vec::new() };
     for _ in 0..LINES_PER_CALL_MAX + 7 {
         log.clone().write(line());

@@ -1,14 +1,15 @@
 //! What follows for a plugin when the file is read again, and when a load has failed.
 
 use serde_json::json;
+use witlet_attestation::Accepted;
 use witlet_core::admission::chain::FailurePolicy;
 
 use super::super::retry::RETRY_MIN;
 use super::*;
 use crate::compile::CompileError;
 use crate::metrics::Metrics;
-use crate::plugin::config::Grants;
-use crate::plugin::{LoadError, Loaded};
+use crate::plugin::config::{Grants, RequiredConformance};
+use crate::plugin::{ConformanceError, Demand, LoadError, Loaded, Origin, Vouched};
 
 /// Versions of one entry: `other` runs another way, `policy` runs the same way.
 fn spec(version: &str) -> Spec {
@@ -95,9 +96,106 @@ async fn each_change_of_an_entry_takes_the_least_that_it_needs() {
         ),
         ("one whose load was lost", spec("1"), Some(running("1", Code::Loading)), none(), None, Step::Load),
     ];
-    for (what, spec, old, work, failure, expected) in cases {
+    let vouched = Arc::new(vouched(Some("0.1.0"), "old"));
+    let vouched_case = (
+        "back under a demand: the keys may be others by now",
+        demanding(Some("0.1.0")),
+        Some(vouched),
+        Some(work("2")),
+        None,
+        Step::Load,
+    );
+    for (what, spec, old, work, failure, expected) in cases.into_iter().chain([vouched_case]) {
         assert_eq!(next_step(&spec, old.as_ref(), work.as_ref(), failure.as_ref()), expected, "{what}");
     }
+}
+
+const KEY_ID: &str = "ci";
+
+/// A plugin under a demand of this kit, whose component has this digest.
+fn vouched(kit: Option<&str>, digest: &str) -> Plugin {
+    let mut loaded = Loaded::uncalled(digest);
+    loaded.vouched = kit.map(|kit| Vouched {
+        key: "/etc/witlet/ci.pub.pem".into(),
+        report: Accepted {
+            key_id: KEY_ID.to_owned(),
+            key_index: 0,
+            kit_version: kit.to_owned(),
+            passed: true,
+            config_digest: String::new(),
+            time: jiff::Timestamp::UNIX_EPOCH,
+        },
+    });
+    let code = Code::Ready(Arc::new(loaded));
+    Plugin::new(demanding(kit), code, Metrics::default().plugin("direct"), None)
+}
+
+fn demanding(kit: Option<&str>) -> Spec {
+    let required = |kit: &str| RequiredConformance {
+        keys: vec!["ci.pub.pem".into()],
+        kit_version: kit.parse().ok(),
+        failed_too: false,
+    };
+    let origin = Origin::File("a.wasm".into());
+    let demand = kit.and_then(|kit| Demand::new(&required(kit), &origin, None, Path::new("/etc/witlet")));
+    Spec { origin, conformance: demand, ..spec("1") }
+}
+
+#[test]
+fn what_runs_goes_on_after_a_failure_unless_nobody_vouches_for_it_any_more() {
+    let kept_out = || {
+        let then = "";
+        LoadError::Conformance(Box::new(ConformanceError::NoReport { place: String::new(), then }))
+    };
+    let cases = [
+        ("no report is demanded", None, None, "new", refused(), true),
+        ("a new component isn't vouched for", Some("0.1.0"), Some("0.1.0"), "new", kept_out(), true),
+        ("a new one doesn't compile", Some("0.1.0"), Some("0.1.0"), "new", refused(), true),
+        ("this one isn't vouched for any more", Some("0.1.0"), Some("0.1.0"), "old", kept_out(), false),
+        ("this one fails in another way", Some("0.1.0"), Some("0.1.0"), "old", refused(), true),
+        ("a demand was added", None, Some("0.1.0"), "old", kept_out(), false),
+        ("a demand was added with another component", None, Some("0.1.0"), "new", kept_out(), false),
+        ("a demand was added and nothing can be read", None, Some("0.1.0"), "new", missing(), false),
+        ("a demand has grown", Some("0.1.0"), Some("0.2.0"), "old", kept_out(), false),
+        ("a demand has gone", Some("0.1.0"), None, "new", refused(), true),
+    ];
+    for (what, before, now, digest, error, expected) in cases {
+        let spares = failure_spares(&vouched(before, "old"), &demanding(now), Some(digest), None, &error);
+        assert_eq!(spares, expected, "{what}");
+    }
+}
+
+#[test]
+fn what_runs_does_not_outlive_the_key_that_vouches_for_it_whatever_keeps_its_successor_out() {
+    let old = vouched(Some("0.1.0"), "old");
+    let keys = |ids: &[&str]| Some(ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
+    let cases = [
+        ("its key counts", keys(&["other", KEY_ID]), true),
+        ("nobody could look", None, true),
+        ("only another key counts", keys(&["other"]), false),
+        ("no key counts", keys(&[]), false),
+    ];
+    for (what, keys, expected) in cases {
+        for error in [refused(), missing()] {
+            let spares =
+                failure_spares(&old, &demanding(Some("0.1.0")), Some("new"), keys.as_deref(), &error);
+            assert_eq!(spares, expected, "{what}: {error}");
+        }
+        assert!(failure_spares(&old, &demanding(None), Some("new"), keys.as_deref(), &refused()), "{what}");
+    }
+}
+
+#[test]
+fn a_component_is_known_by_what_runs_under_the_same_key_and_by_what_failed() {
+    let known =
+        Known { runs: Some(("runs".to_owned(), Some("a".to_owned()))), failed: Some("bad".to_owned()) };
+    let cases = [("runs", Some("a"), true), ("runs", Some("b"), false), ("runs", None, false)];
+    for (digest, key, expected) in
+        cases.into_iter().chain([("bad", Some("b"), true), ("new", Some("a"), false)])
+    {
+        assert_eq!(known.covers(digest, key), expected, "{digest} by {key:?}");
+    }
+    assert!(!Known::default().covers("runs", None));
 }
 
 #[test]

@@ -39,11 +39,6 @@ impl Drop for Work {
     }
 }
 
-/// What a load comes to whose task ended early.
-pub(super) fn interrupted() -> Loading {
-    Loading { digest: None, result: Err(LoadError::Interrupted) }
-}
-
 /// A version that was tried and doesn't load.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Failure {
@@ -107,7 +102,28 @@ pub(super) fn next_step(
     }
     match old.map(|old| (&old.code, old.spec.runs_as(spec))) {
         Some((Code::Ready(_), true)) if work.is_none() && failure.is_none() => Step::Nothing,
+        // What was being loaded may have been another look at who vouches for it.
+        Some((Code::Ready(_), true)) if spec.conformance.is_some() => Step::Load,
         Some((Code::Ready(_), true)) => Step::Return,
         Some((Code::Loading | Code::Failed(_), _) | (Code::Ready(_), false)) | None => Step::Load,
     }
+}
+
+/// Whether what runs goes on although its newest entry or component doesn't load. Where a report is demanded, only what was
+/// found good by the same demand does; not if these very bytes aren't found good any more, nor if the key that vouches for
+/// them doesn't count any more (`keys` are those that do, if that is known).
+pub(super) fn failure_spares(
+    old: &Plugin,
+    spec: &Spec,
+    digest: Option<&str>,
+    keys: Option<&[String]>,
+    error: &LoadError,
+) -> bool {
+    let Some(demand) = &spec.conformance else { return true };
+    let runs = old.code.ready();
+    let taken_back =
+        matches!(error, LoadError::Conformance(_)) && runs.map(|loaded| &*loaded.digest) == digest;
+    let key = runs.and_then(|loaded| loaded.vouched.as_ref()).map(|vouched| &vouched.report.key_id);
+    let key_lost = keys.is_some_and(|keys| key.is_none_or(|key| !keys.contains(key)));
+    old.spec.conformance.as_ref() == Some(demand) && !taken_back && !key_lost
 }

@@ -23,9 +23,27 @@ pub(super) struct FileDocument {
     /// Credentials for all components from registries whose entry has none of its own: a file in the form of a docker
     /// configuration. Default: the node's own credentials.
     pub(super) pull_credentials: Option<PathBuf>,
+    /// Keeps components out that have no signed report of the conformance kit; what ships needs none. Default: none is asked
+    /// for.
+    pub(super) require_conformance: Option<RequireConformanceDocument>,
     /// The plugins; at most 64. Names are unique, and none is a built-in's.
     #[serde(default)]
     pub(super) plugins: Vec<EntryDocument>,
+}
+
+/// `requireConformance:`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct RequireConformanceDocument {
+    /// Files with Ed25519 public keys (PEM) whose signatures count, 1 to 16; relative to the configuration. Each must belong
+    /// to root or to the agent's user, and nobody else may write it. A key that changes is looked at at once.
+    #[serde(default)]
+    pub(super) keys: Vec<PathBuf>,
+    /// The oldest kit whose word counts, as `0.1.0`. Default: any.
+    pub(super) kit_version: Option<String>,
+    /// What a report means that the kit found something: `refuse` (as if there were none) or `warn` (it is loaded, and the log
+    /// says so). Default: `refuse`.
+    pub(super) failed: Option<String>,
 }
 
 /// One of `secrets`.
@@ -52,6 +70,9 @@ pub(super) struct EntryDocument {
     pub(super) component: String,
     /// Credentials for this component's registry, in place of the file's `pullCredentials`. Only with `oci://`.
     pub(super) pull_credentials: Option<PathBuf>,
+    /// The component's signed report; relative to the configuration. Only with `requireConformance`, and not for `builtin:`.
+    /// Default: the component's path with `.conformance.json` behind, and for `oci://` what refers to it in the registry.
+    pub(super) conformance: Option<PathBuf>,
     /// Makes it an admission handler. Each entry has one role at least, and may have several if its component does.
     pub(super) admission: Option<AdmissionDocument>,
     /// Makes it a probe type.

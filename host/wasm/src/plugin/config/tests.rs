@@ -110,6 +110,7 @@ fn an_entry_that_says_nothing_gets_the_defaults() {
     let expected = PluginEntry {
         name: "a".to_owned(),
         component: ComponentSource::File("a.wasm".into()),
+        conformance: None,
         admission: Some(AdmissionRole {
             order: 100,
             failure_policy: FailurePolicy::Defer,

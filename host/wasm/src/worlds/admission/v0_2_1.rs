@@ -3,12 +3,13 @@
 mod convert;
 
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, Linker, Resource};
+use wasmtime::component::{HasSelf, InstancePre, Linker, Resource};
 use witlet_core::admission::Verdict;
 
 use super::Reply;
 use super::handles::{NodeHandle, PodHandle, RequestHandle, handle};
 use crate::guest::GuestState;
+use crate::worlds::unfit;
 use bindings::witlet::admission::types as wit;
 
 mod bindings {
@@ -26,8 +27,24 @@ mod bindings {
     });
 }
 
-pub(crate) type Pre = bindings::AdmissionHandlerPre<GuestState>;
 pub(crate) type Instance = bindings::AdmissionHandler;
+
+pub(crate) struct Pre {
+    component: InstancePre<GuestState>,
+    handler: bindings::AdmissionHandlerIndices,
+}
+
+impl Pre {
+    pub(crate) fn new(component: InstancePre<GuestState>) -> wasmtime::Result<Self> {
+        let handler = bindings::AdmissionHandlerIndices::new(&component)?;
+        Ok(Self { component, handler })
+    }
+
+    pub(crate) fn instantiate(&self, store: &mut Store<GuestState>) -> wasmtime::Result<Instance> {
+        let instance = self.component.instantiate(&mut *store)?;
+        self.handler.load(store, &instance).map_err(unfit)
+    }
+}
 
 pub(crate) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
     wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)

@@ -42,29 +42,43 @@ fn people_see_both_answers_and_nothing_reaches_their_terminal() {
     assert_eq!((&value["same"], &value["now"]["answer"]["kind"]), (&json!(false), &json!("success")));
 }
 
-#[test]
-fn a_component_that_is_not_in_a_file_is_asked_for() {
-    let error = component(&call(), None).expect_err("in a registry");
+/// `witlet plugin replay call.json`, with a configuration or without.
+fn args(plugins: Option<&Path>) -> ReplayArgs {
+    ReplayArgs {
+        file: PathBuf::from("call.json"),
+        component: None,
+        plugins: plugins.map(Path::to_owned),
+        registry: RegistryArgs { registry_credentials: None, plain_http: false },
+        output: OutputFormat::Table,
+    }
+}
+
+#[tokio::test]
+async fn a_component_that_is_not_in_a_file_is_asked_for() {
+    // Whose folder isn't known.
+    let named = RecordedCall { component: "alive.wasm".to_owned(), ..call() };
+    let error = recorded(&named, &args(None)).await.expect_err("it is nowhere");
     assert!(error.to_string().contains("--component"), "{error}");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("plugins.yaml");
     let header = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\n";
     let write =
         |plugins: &str| std::fs::write(&file, format!("{header}plugins:{plugins}\n")).expect("written");
+    let args = args(Some(&file));
     write(" []");
-    assert!(matches!(component(&call(), Some(&file)), Err(Error::NoEntry { .. })));
+    assert!(matches!(recorded(&call(), &args).await, Err(Error::NoEntry { .. })));
     write("\n- {name: alive, component: ./alive.wasm, probe: {}}");
-    assert!(matches!(component(&call(), Some(&file)), Err(Error::Component { .. })));
+    assert!(matches!(recorded(&call(), &args).await, Err(Error::Component(_))));
     std::fs::write(folder.path().join("alive.wasm"), b"bytes").expect("written");
-    assert_eq!(&*component(&call(), Some(&file)).expect("found"), b"bytes");
+    assert_eq!(&*recorded(&call(), &args).await.expect("found"), b"bytes");
     write(" 7");
-    assert!(matches!(component(&call(), Some(&file)), Err(Error::Configuration { .. })));
+    assert!(matches!(recorded(&call(), &args).await, Err(Error::Configuration { .. })));
 }
 
-#[test]
-fn a_shipped_component_is_known_by_its_digest() {
+#[tokio::test]
+async fn a_shipped_component_is_known_by_its_digest() {
     let [first, ..] = witlet_plugins::ADMISSION else { panic!("none ships") };
     let mut call = call();
     call.digest = digest_of(first.component);
-    assert_eq!(&*component(&call, None).expect("it ships"), first.component);
+    assert_eq!(&*recorded(&call, &args(None)).await.expect("it ships"), first.component);
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{NodeFacts, PodFacts, RequestFacts};
-use crate::{Error, Operation};
+use crate::{ContainerKind, Error, Operation};
 
 #[test]
 fn getters_lead_to_the_facts_of_their_name() {
@@ -48,4 +48,39 @@ fn getters_lead_to_the_facts_of_their_name() {
     assert!(node.devices().contains(r#""id":"0""#), "{}", node.devices());
     assert_eq!(NodeFacts::default().devices(), "[]");
     assert_eq!(request.other_pods().iter().map(|pod| pod.source()).collect::<Vec<_>>(), ["api"]);
+}
+
+#[test]
+fn a_manifest_gives_what_the_host_reads_from_it() {
+    let manifest = json!({
+        "metadata": {
+            "name": "web",
+            "namespace": "shop",
+            "uid": "u1",
+            "labels": {"b": "2", "a": "1"},
+            "annotations": {"z": "26", "y": 25},
+        },
+        "spec": {
+            "priority": 7,
+            "ephemeralContainers": [{"name": "debug", "image": "busybox"}],
+            "containers": [{"name": "app"}],
+            "initContainers": [{"name": "setup", "image": "i"}, {"name": "proxy", "restartPolicy": "Always"}],
+        },
+    });
+    let pod = PodFacts::of(&manifest);
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    assert_eq!((pod.identity.namespace.as_str(), pod.identity.uid.as_str(), pod.priority), ("shop", "u1", 7));
+    assert_eq!(pod.labels, [pair("a", "1"), pair("b", "2")]);
+    assert_eq!(pod.annotations, [pair("z", "26")]);
+    let containers: Vec<_> =
+        pod.containers.iter().map(|it| (it.name.as_str(), it.kind, it.image.as_str())).collect();
+    let expected = [
+        ("setup", ContainerKind::Init, "i"),
+        ("proxy", ContainerKind::Sidecar, ""),
+        ("app", ContainerKind::App, ""),
+        ("debug", ContainerKind::Ephemeral, "busybox"),
+    ];
+    assert_eq!(containers, expected);
+    assert_eq!(pod.manifest, manifest);
+    assert_eq!(PodFacts::of(&json!({})), PodFacts { manifest: json!({}), ..PodFacts::default() });
 }

@@ -17,7 +17,7 @@ use witlet_core::runtime::{
 use witlet_egress::Egress;
 use witlet_ports::{Containers, RuntimeError};
 
-use crate::guest::Secrets;
+use crate::guest::{Given, Secrets};
 use crate::plugin::CallError;
 use crate::plugin::config::{Grants, Warm};
 use crate::plugin::waiting::{Machine, WaitingCalled, WaitingGuests, WaitingHost, WaitingSpec};
@@ -90,12 +90,9 @@ impl Setting {
     fn link(self, component: &Component) -> Arc<WaitingGuests> {
         let secrets = Arc::new(Secrets::default());
         secrets.replace(self.secrets);
-        let host = WaitingHost {
-            containers: self.containers,
-            secrets,
-            egress: Egress::system(),
-            machine: Mutex::new(Some(COMPILED.machine.clone())),
-        };
+        let given = Given { secrets, containers: self.containers, ..Given::default() };
+        let host =
+            WaitingHost { egress: Egress::system(), machine: Mutex::new(Some(COMPILED.machine.clone())) };
         let ty = component.component_type();
         let engine = &COMPILED.machine.engine;
         let imports: Vec<_> = ty.imports(engine).map(|(name, _)| name).collect();
@@ -111,7 +108,7 @@ impl Setting {
             grants: Arc::new(self.grants),
             state_folder: self.state,
         };
-        host.link(spec, component, &detected).expect("it links")
+        host.link(spec, &given, component, &detected).expect("it links")
     }
 }
 

@@ -1,0 +1,1 @@
+../../../../../plugins/templates/files/javascript/pod-source/src/fingerprint.js

@@ -1,0 +1,1 @@
+../../../../../plugins/templates/files/javascript/common/src/refusal.js

@@ -1,0 +1,1 @@
+../../../../plugins/templates/files/javascript/common/plugin.mk

@@ -1,0 +1,29 @@
+// The handler as the host sees it. What it decides is in policy.js, which knows nothing of the host.
+
+import { get } from 'witlet:host/config@0.1.0';
+import { write } from 'witlet:host/log@0.1.0';
+
+import { decide, parseConfig } from './policy.js';
+
+/** @typedef {typeof import('witlet:admission/handler@0.1.0')} Handler */
+
+/** @type {{ validate: Handler['validate'], admit: Handler['admit'] }} */
+export const handler = {
+  validate(config) {
+    parseConfig(config);
+  },
+
+  admit(request) {
+    // A resize leaves the images as they were admitted.
+    if (request.operation() === 'resize') return { tag: 'admit' };
+    const pod = request.pod();
+    try {
+      const verdict = decide(pod.containers(), parseConfig(get()));
+      if (verdict.tag === 'reject') write('info', verdict.val.message, [['pod', pod.identity().name]]);
+      return verdict;
+    } finally {
+      // What the host has lent is given back at once: the garbage collector may never come to it.
+      pod[Symbol.dispose]();
+    }
+  },
+};

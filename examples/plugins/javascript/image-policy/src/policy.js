@@ -1,0 +1,59 @@
+// Images come from places that the configuration names.
+
+import { isWithin, parseReference } from './reference.js';
+import { Refusal, parseObject } from './refusal.js';
+
+/** @typedef {import('witlet:admission/types@0.1.0').Container} Container */
+/** @typedef {import('witlet:admission/types@0.1.0').Verdict} Verdict */
+
+/**
+ * @typedef {object} Config What stands under `config:` in the plugin's entry.
+ * @property {string[]} allow Registries, or registries and the beginning of a path.
+ * @property {boolean} requireDigest
+ */
+
+/**
+ * @param {string} text
+ * @returns {Config}
+ */
+export function parseConfig(text) {
+  const { allow, requireDigest = false } = parseObject(text, ['allow', 'requireDigest']);
+  if (!Array.isArray(allow)) throw new Refusal('allow: a list of places is needed');
+  if (allow.length === 0) throw new Refusal('allow: at least one place must be allowed');
+  allow.forEach((place, index) => {
+    if (typeof place !== 'string' || !/^[^/](.*[^/])?$/s.test(place)) {
+      throw new Refusal(`allow[${index}]: a place is a text that isn't empty and neither begins nor ends with a slash`);
+    }
+  });
+  if (typeof requireDigest !== 'boolean') throw new Refusal('requireDigest: true or false is needed');
+  return { allow, requireDigest };
+}
+
+/**
+ * The verdict on a pod with these containers. The first one that is wrong is told.
+ *
+ * @param {Pick<Container, 'name' | 'image'>[]} containers
+ * @param {Config} config
+ * @returns {Verdict}
+ */
+export function decide(containers, { allow, requireDigest }) {
+  for (const { name, image } of containers) {
+    if (image === '') return reject('ImageNotAllowed', name, 'no image is named');
+    const { place, pinned } = parseReference(image);
+    if (!allow.some((allowed) => isWithin(place, allowed))) {
+      return reject('ImageNotAllowed', name, `${place} isn't allowed`);
+    }
+    if (requireDigest && !pinned) return reject('ImageNotPinned', name, `${place} isn't pinned by a digest`);
+  }
+  return { tag: 'admit' };
+}
+
+/**
+ * @param {string} reason
+ * @param {string} container
+ * @param {string} why
+ * @returns {Verdict}
+ */
+function reject(reason, container, why) {
+  return { tag: 'reject', val: { reason, message: `container "${container}": ${why}` } };
+}

@@ -1,0 +1,61 @@
+// References to images, read as container runtimes read them.
+
+/** Where images are that name no registry. */
+const REGISTRY_DEFAULT = 'docker.io';
+/** Where images of that registry are that name no folder. */
+const FOLDER_DEFAULT = 'library';
+
+/**
+ * @typedef {object} Reference
+ * @property {string} place Registry and repository, such as `docker.io/library/nginx`.
+ * @property {boolean} pinned Whether a SHA-256 digest says which image it is.
+ */
+
+/**
+ * @param {string} image As in a container's spec; not empty.
+ * @returns {Reference}
+ */
+export function parseReference(image) {
+  const [named, digest] = splitAt(image, image.indexOf('@'));
+  const repository = withoutTag(named);
+  const [first, rest] = splitAt(repository, repository.indexOf('/'));
+  const pinned = digest?.startsWith('sha256:') ?? false;
+  if (rest === undefined) return { place: `${REGISTRY_DEFAULT}/${FOLDER_DEFAULT}/${repository}`, pinned };
+  return { place: isRegistry(first) ? repository : `${REGISTRY_DEFAULT}/${repository}`, pinned };
+}
+
+/**
+ * Whether the place is the allowed one or below it.
+ *
+ * @param {string} place
+ * @param {string} allowed
+ */
+export function isWithin(place, allowed) {
+  return place === allowed || place.startsWith(`${allowed}/`);
+}
+
+/**
+ * A colon before the last slash belongs to a registry's port.
+ *
+ * @param {string} named
+ */
+function withoutTag(named) {
+  const colon = named.lastIndexOf(':');
+  return colon > named.lastIndexOf('/') ? named.slice(0, colon) : named;
+}
+
+/** @param {string} part What stands before the first slash. */
+function isRegistry(part) {
+  return part === 'localhost' || /[.:]/.test(part) || part !== part.toLowerCase();
+}
+
+/**
+ * What is before and after a position, which belongs to neither; all of it if there is none.
+ *
+ * @param {string} text
+ * @param {number} at
+ * @returns {[string, string | undefined]}
+ */
+function splitAt(text, at) {
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+}

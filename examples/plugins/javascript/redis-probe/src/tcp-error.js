@@ -1,0 +1,1 @@
+../../../../../plugins/templates/files/javascript/probe/src/tcp-error.js

@@ -1,0 +1,64 @@
+"""A pod source: every file NAME.json of a folder is one pod.
+
+Configuration: {"folder": "/pods"}, a folder that the grant `files` gives the plugin.
+"""
+
+import json
+from pathlib import Path
+
+from componentize_py_types import Err
+from wit_world import exports
+from wit_world.imports import config as configuration
+from wit_world.imports import log
+from wit_world.imports.types import PollResult, Snapshot, Snapshot_Empty, Snapshot_Pods, Snapshot_Unchanged, SourceError
+
+import folder
+from folder import Invalid, Unreadable
+
+
+def parse(config: str) -> Path:
+    """The folder that the configuration names. Raises ValueError in words for the operator."""
+    match json.loads(config):
+        case {"folder": str(path), **others}:
+            if others:
+                raise ValueError(f"unknown field {next(iter(others))}, expected folder")
+            if not path.startswith("/"):
+                raise ValueError("folder: must be an absolute path")
+            return Path(path)
+        case _:
+            raise ValueError("folder: the path of a folder is needed")
+
+
+def look(path: Path, cursor: str | None) -> PollResult:
+    """What the folder has now. Raises Unreadable and Invalid."""
+    files = folder.read(path)
+    now = folder.fingerprint(files)
+    snapshot: Snapshot
+    if now == cursor:
+        snapshot = Snapshot_Unchanged()
+    elif files:
+        snapshot = Snapshot_Pods([folder.manifest(name, text) for name, text in files.items()])
+    else:
+        snapshot = Snapshot_Empty()
+    return PollResult(snapshot, now, None)
+
+
+class Source(exports.Source):
+    """What the host calls. An exception other than Err is a trap: it counts as a failure of the plugin."""
+
+    def validate(self, config: str) -> None:
+        try:
+            parse(config)
+        except ValueError as error:
+            raise Err(str(error)) from error
+
+    def poll(self, cursor: str | None) -> PollResult:
+        try:
+            result = look(parse(configuration.get()), cursor)
+        except Unreadable as error:
+            # An error is never "no pods": those of the last good poll go on.
+            raise Err(SourceError("Unavailable", str(error), None)) from error
+        except Invalid as error:
+            raise Err(SourceError("Invalid", str(error), None)) from error
+        log.write(log.Level.DEBUG, "looked", [("snapshot", type(result.snapshot).__name__)])
+        return result

@@ -1,0 +1,1 @@
+../../../../plugins/templates/files/python/common/plugin.mk

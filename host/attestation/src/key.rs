@@ -1,0 +1,150 @@
+//! Ed25519 keys as `openssl` writes them.
+
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use thiserror::Error;
+
+use crate::envelope::hex_of;
+use crate::pem::{self, PemFault};
+
+/// How large a key's file may be; those of `openssl` have 120 bytes.
+pub const KEY_BYTES_MAX: usize = 64 << 10;
+
+/// Label of a private key (RFC 5958, PKCS#8).
+const PRIVATE: &str = "PRIVATE KEY";
+/// Label of a private key with a password.
+const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";
+/// Label of a public key (RFC 5280, SubjectPublicKeyInfo).
+const PUBLIC: &str = "PUBLIC KEY";
+/// What stands before the 32 bytes of an Ed25519 key in a SubjectPublicKeyInfo (RFC 8410).
+const SPKI_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+/// Bytes of an Ed25519 public key.
+const PUBLIC_BYTES: usize = 32;
+
+/// Why a text is no key for this. Says nothing of its content, and each says the way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum KeyError {
+    /// More bytes than a key has.
+    #[error("it has more than {KEY_BYTES_MAX} bytes, which no key has")]
+    TooLarge,
+    /// Not text, or no PEM block.
+    #[error("it is no PEM file: make one with `openssl genpkey -algorithm ed25519`")]
+    NotPem,
+    /// Damaged.
+    #[error("its PEM block is malformed: write the key anew")]
+    Malformed,
+    /// More than one key.
+    #[error("it has several PEM blocks: keep one key in each file")]
+    Several,
+    /// The private key in place of the public one.
+    #[error(
+        "it is a private key, which doesn't belong here: name its public half, which `openssl pkey -in KEY.pem -pubout` writes"
+    )]
+    Private,
+    /// The public key in place of the private one.
+    #[error("it is a public key: signing takes the private one that belongs to it")]
+    Public,
+    /// With a password.
+    #[error(
+        "it has a password, which can't be asked for here: write it without one, readable by its owner alone"
+    )]
+    Encrypted,
+    /// Another kind of thing.
+    #[error("it isn't an Ed25519 key: make one with `openssl genpkey -algorithm ed25519`")]
+    Kind,
+}
+
+fn block(text: &[u8]) -> Result<pem::Block, KeyError> {
+    if text.len() > KEY_BYTES_MAX {
+        return Err(KeyError::TooLarge);
+    }
+    let text = std::str::from_utf8(text).map_err(|_binary| KeyError::NotPem)?;
+    pem::block(text).map_err(|fault| match fault {
+        PemFault::Missing => KeyError::NotPem,
+        PemFault::Several => KeyError::Several,
+        PemFault::Malformed => KeyError::Malformed,
+    })
+}
+
+/// The half that signs.
+pub struct SigningKey(Ed25519KeyPair);
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SigningKey").field("public", &self.public().id()).finish_non_exhaustive()
+    }
+}
+
+impl SigningKey {
+    /// Reads a PKCS#8 PEM file's content.
+    ///
+    /// # Errors
+    ///
+    /// When it is anything else than one unencrypted Ed25519 private key.
+    pub fn from_pem(text: &[u8]) -> Result<Self, KeyError> {
+        let block = block(text)?;
+        match block.label.as_str() {
+            PRIVATE => Ed25519KeyPair::from_pkcs8_maybe_unchecked(&block.der)
+                .map(Self)
+                .map_err(|_rejected| KeyError::Kind),
+            ENCRYPTED => Err(KeyError::Encrypted),
+            PUBLIC => Err(KeyError::Public),
+            _ => Err(KeyError::Kind),
+        }
+    }
+
+    /// The half that others verify with.
+    pub fn public(&self) -> PublicKey {
+        let mut bytes = [0; PUBLIC_BYTES];
+        bytes.copy_from_slice(self.0.public_key().as_ref());
+        PublicKey(bytes)
+    }
+
+    pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {
+        self.0.sign(message).as_ref().to_vec()
+    }
+}
+
+/// The half that verifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublicKey([u8; PUBLIC_BYTES]);
+
+impl PublicKey {
+    /// Reads a SubjectPublicKeyInfo PEM file's content.
+    ///
+    /// # Errors
+    ///
+    /// When it is anything else than one Ed25519 public key.
+    pub fn from_pem(text: &[u8]) -> Result<Self, KeyError> {
+        let block = block(text)?;
+        match block.label.as_str() {
+            PUBLIC => {
+                let bytes = block.der.strip_prefix(&SPKI_PREFIX).ok_or(KeyError::Kind)?;
+                bytes.try_into().map(Self).map_err(|_length| KeyError::Kind)
+            }
+            PRIVATE | ENCRYPTED => Err(KeyError::Private),
+            _ => Err(KeyError::Kind),
+        }
+    }
+
+    /// As a SubjectPublicKeyInfo PEM file has it.
+    pub fn to_pem(&self) -> String {
+        pem::write(PUBLIC, &self.spki())
+    }
+
+    /// What envelopes call it: the SHA-256 of its SubjectPublicKeyInfo, in hexadecimal.
+    pub fn id(&self) -> String {
+        use sha2::Digest as _;
+        hex_of(&sha2::Sha256::digest(self.spki()))
+    }
+
+    fn spki(&self) -> Vec<u8> {
+        [SPKI_PREFIX.as_slice(), self.0.as_slice()].concat()
+    }
+
+    pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        UnparsedPublicKey::new(&ED25519, &self.0).verify(message, signature).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;

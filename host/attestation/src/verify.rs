@@ -1,0 +1,329 @@
+//! Whether a report is one that a host may rely on.
+
+use jiff::Timestamp;
+use serde::de::IgnoredAny;
+use thiserror::Error;
+
+use crate::envelope::{self, ENVELOPE_BYTES_MAX, Envelope, EnvelopeFault, PAYLOAD_TYPE, SIGNATURES_MAX};
+use crate::key::PublicKey;
+use crate::statement::{
+    Conformance, LAYERS, PREDICATE_TYPE, STATEMENT_TYPE, SUBJECT_ALGORITHM, StatementDocument,
+    SubjectDocument,
+};
+use crate::version::KitVersion;
+
+/// How much of a foreign text is told.
+const TEXT_CHARS_MAX: usize = 128;
+/// How many things of a list are told.
+const ITEMS_TOLD_MAX: usize = 4;
+
+/// What a report must say.
+#[derive(Clone, Copy, Debug)]
+pub struct Requirements<'a> {
+    /// SHA-256 of the component that is to be loaded, in hexadecimal.
+    pub digest: &'a str,
+    /// The roles that it is to be used in, as reports name them.
+    pub roles: &'a [&'a str],
+    /// The oldest kit whose word counts; none takes any.
+    pub kit_version: Option<KitVersion>,
+    /// Whether a report of what is wrong counts, too.
+    pub failed_too: bool,
+}
+
+/// A report that meets the requirements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// [`PublicKey::id`] of whoever signed it.
+    pub key_id: String,
+    /// Place of that key among those that were given.
+    pub key_index: usize,
+    /// The kit's version.
+    pub kit_version: String,
+    /// Whether nothing was found. True unless reports of what is wrong count.
+    pub passed: bool,
+    /// SHA-256 of the configuration that the kit gave it, in hexadecimal.
+    pub config_digest: String,
+    /// When it was examined.
+    pub time: Timestamp,
+}
+
+/// Why a report doesn't count. Each in one clause.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum VerifyError {
+    /// More bytes than any report has.
+    #[error("it has more than {ENVELOPE_BYTES_MAX} bytes, which no report has")]
+    TooLarge,
+    /// No envelope.
+    #[error("it is no signed report: malformed at line {line}, column {column}")]
+    Malformed {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+    },
+    /// Not Base64.
+    #[error("it is damaged: its payload or a signature isn't Base64")]
+    Base64,
+    /// More signatures than anybody needs.
+    #[error("it has {count} signatures, more than the {SIGNATURES_MAX} that are looked at")]
+    Signatures {
+        /// How many.
+        count: usize,
+    },
+    /// The envelope has something else in it.
+    #[error("its payload is {found:?}, no {PAYLOAD_TYPE}")]
+    PayloadType {
+        /// What it says it is.
+        found: String,
+    },
+    /// Nobody signed it.
+    #[error("nobody has signed it")]
+    Unsigned,
+    /// None of the keys that count.
+    #[error("it is signed with {}, and none of the keys that count is that", keys(found))]
+    UnknownKey {
+        /// Ids of the keys, as the envelope has them.
+        found: Vec<String>,
+    },
+    /// Names a key that counts, and isn't its.
+    #[error(
+        "its signature with key {} is wrong: it was changed after it was signed, or wasn't signed with that key",
+        short(key)
+    )]
+    Signature {
+        /// The key's id.
+        key: String,
+    },
+    /// Signed, and not a statement.
+    #[error("what is signed is malformed at line {line}, column {column}")]
+    Statement {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+    },
+    /// A statement of another form.
+    #[error("what is signed is {found:?}, no {STATEMENT_TYPE}")]
+    StatementType {
+        /// Its `_type`.
+        found: String,
+    },
+    /// A statement of another kind.
+    #[error("what is signed is {found:?}, no report of the conformance kit ({PREDICATE_TYPE})")]
+    PredicateType {
+        /// Its `predicateType`.
+        found: String,
+    },
+    /// About something else.
+    #[error("it is about {}, not about this component (sha256:{wanted})", subjects_told(found))]
+    OtherComponent {
+        /// SHA-256 of the component.
+        wanted: String,
+        /// Names and digests that it is about.
+        found: Vec<(String, String)>,
+    },
+    /// The kit found something.
+    #[error("the kit found something wrong with the component: {failed} of {checks} checks failed")]
+    Failed {
+        /// Checks that failed.
+        failed: u64,
+        /// All checks that were tried.
+        checks: u64,
+    },
+    /// An old kit.
+    #[error("it is by kit {found}, and kit {wanted} is the oldest that counts")]
+    KitTooOld {
+        /// As the report says.
+        found: String,
+        /// The oldest that counts.
+        wanted: KitVersion,
+    },
+    /// Only a part of the kit was asked for.
+    #[error("it is of a part of the kit only, without {}", listed(missing))]
+    Incomplete {
+        /// Layers that aren't in it.
+        missing: Vec<String>,
+    },
+    /// The kit didn't try it as what it is to be.
+    #[error("the component wasn't tried as {role}, only as {}", listed(tested))]
+    RoleNotTested {
+        /// The role that it is to be used in.
+        role: String,
+        /// The roles that were tried.
+        tested: Vec<String>,
+    },
+}
+
+impl VerifyError {
+    /// How near a report came, so that of several the most telling reason can be told.
+    pub fn nearness(&self) -> u8 {
+        match self {
+            Self::TooLarge | Self::Malformed { .. } | Self::Base64 | Self::Signatures { .. } => 0,
+            Self::PayloadType { .. } | Self::Unsigned => 1,
+            Self::UnknownKey { .. } => 2,
+            Self::Signature { .. } => 3,
+            Self::Statement { .. } | Self::StatementType { .. } | Self::PredicateType { .. } => 4,
+            Self::OtherComponent { .. } => 5,
+            Self::RoleNotTested { .. } => 6,
+            Self::Incomplete { .. } => 7,
+            Self::KitTooOld { .. } => 8,
+            Self::Failed { .. } => 9,
+        }
+    }
+}
+
+impl From<EnvelopeFault> for VerifyError {
+    fn from(fault: EnvelopeFault) -> Self {
+        match fault {
+            EnvelopeFault::TooLarge => Self::TooLarge,
+            EnvelopeFault::Malformed { line, column } => Self::Malformed { line, column },
+            EnvelopeFault::Base64 => Self::Base64,
+            EnvelopeFault::Signatures { count } => Self::Signatures { count },
+        }
+    }
+}
+
+/// Checks a report's envelope: who signed it, what it is about, and what it says. Nothing of the payload is read before a
+/// signature of one of `keys` was found right.
+///
+/// # Errors
+///
+/// The first thing that is wrong.
+pub fn verify(
+    envelope: &[u8],
+    keys: &[PublicKey],
+    wanted: &Requirements<'_>,
+) -> Result<Accepted, VerifyError> {
+    let envelope = envelope::open(envelope)?;
+    if envelope.payload_type != PAYLOAD_TYPE {
+        return Err(VerifyError::PayloadType { found: told(&envelope.payload_type) });
+    }
+    let key_index = signer(&envelope, keys)?;
+    let malformed =
+        |error: serde_json::Error| VerifyError::Statement { line: error.line(), column: error.column() };
+    let statement: StatementDocument<IgnoredAny> =
+        serde_json::from_slice(&envelope.payload).map_err(malformed)?;
+    if statement.statement_type != STATEMENT_TYPE {
+        return Err(VerifyError::StatementType { found: told(&statement.statement_type) });
+    }
+    if statement.predicate_type != PREDICATE_TYPE {
+        return Err(VerifyError::PredicateType { found: told(&statement.predicate_type) });
+    }
+    if !statement.subject.iter().any(|subject| sha256(subject) == Some(wanted.digest)) {
+        let found = statement.subject.iter().take(ITEMS_TOLD_MAX);
+        let found = found.map(|subject| (told(&subject.name), told(sha256(subject).unwrap_or_default())));
+        return Err(VerifyError::OtherComponent { wanted: wanted.digest.to_owned(), found: found.collect() });
+    }
+    // Of this type, and so of this shape.
+    let statement: StatementDocument<Conformance> =
+        serde_json::from_slice(&envelope.payload).map_err(malformed)?;
+    let conformance = statement.predicate;
+    judge(&conformance, wanted)?;
+    let Conformance { kit_version, passed, config_digest, time, .. } = conformance;
+    let key_id = keys[key_index].id();
+    Ok(Accepted { key_id, key_index, kit_version, passed, config_digest, time })
+}
+
+/// Names and SHA-256 digests of the components that a report says it is about. Nothing vouches for them: this sorts reports,
+/// and verifies none.
+///
+/// # Errors
+///
+/// When it isn't an envelope with a statement in it.
+pub fn subjects(envelope: &[u8]) -> Result<Vec<(String, String)>, VerifyError> {
+    let envelope = envelope::open(envelope)?;
+    let statement: StatementDocument<IgnoredAny> = serde_json::from_slice(&envelope.payload)
+        .map_err(|error| VerifyError::Statement { line: error.line(), column: error.column() })?;
+    let subjects = statement.subject.into_iter();
+    Ok(subjects
+        .filter_map(|subject| Some((sha256(&subject)?.to_owned(), subject.name)))
+        .map(|(digest, name)| (name, digest))
+        .collect())
+}
+
+/// Which of the keys signed it.
+fn signer(envelope: &Envelope, keys: &[PublicKey]) -> Result<usize, VerifyError> {
+    if envelope.signatures.is_empty() {
+        return Err(VerifyError::Unsigned);
+    }
+    let message = envelope::authenticated(&envelope.payload_type, &envelope.payload);
+    let mut wrong = None;
+    for signature in &envelope.signatures {
+        for (index, key) in keys.iter().enumerate() {
+            if key.verifies(&message, &signature.bytes) {
+                return Ok(index);
+            }
+            let id = key.id();
+            if signature.key_id.as_deref() == Some(&*id) {
+                wrong = Some(id);
+            }
+        }
+    }
+    Err(match wrong {
+        Some(key) => VerifyError::Signature { key },
+        None => {
+            let ids = envelope.signatures.iter().take(ITEMS_TOLD_MAX);
+            let ids = ids.map(|signature| told(signature.key_id.as_deref().unwrap_or_default()));
+            VerifyError::UnknownKey { found: ids.collect() }
+        }
+    })
+}
+
+fn judge(conformance: &Conformance, wanted: &Requirements<'_>) -> Result<(), VerifyError> {
+    let tested = |role: &str| conformance.roles.iter().any(|tested| tested.role == role);
+    if let Some(role) = wanted.roles.iter().find(|role| !tested(role)) {
+        let tested = conformance.roles.iter().take(ITEMS_TOLD_MAX).map(|tested| told(&tested.role)).collect();
+        return Err(VerifyError::RoleNotTested { role: (*role).to_owned(), tested });
+    }
+    let missing = LAYERS.iter().filter(|layer| !conformance.checks.contains_key(**layer));
+    let missing: Vec<String> = missing.map(|layer| (*layer).to_owned()).collect();
+    if !missing.is_empty() {
+        return Err(VerifyError::Incomplete { missing });
+    }
+    if let Some(oldest) = wanted.kit_version
+        && !conformance.kit_version.parse::<KitVersion>().is_ok_and(|version| version >= oldest)
+    {
+        return Err(VerifyError::KitTooOld { found: told(&conformance.kit_version), wanted: oldest });
+    }
+    let failed: u64 = conformance.checks.values().map(|checks| u64::from(checks.failed)).sum();
+    // One that contradicts itself hasn't passed.
+    if !wanted.failed_too && (!conformance.passed || failed > 0) {
+        let passed: u64 = conformance.checks.values().map(|checks| u64::from(checks.passed)).sum();
+        return Err(VerifyError::Failed { failed, checks: failed + passed });
+    }
+    Ok(())
+}
+
+fn sha256(subject: &SubjectDocument) -> Option<&str> {
+    subject.digest.get(SUBJECT_ALGORITHM).map(String::as_str)
+}
+
+/// A foreign text, cut, and without what a terminal would take for a command.
+fn told(text: &str) -> String {
+    text.chars().take(TEXT_CHARS_MAX).map(|char| if char.is_control() { ' ' } else { char }).collect()
+}
+
+fn short(key: &str) -> &str {
+    key.get(..12).unwrap_or(key)
+}
+
+fn keys(found: &[String]) -> String {
+    let named = found.iter().map(|id| {
+        if id.is_empty() { "a key that it doesn't name".to_owned() } else { format!("key {}", short(id)) }
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+fn subjects_told(found: &[(String, String)]) -> String {
+    if found.is_empty() {
+        return "nothing".to_owned();
+    }
+    found.iter().map(|(name, digest)| format!("{name:?} (sha256:{digest})")).collect::<Vec<_>>().join(", ")
+}
+
+fn listed(items: &[String]) -> String {
+    if items.is_empty() { "nothing".to_owned() } else { items.join(", ") }
+}
+
+#[cfg(test)]
+mod tests;

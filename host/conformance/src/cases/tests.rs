@@ -1,0 +1,302 @@
+//! Case files as they are read: what is taken, and in which words the rest is refused.
+
+use serde_json::json;
+
+use super::*;
+use crate::scene::{Behaviour, ExecEnd, Protocol};
+
+fn read(role: &str, rest: &str) -> Result<CaseFile, CasesError> {
+    let text = format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: {role}\n{rest}");
+    CaseFile::parse("cases.yaml", &text)
+}
+
+fn admission(rest: &str) -> Vec<AdmissionCase> {
+    match read("admission", rest).expect("a case file").cases {
+        Cases::Admission(cases) => cases,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn probe(rest: &str) -> Vec<ProbeCase> {
+    match read("probe", rest).expect("a case file").cases {
+        Cases::Probe(cases) => cases,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn source(rest: &str) -> Vec<SourceCase> {
+    match read("podSource", rest).expect("a case file").cases {
+        Cases::PodSource(cases) => cases,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_a_question_does_not_say_is_as_of_a_plain_node_and_pod() {
+    let cases = admission(
+        "cases: [{name: a, request: {pod: {spec: {containers: [{name: app}]}}}, expect: {verdict: admit}}]",
+    );
+    let request = &cases[0].request;
+    let metadata = &request.pod.metadata;
+    assert_eq!(
+        (metadata.name.as_deref(), metadata.namespace.as_deref(), metadata.uid.as_deref()),
+        (Some("web"), Some("default"), Some("uid-of-default-web"))
+    );
+    assert_eq!(
+        (request.now.to_string(), request.source.to_string()),
+        ("2026-01-01T00:00:00Z".to_owned(), "file".to_owned())
+    );
+    assert_eq!(request.node.node.metadata.name.as_deref(), Some("node-1"), "the plain node can be read");
+    let allocatable = request.node.node.status.as_ref().and_then(|status| status.allocatable.clone());
+    assert_eq!(allocatable.expect("it has room")["cpu"].0, "4");
+    assert_eq!(request.other_pods.len(), 0);
+    let target = &probe("cases: [{name: a, expect: {outcome: success}}]")[0];
+    assert_eq!(
+        (target.parameters.clone(), target.pod_ips.clone(), target.request.restarts),
+        (json!(null), None, 0)
+    );
+    assert_eq!((target.request.container.as_str(), target.request.timeout), ("main", Duration::from_secs(1)));
+}
+
+#[test]
+fn a_configuration_of_null_is_not_one_that_is_left_out() {
+    let cases = admission(
+        "config: {a: 1}\ncases:\n- {name: own, config: {b: 2}, expect: {validate: ok}}\n- {name: none, config: null, expect: {validate: ok}}\n\
+         - {name: file, expect: {validate: ok}}\n",
+    );
+    let configs: Vec<_> = cases.iter().map(|case| case.config.clone()).collect();
+    assert_eq!(configs, [Some(json!({"b": 2})), Some(json!(null)), None]);
+}
+
+#[test]
+fn expectations_are_read() {
+    let expect = |text: &str| {
+        let request = if text.contains("validate") { "" } else { "request: {}, " };
+        admission(&format!("cases: [{{name: a, {request}expect: {text}}}]")).remove(0).expect
+    };
+    assert_eq!(expect("{validate: ok}"), AdmissionExpect::Validate(ValidateExpect::Ok));
+    assert_eq!(
+        expect("{validate: at least one}"),
+        AdmissionExpect::Validate(ValidateExpect::Refuses("at least one".to_owned()))
+    );
+    assert_eq!(expect("{error: words}"), AdmissionExpect::Error("words".to_owned()));
+    let message = Text { contains: Some("x".to_owned()), ..Text::default() };
+    let verdict = VerdictExpect::Reject { reason: Some("Never".to_owned()), message };
+    assert_eq!(
+        expect("{verdict: reject, reason: Never, messageContains: x}"),
+        AdmissionExpect::Verdict { verdict, logs: Vec::new() }
+    );
+}
+
+#[test]
+fn servers_and_commands_are_read() {
+    let case = &probe(
+        r#"
+cases:
+  - name: a
+    servers:
+      - {port: 1, behaviour: refuse}
+      - {port: 2, dialog: [{receive: "a", send: {hex: "00 ff"}}, {until: "\r\n", send: {base64: "AQI="}}]}
+      - {port: 3, behaviour: drip, dialog: [{send: {repeat: [ab, 2]}}]}
+      - {port: 4, http: [{path: /x, requestHeaders: {A: b}, headers: {c: d}, body: e}]}
+      - {port: 5, protocol: UDP, behaviour: silent}
+    execs:
+      - {command: [a], output: out}
+      - {command: [b], timedOut: true}
+      - {command: [c], failed: gone}
+    expect: {outcome: success}
+"#,
+    )[0];
+    let behaviours: Vec<_> = case.servers.iter().map(|server| &server.behaviour).collect();
+    assert_eq!(behaviours[0], &Behaviour::Refuse);
+    match behaviours[1] {
+        Behaviour::Dialog(turns) => {
+            assert_eq!(
+                (&turns[0].send[..], &turns[1].until[..], &turns[1].send[..]),
+                (&[0, 255][..], &b"\r\n"[..], &[1, 2][..])
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(behaviours[2], Behaviour::Drip(turns) if turns[0].send == b"abab"));
+    assert!(
+        matches!(behaviours[3], Behaviour::Http(answers) if answers[0].status == 200 && answers[0].request_headers == ["A: b"])
+    );
+    assert_eq!((case.servers[4].protocol, behaviours[4]), (Protocol::Udp, &Behaviour::Silent));
+    let ends: Vec<_> = case.execs.iter().map(|exec| exec.end.clone()).collect();
+    let exit = ExecEnd::Exit { code: 0, output: b"out".to_vec() };
+    assert_eq!(ends, [exit, ExecEnd::TimedOut, ExecEnd::Failed("gone".to_owned())]);
+}
+
+#[test]
+fn folders_hold_files_links_and_folders() {
+    let case = &source(
+        r#"
+cases:
+  - name: a
+    steps:
+      - folders: {/pods: {a.json: "{}", l: {link: a.json}, d: {folder: {b.json: ""}}, "x/y.json": "1"}, /gone: null}
+        expect: {snapshot: pods}
+"#,
+    )[0];
+    let folders = &case.steps[0].folders;
+    assert_eq!(folders["/gone"], None);
+    let pods = folders["/pods"].as_ref().expect("it is filled");
+    assert_eq!(pods["a.json"], Content::File(b"{}".to_vec()));
+    assert_eq!(pods["l"], Content::Link("a.json".to_owned()));
+    assert!(matches!(&pods["d"], Content::Folder(inner) if inner.contains_key("b.json")));
+    let file = read(
+        "podSource",
+        "cases: [{name: a, steps: [{folders: {/b: {}, /a: {}}, expect: {snapshot: empty}}]}]",
+    );
+    assert_eq!(file.expect("a case file").guest_paths(), ["/a", "/b"]);
+}
+
+/// Cases, and words of the errors that they are.
+type Wrong = &'static [(&'static str, &'static str)];
+
+const WRONG_ADMISSION: Wrong = &[
+    (
+        "{name: a, request: {}, expect: {verdict: maybe}}",
+        "case \"a\": cases[0].expect.verdict: unknown variant `maybe`",
+    ),
+    (
+        "{name: a, request: {}, expect: {verdict: admit, reason: X}}",
+        "cases[0].expect.reason: `admit` has none: leave it out",
+    ),
+    (
+        "{name: a, request: {}, expect: {}}",
+        "cases[0].expect.verdict: a case expects one of `verdict`, `error` and `validate`",
+    ),
+    ("{name: a, expect: {verdict: admit}}", "cases[0].request: missing"),
+    (
+        "{name: a, request: {}, expect: {validate: ok}}",
+        "cases[0].request: with `expect.validate` nothing is asked",
+    ),
+    (
+        "{name: a, request: {pod: {spec: {containers: [{name: b, imgae: c}]}}}, expect: {verdict: admit}}",
+        "cases[0].request.pod.spec.containers[0].imgae: there is no such field",
+    ),
+    (
+        "{name: a, request: {pod: {spec: {containers: 7}}}, expect: {verdict: admit}}",
+        "cases[0].request.pod.spec.containers: invalid type",
+    ),
+    (
+        "{name: a, request: {otherPods: [{pod: {metdata: {a: b}}}]}, expect: {verdict: admit}}",
+        "cases[0].request.otherPods[0].pod.metdata",
+    ),
+    ("{name: a, reqest: {}, expect: {verdict: admit}}", "cases[0].reqest: unknown field `reqest`"),
+    ("{name: '', request: {}, expect: {verdict: admit}}", "cases[0].name: every case has a name"),
+    (
+        "{name: a, request: {}, expect: {verdict: admit}}, {name: a, request: {}, expect: {verdict: admit}}",
+        "cases[1].name: every case has a name",
+    ),
+    (
+        "{name: a, request: {}, expect: {verdict: reject, message: a, messageContains: b}}",
+        "one of `message`, `messageContains` and `messageJson` is enough",
+    ),
+];
+
+const WRONG_PROBE: Wrong = &[
+    (
+        "{name: a, servers: [{port: 1}], expect: {outcome: success}}",
+        "cases[0].servers[0].behaviour: a server has one of",
+    ),
+    (
+        "{name: a, servers: [{port: 70000, behaviour: close}], expect: {outcome: success}}",
+        "cases[0].servers[0].port: invalid value",
+    ),
+    (
+        "{name: a, servers: [{port: 1, dialog: [{send: {hex: xyz}}]}], expect: {outcome: success}}",
+        "isn't hexadecimal",
+    ),
+    (
+        "{name: a, execs: [{command: [a], exitCode: 1, failed: b}], expect: {outcome: success}}",
+        "cases[0].execs: a command ends in one way",
+    ),
+    (
+        "{name: a, expect: {outcome: success, parameters: ok}}",
+        "cases[0].expect.outcome: a case expects one of",
+    ),
+];
+
+const WRONG_SOURCE: Wrong = &[
+    ("{name: a}", "cases[0].steps: missing"),
+    (
+        "{name: a, steps: [{expect: {feedback: ok}}]}",
+        "cases[0].steps[0].statuses: a step with `statuses` expects `feedback`",
+    ),
+    (
+        "{name: a, steps: [{expect: {snapshot: empty, pods: []}}]}",
+        "cases[0].steps[0].expect.pods: what isn't `snapshot: pods` has none",
+    ),
+    (
+        "{name: a, steps: [{folders: {/a: {../b: c}}, expect: {snapshot: empty}}]}",
+        "isn't the path of a file within the folder",
+    ),
+];
+
+#[test]
+fn what_is_wrong_is_told_by_file_case_and_field() {
+    for (role, wrong) in [("admission", WRONG_ADMISSION), ("probe", WRONG_PROBE), ("podSource", WRONG_SOURCE)]
+    {
+        for (case, words) in wrong {
+            let error = read(role, &format!("cases: [{case}]")).expect_err(case).to_string();
+            assert!(error.starts_with("cases.yaml: ") && error.contains(words), "{case}\n{error}");
+        }
+    }
+}
+
+#[test]
+fn heads_of_files_are_checked() {
+    let cases = [
+        ("apiVersion: v1\nkind: PluginCases\nrole: probe\ncases: []\n", "apiVersion: \"v1\" isn't"),
+        ("apiVersion: witlet.dev/v1alpha1\nkind: Cases\nrole: probe\ncases: []\n", "kind: \"Cases\" isn't"),
+        (
+            "apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: sink\ncases: []\n",
+            "role: unknown variant",
+        ),
+        (
+            "apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: podSource\ngrants: {files: []}\ncases: []\n",
+            "grants.files: leave it out",
+        ),
+        ("{", "cases.yaml: "),
+    ];
+    for (text, words) in cases {
+        let error = CaseFile::parse("cases.yaml", text).expect_err(text).to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn files_are_found_beside_a_component() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let component = folder.path().join("a.wasm");
+    assert_eq!(beside(&component).expect("nothing is wrong").len(), 0);
+    let text = "apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: probe\ncases: []\n";
+    let cases = folder.path().join("cases");
+    std::fs::create_dir(&cases).expect("the folder is writable");
+    assert!(matches!(find(&cases), Err(CasesError::NoFiles { .. })));
+    assert_eq!(beside(&component).expect("an empty folder has none").len(), 0);
+    for name in ["b.yaml", "a.json", "README.md"] {
+        std::fs::write(cases.join(name), text).expect("the folder is writable");
+    }
+    let names: Vec<String> =
+        beside(&component).expect("two files").into_iter().map(|file| file.name).collect();
+    assert!(names.len() == 2 && names[0].ends_with("a.json") && names[1].ends_with("b.yaml"), "{names:?}");
+    std::fs::write(folder.path().join("cases.yaml"), text).expect("the folder is writable");
+    assert!(beside(&component).expect("the file first")[0].name.ends_with("cases.yaml"));
+    assert!(matches!(find(&folder.path().join("no.yaml")), Err(CasesError::Read { .. })));
+}
+
+#[test]
+fn the_case_files_of_the_book_can_be_read() {
+    let chapter = include_str!("../../../../docs/src/authors/testing.md");
+    let blocks: Vec<&str> =
+        chapter.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let roles: Vec<Role> = blocks
+        .iter()
+        .map(|text| CaseFile::parse("testing.md", text).unwrap_or_else(|error| panic!("{error}")).role())
+        .collect();
+    assert_eq!(roles, Role::ALL);
+}

@@ -1,0 +1,154 @@
+//! What was checked, and what came of it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::time::Instant;
+use witlet_wasm::role::Role;
+
+use crate::kit::Progress;
+use crate::plan::Layer;
+
+/// How many bytes of a text a finding has at most: enough to see what it is, too little to fill a terminal.
+pub const TEXT_BYTES_MAX: usize = 4 << 10;
+
+/// One check.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    /// Where it belongs.
+    pub layer: Layer,
+    /// The role that it is about; none if it is about the component.
+    pub role: Option<Role>,
+    /// Stable: `determinism/warm-instance`. Begins with the layer.
+    pub id: &'static str,
+    /// What holds if it passed, in one line.
+    pub title: String,
+    /// What came of it.
+    pub result: CheckResult,
+    /// How long it took.
+    #[serde(rename = "tookSeconds", serialize_with = "seconds")]
+    pub took: Duration,
+}
+
+fn seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
+}
+
+/// What came of a check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "camelCase")]
+pub enum CheckResult {
+    /// The plugin keeps this.
+    Passed,
+    /// It doesn't.
+    Failed(Finding),
+    /// It couldn't be tried. Never counts as passed.
+    Skipped {
+        /// Why, and how it can be tried.
+        why: String,
+    },
+}
+
+/// What went wrong, for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Which input: a case's name, or the input itself where it is small.
+    pub input: String,
+    /// What the plugin did.
+    pub seen: String,
+    /// What the contract says, in a sentence that names the WIT function.
+    pub contract: String,
+    /// How it can be seen again; none for what each run shows.
+    pub repeat: Option<String>,
+}
+
+impl Finding {
+    /// With nothing to repeat it by. Texts are cut at [`TEXT_BYTES_MAX`].
+    pub fn new(input: impl Into<String>, seen: impl Into<String>, contract: impl Into<String>) -> Self {
+        let (input, seen) = (cut(input.into()), cut(seen.into()));
+        Self { input, seen, contract: contract.into(), repeat: None }
+    }
+
+    /// With what to add to `witlet plugin test FILE`, such as `--only determinism --seed 42`.
+    pub fn repeated_by(self, arguments: impl Into<String>) -> Self {
+        Self { repeat: Some(arguments.into()), ..self }
+    }
+}
+
+/// At most [`TEXT_BYTES_MAX`] bytes, and says how many there were.
+pub(crate) fn cut(text: String) -> String {
+    if text.len() <= TEXT_BYTES_MAX {
+        return text;
+    }
+    let end = text.floor_char_boundary(TEXT_BYTES_MAX);
+    format!("{}… ({} bytes)", &text[..end], text.len())
+}
+
+/// A number that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// What: `admission fresh p50`.
+    pub name: String,
+    /// `s`, `bytes`, `bytes/call`, …
+    pub unit: &'static str,
+    /// How much.
+    pub value: f64,
+}
+
+/// Collects what a layer finds.
+pub struct Checks<'a> {
+    layer: Layer,
+    mark: Instant,
+    progress: &'a dyn Progress,
+    pub(crate) checks: Vec<Check>,
+    pub(crate) figures: Vec<Figure>,
+}
+
+impl<'a> Checks<'a> {
+    pub(crate) fn new(layer: Layer, progress: &'a dyn Progress) -> Self {
+        Self { layer, mark: Instant::now(), progress, checks: Vec::new(), figures: Vec::new() }
+    }
+
+    /// Adds a check. It took as long as it is since the one before, or since the layer began.
+    pub fn add(
+        &mut self,
+        role: impl Into<Option<Role>>,
+        id: &'static str,
+        title: impl Into<String>,
+        result: CheckResult,
+    ) {
+        let took = self.mark.elapsed();
+        self.mark = Instant::now();
+        let check = Check { layer: self.layer, role: role.into(), id, title: title.into(), result, took };
+        self.progress.check(&check);
+        self.checks.push(check);
+    }
+
+    /// Adds a check that passed or that found something.
+    pub fn judge(
+        &mut self,
+        role: impl Into<Option<Role>>,
+        id: &'static str,
+        title: impl Into<String>,
+        found: Option<Finding>,
+    ) {
+        self.add(role, id, title, found.map_or(CheckResult::Passed, CheckResult::Failed));
+    }
+
+    /// Adds a check that couldn't be tried.
+    pub fn skip(
+        &mut self,
+        role: impl Into<Option<Role>>,
+        id: &'static str,
+        title: impl Into<String>,
+        why: impl Into<String>,
+    ) {
+        self.add(role, id, title, CheckResult::Skipped { why: why.into() });
+    }
+
+    /// Adds a number.
+    pub fn figure(&mut self, name: impl Into<String>, unit: &'static str, value: f64) {
+        self.figures.push(Figure { name: name.into(), unit, value });
+    }
+}

@@ -1,0 +1,151 @@
+//! Examines a component layer by layer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use thiserror::Error;
+use witlet_ports::Clock;
+use witlet_wasm::compile::CompilerConfig;
+use witlet_wasm::direct::DirectHost;
+use witlet_wasm::host::StartError;
+use witlet_wasm::inspect::{InspectError, inspect};
+
+use crate::check::{Check, CheckResult, Checks};
+use crate::ctx::Ctx;
+use crate::plan::{Layer, Plan, Subject};
+use crate::report::{Examined, Report, ReportRole};
+use crate::{budget, determinism, grants, hostile, load, properties, replay, vectors, versions};
+
+/// Why a component couldn't be examined. What a component does wrong is no error: the report has it.
+#[derive(Debug, Error)]
+pub enum KitError {
+    /// The plugin host couldn't be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+/// Hears how far an examination is.
+pub trait Progress: Send + Sync {
+    /// A layer begins.
+    fn begin(&self, layer: Layer);
+    /// A check is done.
+    fn check(&self, check: &Check);
+    /// A layer ends; it took so long.
+    fn end(&self, layer: Layer, checks: &[Check], took: Duration);
+}
+
+/// Says nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _layer: Layer) {}
+    fn check(&self, _check: &Check) {}
+    fn end(&self, _layer: Layer, _checks: &[Check], _took: Duration) {}
+}
+
+/// What plugins are examined with. One for many components: the engines and the cache of compiled code are shared.
+pub struct Kit {
+    pub(crate) host: DirectHost,
+    pub(crate) compiler: CompilerConfig,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// The time that `validate` is told: always the same, for a run is to be repeatable.
+pub(crate) struct StandingClock(pub(crate) Timestamp);
+
+impl Clock for StandingClock {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+impl Kit {
+    /// Makes the engines. Components are compiled by a child process: the program must run
+    /// [`witlet_wasm::compile::child_main`] when it is called with [`witlet_wasm::compile::is_compile_command`].
+    ///
+    /// # Errors
+    ///
+    /// When the engines or the cache of compiled code can't be had.
+    pub fn start(compiler: CompilerConfig) -> Result<Self, KitError> {
+        let clock: Arc<dyn Clock> = Arc::new(StandingClock(crate::cases::now_default()));
+        let host = DirectHost::start(compiler.clone(), clock.clone())?;
+        Ok(Self { host, compiler, clock })
+    }
+
+    /// Examines a component as the plan says. When it can't be loaded, the layers that need it loaded are skipped.
+    ///
+    /// # Errors
+    ///
+    /// When the kit itself fails. What the component does wrong is in the report.
+    pub async fn examine(
+        &self,
+        subject: &Subject,
+        plan: &Plan,
+        progress: &dyn Progress,
+    ) -> Result<Report, KitError> {
+        let mut report = Report::new(subject, plan);
+        let inspection = match inspect(&subject.wasm) {
+            Ok(inspection) => inspection,
+            Err(error) => {
+                unreadable(&mut report, &error, progress);
+                return Ok(report);
+            }
+        };
+        report.component = Examined::of(subject, &inspection);
+        let planned = |role| plan.roles.as_ref().is_none_or(|roles| roles.contains(&role));
+        let examined = inspection.roles.iter().filter(|served| planned(served.role));
+        report.roles = examined.map(ReportRole::of).collect();
+        let ctx = Ctx::new(self, subject, plan, inspection);
+        report.config = ctx.told_config();
+        let mut loaded = true;
+        for layer in Layer::ALL {
+            // Nothing else says anything of a component that can't be loaded.
+            if !plan.layers.contains(&layer) && layer != Layer::Load {
+                continue;
+            }
+            progress.begin(layer);
+            let started = tokio::time::Instant::now();
+            let mut checks = Checks::new(layer, progress);
+            match (loaded, layer) {
+                (_, Layer::Load) => load::examine(&ctx, &mut checks).await,
+                (false, _) => checks.skip(
+                    None,
+                    layer_id(layer),
+                    format!("layer {layer}"),
+                    "the component can't be loaded: see the layer load",
+                ),
+                (true, Layer::Vectors) => vectors::examine(&ctx, &mut checks).await,
+                (true, Layer::Properties) => properties::examine(&ctx, &mut checks).await,
+                (true, Layer::Hostile) => hostile::examine(&ctx, &mut checks).await,
+                (true, Layer::Determinism) => determinism::examine(&ctx, &mut checks).await,
+                (true, Layer::Budget) => budget::examine(&ctx, &mut checks).await,
+                (true, Layer::Grants) => grants::examine(&ctx, &mut checks).await,
+                (true, Layer::Replay) => replay::examine(&ctx, &mut checks).await,
+                (true, Layer::Versions) => versions::examine(&ctx, &mut checks).await,
+            }
+            if layer == Layer::Load {
+                loaded = !checks.checks.iter().any(|check| matches!(check.result, CheckResult::Failed(_)));
+            }
+            progress.end(layer, &checks.checks, started.elapsed());
+            report.checks.append(&mut checks.checks);
+            report.figures.append(&mut checks.figures);
+        }
+        Ok(report)
+    }
+}
+
+/// The id of what stands for a whole layer.
+fn layer_id(layer: Layer) -> &'static str {
+    layer.as_str()
+}
+
+/// The one finding about bytes that are no component.
+fn unreadable(report: &mut Report, error: &InspectError, progress: &dyn Progress) {
+    progress.begin(Layer::Load);
+    let mut checks = Checks::new(Layer::Load, progress);
+    load::not_a_component(&mut checks, error);
+    progress.end(Layer::Load, &checks.checks, Duration::ZERO);
+    report.checks = checks.checks;
+}

@@ -1,0 +1,67 @@
+//! The conformance kit: does a plugin keep its contract?
+//!
+//! A component is examined layer by layer ([`Layer`]): it is loaded, asked what its author says it must answer
+//! ([`cases`]), asked what every plugin must answer, and tried with what is generated, hostile, repeated, withheld and
+//! recorded. What comes out is a [`Report`], for people, as JSON or as JUnit ([`report`]).
+//!
+//! `witlet plugin test` is a thin rim around [`Kit`]. Authors who write Rust have it in `cargo test`: a test target with
+//! `harness = false`, for the program that compiles components in a child process is the test itself.
+//!
+//! ```no_run
+//! use std::ffi::OsString;
+//! use std::process::ExitCode;
+//!
+//! use witlet_conformance::cases::CaseFile;
+//! use witlet_conformance::{Kit, Plan, Silent, Subject};
+//! use witlet_wasm::compile::{self, CompilerConfig};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
+//!     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+//!     if compile::is_compile_command(&words) {
+//!         return Ok(compile::child_main(words.into_iter().skip(1)));
+//!     }
+//!     let kit = Kit::start(CompilerConfig::new("target/compiled-plugins"))?;
+//!     let subject = Subject { name: "my-plugin".to_owned(), wasm: std::fs::read("my-plugin.wasm")?.into() };
+//!     let plan = Plan { cases: vec![CaseFile::read("cases.yaml".as_ref())?], ..Plan::default() };
+//!     let report = kit.examine(&subject, &plan, &Silent).await?;
+//!     assert!(report.passed(), "{}", report.human("witlet plugin test my-plugin.wasm"));
+//!     Ok(ExitCode::SUCCESS)
+//! }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod attest;
+pub mod bench;
+pub mod budget;
+pub mod cases;
+mod check;
+mod ctx;
+pub mod determinism;
+pub mod grants;
+pub mod hostile;
+mod kit;
+pub mod load;
+mod patience;
+mod plan;
+pub mod properties;
+pub mod replay;
+pub mod report;
+pub mod run;
+pub mod scene;
+pub mod vectors;
+pub mod versions;
+
+pub use check::{Check, CheckResult, Checks, Figure, Finding, TEXT_BYTES_MAX};
+pub use ctx::{Ctx, Handler, Prober, Setup, SetupError, Source};
+pub use kit::{Kit, KitError, Progress, Silent};
+pub use plan::{Layer, NoLayer, PROPERTY_CASES_DEFAULT, Plan, SEED_DEFAULT, Subject};
+pub use report::Report;
+
+/// The kit's version, which is the program's: reports carry it.
+pub const KIT_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The book's example is compiled with the crate's own.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/authors/testing.md")]
+struct Book;

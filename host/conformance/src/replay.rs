@@ -1,0 +1,61 @@
+//! The layer `replay`: calls that a node recorded are asked again.
+
+use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, replay};
+use witlet_wasm::record::{Answer, RecordedCall};
+
+use crate::{CheckResult, Checks, Ctx, Finding};
+
+const ID: &str = "replay/call";
+const CONTRACT: &str = "the answer of a call follows from what was asked: the same question, with the same configuration, gets the same \
+                        answer";
+
+/// Examines this layer.
+pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
+    if ctx.plan.records.is_empty() {
+        let why = "there are no recorded calls: an entry's `record: {max: N}` makes some, and --record FILE names them";
+        checks.skip(None, ID, "recorded calls get the same answer", why);
+    }
+    for call in &ctx.plan.records {
+        let role = call.question.role();
+        let title = format!("the call of {} gets the answer that it got then", call.recorded_at);
+        let result = if ctx.has(role) {
+            let kit = ctx.kit;
+            let wasm = ctx.subject.wasm.clone();
+            let again = replay(call, wasm, Identity::Any, kit.compiler.clone(), kit.clock.clone()).await;
+            judge(call, again)
+        } else {
+            CheckResult::Skipped {
+                why: format!("it was put to the role {role}, which this component doesn't have"),
+            }
+        };
+        checks.add(role, ID, title, result);
+    }
+}
+
+fn judge(call: &RecordedCall, again: Result<Replayed, ReplayError>) -> CheckResult {
+    let input = format!("the call of {} to {}", call.recorded_at, call.plugin);
+    match again {
+        Ok(Replayed { same: true, .. }) => CheckResult::Passed,
+        Ok(Replayed { answer, commands, .. }) => {
+            let commands = commands.map(|commands| format!("; {commands}")).unwrap_or_default();
+            let seen = format!("{} then, and now {}{commands}", told(&call.answer), told(&answer));
+            CheckResult::Failed(Finding::new(input, seen, CONTRACT).repeated_by("--only replay"))
+        }
+        // What it was configured with then it must still take.
+        Err(ReplayError::Load(error)) => {
+            CheckResult::Failed(Finding::new(input, error.sentence(), CONTRACT).repeated_by("--only replay"))
+        }
+        Err(
+            error @ (ReplayError::Digest { .. }
+            | ReplayError::Source
+            | ReplayError::NotRecorded { .. }
+            | ReplayError::Question(_)
+            | ReplayError::Start(_)),
+        ) => CheckResult::Skipped { why: error.to_string() },
+    }
+}
+
+/// An answer as its file has it.
+fn told(answer: &Answer) -> String {
+    serde_json::to_string(answer).unwrap_or_default()
+}

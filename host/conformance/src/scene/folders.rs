@@ -1,0 +1,112 @@
+//! Folders of the machine that a pod source is granted.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use witlet_wasm::plugin::config::FileGrant;
+
+/// What stands under a name of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A file.
+    File(Vec<u8>),
+    /// A link to somewhere.
+    Link(String),
+    /// A folder.
+    Folder(BTreeMap<String, Content>),
+}
+
+/// Temporary folders by what the guest finds them as. They go with the value.
+#[derive(Debug)]
+pub struct Folders {
+    root: TempDir,
+    /// By guest path.
+    folders: BTreeMap<String, PathBuf>,
+}
+
+impl Folders {
+    /// Makes an empty folder for each of these paths of a guest's.
+    ///
+    /// # Errors
+    ///
+    /// When the machine has no room for them.
+    pub fn new(guest_paths: impl IntoIterator<Item = String>) -> io::Result<Self> {
+        let root = tempfile::tempdir()?;
+        let mut folders = BTreeMap::new();
+        for (index, guest_path) in guest_paths.into_iter().enumerate() {
+            let path = root.path().join(index.to_string());
+            std::fs::create_dir(&path)?;
+            folders.insert(guest_path, path);
+        }
+        Ok(Self { root, folders })
+    }
+
+    /// Grants of all of them, for reading.
+    pub fn grants(&self) -> Vec<FileGrant> {
+        let grant = |(guest_path, path): (&String, &PathBuf)| FileGrant {
+            path: path.clone(),
+            read_only: true,
+            guest_path: guest_path.clone(),
+        };
+        self.folders.iter().map(grant).collect()
+    }
+
+    /// A folder for what the grant `state` needs.
+    pub fn state(&self) -> PathBuf {
+        self.root.path().join("state")
+    }
+
+    /// Where a folder of the guest's is on the machine.
+    pub fn path(&self, guest_path: &str) -> Option<&Path> {
+        self.folders.get(guest_path).map(PathBuf::as_path)
+    }
+
+    /// Paths of the guest's.
+    pub fn guest_paths(&self) -> impl Iterator<Item = &str> {
+        self.folders.keys().map(String::as_str)
+    }
+
+    /// Makes this be all that is in a folder. A path that the guest doesn't have is an error.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written.
+    pub fn fill(&self, guest_path: &str, content: &BTreeMap<String, Content>) -> io::Result<()> {
+        let path = self.path(guest_path).ok_or(io::ErrorKind::NotFound)?;
+        std::fs::remove_dir_all(path)?;
+        std::fs::create_dir(path)?;
+        write(path, content)
+    }
+
+    /// Takes a folder away.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be removed.
+    pub fn remove(&self, guest_path: &str) -> io::Result<()> {
+        let path = self.path(guest_path).ok_or(io::ErrorKind::NotFound)?;
+        std::fs::remove_dir_all(path)
+    }
+}
+
+fn write(folder: &Path, content: &BTreeMap<String, Content>) -> io::Result<()> {
+    for (name, content) in content {
+        let path = folder.join(name);
+        match content {
+            Content::File(bytes) => {
+                if let Some(parent) = path.parent() {
+                    std::fs::create_dir_all(parent)?;
+                }
+                std::fs::write(path, bytes)?;
+            }
+            Content::Link(target) => std::os::unix::fs::symlink(target, path)?,
+            Content::Folder(inner) => {
+                std::fs::create_dir_all(&path)?;
+                write(&path, inner)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,370 @@
+//! Servers on loopback that do as a case says.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::task::JoinSet;
+
+/// How many connections of one server are served at the same time.
+const CONNECTIONS_MAX: usize = 64;
+/// How many bytes a server reads of what it hears in one turn.
+const HEARD_BYTES_MAX: usize = 256 << 10;
+/// How many conversations a server remembers.
+const CONVERSATIONS_MAX: usize = 64;
+/// Between two bytes of a server that drips.
+const DRIP_PERIOD: Duration = Duration::from_millis(100);
+
+/// A server of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerScript {
+    /// Where it listens, on the case's address.
+    pub port: u16,
+    /// TCP or UDP.
+    pub protocol: Protocol,
+    /// What it does.
+    pub behaviour: Behaviour,
+}
+
+/// What a server is reached by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Connections.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+/// What a server does with each connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Behaviour {
+    /// Turn by turn; closes when it hears something else, and after the last one.
+    Dialog(Vec<Turn>),
+    /// Answers requests by their path, one a connection; 404 for others.
+    Http(Vec<HttpAnswer>),
+    /// Nobody listens.
+    Refuse,
+    /// Takes connections and says nothing.
+    Silent,
+    /// Takes connections and breaks them off.
+    Reset,
+    /// Takes connections and closes them.
+    Close,
+    /// Says bytes that mean nothing, and then nothing more.
+    Garbage,
+    /// Says bytes without an end.
+    Endless,
+    /// Does this, one byte at a time and slowly.
+    Drip(Vec<Turn>),
+}
+
+/// One turn of a conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// What the plugin must say first; nothing has the server begin.
+    pub receive: Vec<u8>,
+    /// Reads on until it has heard these bytes, whatever comes before them.
+    pub until: Vec<u8>,
+    /// What the server says then.
+    pub send: Vec<u8>,
+}
+
+/// An answer to an HTTP request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpAnswer {
+    /// With its query.
+    pub path: String,
+    /// Lines that the request's head must have, in any case of letters; an answer without comes later in the list.
+    pub request_headers: Vec<String>,
+    /// The status.
+    pub status: u16,
+    /// Names and values, beside `content-length` and `connection: close`.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// What the servers of a case heard, conversation by conversation.
+#[derive(Clone, Debug, Default)]
+struct Heard(Arc<Mutex<Vec<Conversation>>>);
+
+/// A port, and what was heard there.
+type Conversation = (u16, Vec<u8>);
+
+impl Heard {
+    fn add(&self, port: u16, bytes: Vec<u8>) {
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if heard.len() < CONVERSATIONS_MAX {
+            heard.push((port, bytes));
+        }
+    }
+}
+
+/// A server that ends with the value.
+#[derive(Debug)]
+pub struct Server {
+    tasks: JoinSet<()>,
+}
+
+/// The servers of a case, on an address of their own. They end with the value.
+#[derive(Debug)]
+pub struct Servers {
+    /// Where they listen.
+    pub address: IpAddr,
+    heard: Heard,
+    servers: Vec<Server>,
+}
+
+/// How many addresses are tried when another process listens on one.
+const ADDRESSES_TRIED_MAX: usize = 8;
+
+impl Servers {
+    /// Starts these on an address of their own.
+    ///
+    /// # Errors
+    ///
+    /// When a port can't be listened on, and says which.
+    pub async fn start(scripts: &[ServerScript]) -> io::Result<Self> {
+        let mut tried = 0;
+        loop {
+            let address = super::address();
+            match Self::start_on(address, scripts, &Heard::default()).await {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse && tried < ADDRESSES_TRIED_MAX => {
+                    tried += 1;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    async fn start_on(address: IpAddr, scripts: &[ServerScript], heard: &Heard) -> io::Result<Self> {
+        let mut servers = Vec::with_capacity(scripts.len());
+        for script in scripts {
+            if script.behaviour == Behaviour::Refuse {
+                continue;
+            }
+            let at = SocketAddr::new(address, script.port);
+            let started = match script.protocol {
+                Protocol::Tcp => tcp(at, script.clone(), heard.clone()).await,
+                Protocol::Udp => udp(at, script.clone(), heard.clone()).await,
+            };
+            servers.push(started.map_err(|error| {
+                io::Error::new(error.kind(), format!("listen on port {} for a case: {error}", script.port))
+            })?);
+        }
+        Ok(Self { address, heard: heard.clone(), servers })
+    }
+
+    /// Ends those that listen, and has others listen on the same address.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub async fn replace(&mut self, scripts: &[ServerScript]) -> io::Result<()> {
+        for server in &mut self.servers {
+            server.tasks.shutdown().await;
+        }
+        let Self { address: _, heard: _, servers } =
+            Self::start_on(self.address, scripts, &self.heard).await?;
+        self.servers = servers;
+        Ok(())
+    }
+
+    /// What was heard so far: ports and bytes, one for each connection or datagram that has ended.
+    pub fn heard(&self) -> Vec<(u16, Vec<u8>)> {
+        self.heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+async fn tcp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<Server> {
+    let listener = TcpListener::bind(at).await?;
+    let mut tasks = JoinSet::new();
+    let script = Arc::new(script);
+    tasks.spawn(async move {
+        let mut connections = JoinSet::new();
+        loop {
+            while connections.try_join_next().is_some() {}
+            if connections.len() >= CONNECTIONS_MAX {
+                connections.join_next().await;
+            }
+            // A connection that broke before it was taken is none.
+            let Ok((stream, _from)) = listener.accept().await else { continue };
+            connections.spawn(converse(stream, script.clone(), heard.clone()));
+        }
+    });
+    Ok(Server { tasks })
+}
+
+/// Whether the conversation went on to its end is the other side's business: what was heard is told.
+async fn converse(mut stream: TcpStream, script: Arc<ServerScript>, heard: Heard) {
+    let mut said = Vec::new();
+    let ended = match &script.behaviour {
+        Behaviour::Dialog(turns) => dialog(&mut stream, turns, None, &mut said).await,
+        Behaviour::Drip(turns) => dialog(&mut stream, turns, Some(DRIP_PERIOD), &mut said).await,
+        Behaviour::Http(answers) => http(&mut stream, answers, &mut said).await,
+        Behaviour::Refuse => Ok(()),
+        Behaviour::Close => dialog(&mut stream, &[], None, &mut said).await,
+        Behaviour::Silent => listen(&mut stream, &mut said).await,
+        Behaviour::Reset => stream.set_zero_linger(),
+        Behaviour::Garbage => match stream.write_all(&garbage(GARBAGE_BYTES)).await {
+            Ok(()) => listen(&mut stream, &mut said).await,
+            Err(error) => Err(error),
+        },
+        Behaviour::Endless => endless(&mut stream).await,
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, port = script.port, "a conversation with a plugin broke off");
+    }
+    heard.add(script.port, said);
+}
+
+/// Says and hears turn by turn.
+async fn dialog(
+    stream: &mut TcpStream,
+    turns: &[Turn],
+    drip: Option<Duration>,
+    said: &mut Vec<u8>,
+) -> io::Result<()> {
+    for turn in turns {
+        if !turn.receive.is_empty() {
+            let mut bytes = vec![0; turn.receive.len()];
+            let mut at = 0;
+            // Byte for byte, so that what came of a conversation that breaks off can be told.
+            while at < bytes.len() {
+                let read = stream.read(&mut bytes[at..]).await?;
+                said.extend_from_slice(&bytes[at..at + read]);
+                at += read;
+                if read == 0 || bytes[..at] != turn.receive[..at] {
+                    return Ok(());
+                }
+            }
+        }
+        if !turn.until.is_empty() {
+            let begin = said.len();
+            while !said[begin..].ends_with(&turn.until) {
+                if said.len() - begin >= HEARD_BYTES_MAX {
+                    return Ok(());
+                }
+                said.push(stream.read_u8().await?);
+            }
+        }
+        match drip {
+            None => stream.write_all(&turn.send).await?,
+            Some(period) => {
+                for byte in &turn.send {
+                    stream.write_all(&[*byte]).await?;
+                    tokio::time::sleep(period).await;
+                }
+            }
+        }
+    }
+    // Nothing more is said, and what is heard until the other side closes is listened to: no reset takes the last words
+    // from a slow reader.
+    stream.shutdown().await?;
+    listen(stream, said).await
+}
+
+/// Says nothing until the other side closes.
+async fn listen(stream: &mut TcpStream, said: &mut Vec<u8>) -> io::Result<()> {
+    let mut bytes = vec![0; 4096];
+    while said.len() < HEARD_BYTES_MAX {
+        match stream.read(&mut bytes).await? {
+            0 => break,
+            read => said.extend_from_slice(&bytes[..read]),
+        }
+    }
+    Ok(())
+}
+
+async fn http(stream: &mut TcpStream, answers: &[HttpAnswer], said: &mut Vec<u8>) -> io::Result<()> {
+    while !said.ends_with(b"\r\n\r\n") {
+        if said.len() >= HEARD_BYTES_MAX {
+            return Ok(());
+        }
+        said.push(stream.read_u8().await?);
+    }
+    let head = String::from_utf8_lossy(said).into_owned();
+    let path = head.split(' ').nth(1).unwrap_or_default();
+    let lines: Vec<String> = head.lines().map(str::to_lowercase).collect();
+    let fits = |answer: &&HttpAnswer| {
+        let wanted = |header: &String| lines.contains(&header.to_lowercase());
+        answer.path == path && answer.request_headers.iter().all(wanted)
+    };
+    let missing = HttpAnswer {
+        path: String::new(),
+        request_headers: Vec::new(),
+        status: 404,
+        headers: Vec::new(),
+        body: Vec::new(),
+    };
+    let HttpAnswer { status, headers, body, .. } = answers.iter().find(fits).unwrap_or(&missing);
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let length = match status {
+        304 => String::new(),
+        _ => format!("content-length: {}\r\n", body.len()),
+    };
+    let head = format!("HTTP/1.1 {status} Answer\r\n{headers}{length}connection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(body).await?;
+    stream.shutdown().await
+}
+
+async fn endless(stream: &mut TcpStream) -> io::Result<()> {
+    let bytes = garbage(64 << 10);
+    loop {
+        stream.write_all(&bytes).await?;
+    }
+}
+
+/// How much a server says that says what means nothing.
+const GARBAGE_BYTES: usize = 512;
+
+/// Bytes that mean nothing in any protocol, the same each time, with ends of lines among them.
+fn garbage(count: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_u32;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state.to_le_bytes()[0]
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+async fn udp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<Server> {
+    let socket = UdpSocket::bind(at).await?;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        let mut bytes = vec![0; 64 << 10];
+        loop {
+            let Ok((length, from)) = socket.recv_from(&mut bytes).await else { continue };
+            let said = bytes[..length].to_vec();
+            if let Some(answer) = datagram(&script.behaviour, &said)
+                && let Err(error) = socket.send_to(&answer, from).await
+            {
+                tracing::debug!(%error, "an answer to a plugin's datagram can't be sent");
+            }
+            heard.add(script.port, said);
+        }
+    });
+    Ok(Server { tasks })
+}
+
+/// What is answered to a datagram: of a dialog, the turn that expects it.
+fn datagram(behaviour: &Behaviour, said: &[u8]) -> Option<Vec<u8>> {
+    match behaviour {
+        Behaviour::Dialog(turns) | Behaviour::Drip(turns) => {
+            turns.iter().find(|turn| turn.receive == said).map(|turn| turn.send.clone())
+        }
+        Behaviour::Garbage | Behaviour::Endless => Some(garbage(GARBAGE_BYTES)),
+        Behaviour::Refuse | Behaviour::Silent | Behaviour::Reset | Behaviour::Close | Behaviour::Http(_) => {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

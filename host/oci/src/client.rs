@@ -1,0 +1,237 @@
+//! Pushing a component and pulling one, as the commands do: by tag or digest, and without a folder to keep it in.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytes::Bytes;
+use witlet_core::image::docker_config::DockerConfig;
+use witlet_core::image::keyring::Keyring;
+use witlet_core::runtime::ImageAuth;
+use witlet_egress::{Egress, SendLimits};
+
+use crate::artifact::{Artifact, Documents};
+use crate::challenge::Action;
+use crate::error::{TransferError, What};
+use crate::manifest::{COMPONENT_BYTES_MAX, INDEX_TYPE, Layer, MANIFEST_TYPE, component_layer};
+use crate::reference::Target;
+use crate::referrers::{self, EMPTY};
+use crate::registry::{MANIFEST_LIMIT, Wanted};
+use crate::session::{BytesSink, Place, Session};
+use crate::source::{LIMITS, PULL_TIME_MAX, read_bounded};
+use crate::store::digest_of;
+
+/// From the first request of a push to its last answer, waits for the registry among them.
+pub const PUSH_TIME_MAX: Duration = Duration::from_secs(1800);
+
+/// Whose credentials are sent.
+#[derive(Clone)]
+pub enum Login {
+    /// Nobody's.
+    Nobody,
+    /// Those of a docker configuration, which must be there.
+    File(PathBuf),
+    /// Those of a docker configuration, if it is there.
+    FileIfThere(PathBuf),
+    /// These.
+    User {
+        /// The name.
+        username: String,
+        /// The password, or what the registry takes for one.
+        password: String,
+    },
+}
+
+/// Asks registries on behalf of a command.
+pub struct Client {
+    egress: Egress,
+    limits: SendLimits,
+    login: Login,
+    plain_http: bool,
+}
+
+/// What is in the registry now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pushed {
+    /// Digest of the component's manifest.
+    pub digest: String,
+    /// Digest of the component.
+    pub component: String,
+    /// Digest of the report's manifest, if one was pushed.
+    pub report: Option<String>,
+    /// Bytes that had to be sent; the rest was there.
+    pub sent: u64,
+}
+
+/// What was in the registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pulled {
+    /// Digest of the component's manifest.
+    pub digest: String,
+    /// The component.
+    pub wasm: Vec<u8>,
+    /// Envelopes of conformance reports beside it, which nobody has verified.
+    pub reports: Vec<Vec<u8>>,
+}
+
+impl Client {
+    /// With these credentials. `plain_http` leaves TLS out also where the registry isn't on this machine.
+    pub fn new(egress: Egress, login: Login, plain_http: bool) -> Self {
+        Self { egress, limits: LIMITS, login, plain_http }
+    }
+
+    /// Pushes a component, and its report. Without a tag it has its digest for a name.
+    ///
+    /// # Errors
+    ///
+    /// When the registry can't be asked, doesn't take it, or takes too long: what was sent by then may stay there.
+    pub async fn push(
+        &self,
+        to: &Target,
+        artifact: &Artifact,
+        progress: &BytesSink,
+    ) -> Result<Pushed, TransferError> {
+        let pushed = tokio::time::timeout(PUSH_TIME_MAX, self.push_all(to, artifact, progress));
+        pushed.await.unwrap_or(Err(TransferError::PushDeadline))
+    }
+
+    /// Pulls a component by its digest, else by its tag, with the reports beside it. `progress` hears of the component's bytes,
+    /// and of how many there are.
+    ///
+    /// # Errors
+    ///
+    /// When the registry can't be asked, has something else, or takes too long.
+    pub async fn pull(
+        &self,
+        from: &Target,
+        progress: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<Pulled, TransferError> {
+        let pulled = tokio::time::timeout(PULL_TIME_MAX, self.pull_all(from, progress));
+        pulled.await.unwrap_or(Err(TransferError::Deadline))
+    }
+
+    async fn session<'a>(&'a self, target: &'a Target, action: Action) -> Result<Session<'a>, TransferError> {
+        let credentials = match &self.login {
+            Login::Nobody => Vec::new(),
+            Login::File(path) => credentials(path, true, target.name()).await?,
+            Login::FileIfThere(path) => credentials(path, false, target.name()).await?,
+            Login::User { username, password } => {
+                let (username, password) = (username.clone(), password.clone());
+                vec![ImageAuth { username, password, ..ImageAuth::default() }]
+            }
+        };
+        let place = Place {
+            registry: target.registry(),
+            repository: target.repository(),
+            plain_http: self.plain_http,
+        };
+        Ok(Session::new(&self.egress, self.limits, place, action, credentials))
+    }
+
+    async fn push_all(
+        &self,
+        to: &Target,
+        artifact: &Artifact,
+        progress: &BytesSink,
+    ) -> Result<Pushed, TransferError> {
+        let mut session = self.session(to, Action::Push).await?;
+        let Documents { config, manifest } = artifact.documents();
+        let mut sent = 0;
+        for (what, bytes, progress) in
+            [(What::Component, &artifact.wasm, Some(progress)), (What::Config, &config, None)]
+        {
+            if session.put_blob(what, bytes, progress).await? {
+                sent += bytes.len() as u64;
+            }
+        }
+        let digest = digest_of(&manifest);
+        let name = to.tag().unwrap_or(&digest);
+        session.put_manifest(What::Manifest, name, MANIFEST_TYPE, &manifest).await?;
+        let report = match &artifact.report {
+            Some(report) => Some(push_report(&mut session, report, &digest, manifest.len()).await?),
+            None => None,
+        };
+        Ok(Pushed { digest, component: digest_of(&artifact.wasm), report, sent })
+    }
+
+    async fn pull_all(
+        &self,
+        from: &Target,
+        progress: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<Pulled, TransferError> {
+        let mut session = self.session(from, Action::Pull).await?;
+        let manifest = match (from.digest(), from.tag()) {
+            (Some(digest), _) => {
+                let wanted = Wanted { what: What::Manifest, digest, size: None, bytes_max: MANIFEST_LIMIT };
+                session.get(&wanted, &|_bytes| {}).await?
+            }
+            (None, tag) => {
+                let tagged = session.tagged(What::Manifest, tag.unwrap_or(DEFAULT_TAG)).await?;
+                let absent =
+                    || TransferError::NotFound { registry: session.registry(), what: What::Manifest };
+                tagged.ok_or_else(absent)?
+            }
+        };
+        let digest = digest_of(&manifest);
+        let Layer { digest: layer, size } = component_layer(&manifest)?;
+        let wanted = Wanted {
+            what: What::Component,
+            digest: &layer,
+            size: Some(size),
+            bytes_max: COMPONENT_BYTES_MAX,
+        };
+        let wasm = session.get(&wanted, &|bytes| progress(bytes, size)).await?;
+        let reports = session.reports(&digest).await?;
+        Ok(Pulled { digest, wasm, reports })
+    }
+}
+
+/// The tag of references that name none.
+const DEFAULT_TAG: &str = "latest";
+
+/// Puts a report beside the component whose manifest has this digest and size.
+async fn push_report(
+    session: &mut Session<'_>,
+    report: &Bytes,
+    subject: &str,
+    subject_bytes: usize,
+) -> Result<String, TransferError> {
+    session.put_blob(What::Report, report, None).await?;
+    session.put_blob(What::Config, &Bytes::from_static(EMPTY), None).await?;
+    let manifest: Bytes = referrers::report_manifest(report, subject, subject_bytes).into();
+    let digest = digest_of(&manifest);
+    let put = session.put_manifest(What::Report, &digest, MANIFEST_TYPE, &manifest).await?;
+    if !put.subject_noted {
+        // A registry from before referrers: the list is kept by whoever pushes.
+        let tag = referrers::fallback_tag(subject);
+        let index = session.tagged(What::Referrers, &tag).await?;
+        let index: Bytes = referrers::with_report(index.as_deref(), &manifest)?.into();
+        session.put_manifest(What::Referrers, &tag, INDEX_TYPE, &index).await?;
+    }
+    Ok(digest)
+}
+
+/// What a docker configuration has for a repository, the best first.
+pub(crate) async fn credentials(
+    path: &Path,
+    must_exist: bool,
+    name: String,
+) -> Result<Vec<ImageAuth>, TransferError> {
+    let path = path.to_owned();
+    let read = tokio::task::spawn_blocking(move || {
+        let text = match read_bounded(&path) {
+            Ok(text) => text,
+            Err(error) if !must_exist && error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Vec::new());
+            }
+            Err(cause) => return Err(TransferError::CredentialsFile { path, cause }),
+        };
+        let config =
+            DockerConfig::parse_json(&text).map_err(|cause| TransferError::Credentials { path, cause })?;
+        Ok(Keyring::new([&config]).lookup(&name))
+    });
+    // Only a runtime that ends cancels it; then nobody waits for the answer.
+    read.await.unwrap_or_else(|_cancelled| Ok(Vec::new()))
+}
+
+#[cfg(test)]
+mod tests;

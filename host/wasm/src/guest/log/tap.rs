@@ -1,0 +1,58 @@
+//! A second ear at a plugin's log, for whoever tries the plugin out.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tracing::Level;
+
+use super::{FIELD_BYTES_MAX, FIELDS_MAX, Line, MESSAGE_BYTES_MAX, printable};
+
+/// How many lines are kept; the oldest go first.
+pub const HEARD_MAX: usize = 1024;
+
+/// A line of a plugin's, within the bounds that the node's log has for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeardLine {
+    /// `trace`, `debug`, `info`, `warn` or `error`, as the contract names them.
+    pub level: &'static str,
+    /// At most 2 KiB, control characters escaped.
+    pub message: String,
+    /// Names and values, as they were given.
+    pub fields: Vec<(String, String)>,
+}
+
+/// Keeps the newest lines. Clones hear the same.
+#[derive(Clone, Debug, Default)]
+pub struct LogTap(Arc<Mutex<VecDeque<HeardLine>>>);
+
+impl LogTap {
+    /// What was heard since this was last asked, at most [`HEARD_MAX`] lines.
+    pub fn take(&self) -> Vec<HeardLine> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
+    }
+
+    pub(super) fn hear(&self, line: &Line) {
+        let field = |text: &str| printable(text, FIELD_BYTES_MAX);
+        let fields = line.fields.iter().take(FIELDS_MAX);
+        let heard = HeardLine {
+            level: level(line.level),
+            message: printable(&line.message, MESSAGE_BYTES_MAX),
+            fields: fields.map(|(name, value)| (field(name), field(value))).collect(),
+        };
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == HEARD_MAX {
+            lines.pop_front();
+        }
+        lines.push_back(heard);
+    }
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::TRACE => "trace",
+        Level::DEBUG => "debug",
+        Level::INFO => "info",
+        Level::WARN => "warn",
+        Level::ERROR => "error",
+    }
+}

@@ -1,0 +1,310 @@
+//! Whether a component may be loaded: its signed report of the conformance kit, where the configuration demands one.
+//!
+//! What counts is the digest of the very bytes that are loaded, so that it doesn't matter what becomes of a file between
+//! the two.
+
+use std::fs::Metadata;
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use thiserror::Error;
+use witlet_attestation::{
+    Accepted, ENVELOPE_BYTES_MAX, KEY_BYTES_MAX, KeyError, KitVersion, PublicKey, Requirements, VerifyError,
+    verify,
+};
+use witlet_core::error::one_line;
+use witlet_ports::{ComponentFetcher, FetchError, Reports};
+
+use super::Origin;
+use super::config::RequiredConformance;
+use crate::compile::open_file;
+use crate::role::Role;
+
+/// What a component's report is called beside it: its own name with this behind.
+const REPORT_SUFFIX: &str = ".conformance.json";
+/// What a key's file may not allow its group and others.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Why a component is kept out. Each says the way out.
+#[derive(Debug, Error)]
+pub enum ConformanceError {
+    /// A key's file can't be read.
+    #[error("read the key {}", path.display())]
+    KeyRead {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+    /// Others than root and this user could have put their own key there.
+    #[error("the key {} isn't safe: {problem}", path.display())]
+    KeyUnsafe {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and the way out.
+        problem: String,
+    },
+    /// The file has no such key.
+    #[error("the key {} can't be used", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// What it has instead.
+        #[source]
+        cause: KeyError,
+    },
+    /// There is none.
+    #[error(
+        "there is no conformance report {place}: make one with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`{then}"
+    )]
+    NoReport {
+        /// At a path, or beside a reference.
+        place: String,
+        /// What is to be done with it.
+        then: &'static str,
+    },
+    /// The report's file can't be read.
+    #[error("read the conformance report {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+    /// The registry doesn't say which reports there are.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// None that is there is good enough; this is the one that came nearest.
+    #[error(
+        "the conformance report {place} doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`)"
+    )]
+    Report {
+        /// At a path, or beside a reference.
+        place: String,
+        /// What is wrong with it.
+        #[source]
+        cause: VerifyError,
+    },
+    /// The program ends.
+    #[error("looking for the conformance report ended early")]
+    Interrupted,
+}
+
+/// Where a component's report is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum ReportPlace {
+    File(PathBuf),
+    /// Beside the component.
+    Registry,
+}
+
+/// What must be shown before a component is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Demand {
+    keys: Vec<PathBuf>,
+    kit_version: Option<KitVersion>,
+    failed_too: bool,
+    place: ReportPlace,
+}
+
+/// Who vouches for a component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Vouched {
+    pub(crate) key: PathBuf,
+    pub(crate) report: Accepted,
+}
+
+impl Demand {
+    /// For a component that comes from `origin`; `named` is where its entry says that its report is. None if it ships.
+    pub(crate) fn new(
+        required: &RequiredConformance,
+        origin: &Origin,
+        named: Option<PathBuf>,
+        folder: &Path,
+    ) -> Option<Arc<Self>> {
+        let place = match (named, origin) {
+            (_, Origin::Embedded(_) | Origin::Shipped { .. }) => return None,
+            (Some(path), Origin::File(_) | Origin::Registry { .. }) => ReportPlace::File(folder.join(path)),
+            (None, Origin::File(path)) => {
+                let mut name = path.clone().into_os_string();
+                name.push(REPORT_SUFFIX);
+                ReportPlace::File(name.into())
+            }
+            (None, Origin::Registry { .. }) => ReportPlace::Registry,
+        };
+        let RequiredConformance { keys, kit_version, failed_too } = required;
+        let keys = keys.iter().map(|key| folder.join(key)).collect();
+        Some(Arc::new(Self { keys, kit_version: *kit_version, failed_too: *failed_too, place }))
+    }
+
+    /// Files whose changes call for another look, the report's among them.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let report = match &self.place {
+            ReportPlace::File(path) => Some(&**path),
+            ReportPlace::Registry => None,
+        };
+        self.keys().chain(report)
+    }
+
+    /// Files whose end or change takes back what was taken for good.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Path> {
+        self.keys.iter().map(PathBuf::as_path)
+    }
+
+    /// Ids of the keys that count now; none while the program ends.
+    pub(crate) async fn counting(self: &Arc<Self>) -> Option<Vec<String>> {
+        let demand = self.clone();
+        let read = move || demand.keys().filter_map(|path| Some(read_key(path).ok()?.id())).collect();
+        tokio::task::spawn_blocking(read).await.ok()
+    }
+
+    /// Looks for a report on the component with this digest (hexadecimal) that covers these roles.
+    pub(crate) async fn look(
+        self: &Arc<Self>,
+        digest: &str,
+        roles: Vec<Role>,
+        origin: &Origin,
+        fetcher: Option<&Arc<dyn ComponentFetcher>>,
+    ) -> Result<Vouched, ConformanceError> {
+        let judge = Judge { demand: self.clone(), digest: digest.to_owned(), roles };
+        match (&self.place, origin) {
+            (ReportPlace::File(path), _) => judge.file(path.clone()).await,
+            (ReportPlace::Registry, Origin::Registry { reference, credentials }) => {
+                let place = format!("beside {reference}");
+                let Some(fetcher) = fetcher else { return Err(no_report(place, PUSH_IT)) };
+                let credentials = credentials.as_deref();
+                // What was good once is good without the registry, so that a restart doesn't need it.
+                let kept = fetcher.reports(reference, credentials, Reports::Kept).await?;
+                if let Ok(vouched) = judge.reports(place.clone(), kept).await {
+                    return Ok(vouched);
+                }
+                let newest = fetcher.reports(reference, credentials, Reports::Newest).await?;
+                judge.reports(place, newest).await
+            }
+            // Only what comes from a registry has its report there.
+            (ReportPlace::Registry, Origin::Embedded(_) | Origin::Shipped { .. } | Origin::File(_)) => {
+                Err(ConformanceError::Interrupted)
+            }
+        }
+    }
+}
+
+/// The way out for a component in a registry.
+const PUSH_IT: &str = ", and push it with `witlet plugin push FILE … --attestation REPORT`";
+
+fn no_report(place: String, then: &'static str) -> ConformanceError {
+    ConformanceError::NoReport { place, then }
+}
+
+struct Judge {
+    demand: Arc<Demand>,
+    digest: String,
+    roles: Vec<Role>,
+}
+
+impl Judge {
+    async fn file(self, path: PathBuf) -> Result<Vouched, ConformanceError> {
+        let look = move || {
+            let place = format!("at {}", path.display());
+            let report = match read_bounded(&path, ENVELOPE_BYTES_MAX) {
+                Ok((report, _)) => report,
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                    return Err(no_report(place, ", there or where `conformance` of its entry says"));
+                }
+                Err(cause) => return Err(ConformanceError::Read { path, cause }),
+            };
+            self.choose(place, &[report])
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or(Err(ConformanceError::Interrupted))
+    }
+
+    async fn reports(&self, place: String, reports: Vec<Vec<u8>>) -> Result<Vouched, ConformanceError> {
+        let judge =
+            Self { demand: self.demand.clone(), digest: self.digest.clone(), roles: self.roles.clone() };
+        let look = move || judge.choose(place, &reports);
+        tokio::task::spawn_blocking(look).await.unwrap_or(Err(ConformanceError::Interrupted))
+    }
+
+    /// The first report that counts. Reads the keys; blocks as long as the disk does.
+    fn choose(&self, place: String, reports: &[Vec<u8>]) -> Result<Vouched, ConformanceError> {
+        let (mut paths, mut keys, mut broken) = (Vec::new(), Vec::new(), None);
+        for path in &self.demand.keys {
+            match read_key(path) {
+                Ok(key) => {
+                    paths.push(path.clone());
+                    keys.push(key);
+                }
+                // It doesn't count. Whether that matters depends on who signed.
+                Err(error) => {
+                    tracing::warn!(error = one_line(&error), "a key of conformance reports doesn't count");
+                    broken.get_or_insert(error);
+                }
+            }
+        }
+        let roles: Vec<&str> = self.roles.iter().map(|role| role.as_str()).collect();
+        let Demand { kit_version, failed_too, .. } = *self.demand;
+        let wanted = Requirements { digest: &self.digest, roles: &roles, kit_version, failed_too };
+        let mut nearest: Option<VerifyError> = None;
+        for report in reports {
+            match verify(report, &keys, &wanted) {
+                Ok(report) => return Ok(Vouched { key: paths[report.key_index].clone(), report }),
+                Err(error) if nearest.as_ref().is_none_or(|near| near.nearness() < error.nearness()) => {
+                    nearest = Some(error);
+                }
+                Err(_) => {}
+            }
+        }
+        Err(match (nearest, broken) {
+            // It may be that key's.
+            (Some(VerifyError::UnknownKey { .. }), Some(broken)) => broken,
+            (Some(cause), _) => ConformanceError::Report { place, cause },
+            (None, _) => no_report(place, PUSH_IT),
+        })
+    }
+}
+
+/// A public key. Anybody may read it, and only root and this user may write it.
+fn read_key(path: &Path) -> Result<PublicKey, ConformanceError> {
+    let path = || path.to_owned();
+    let (text, metadata) = read_bounded(&path(), KEY_BYTES_MAX)
+        .map_err(|cause| ConformanceError::KeyRead { path: path(), cause })?;
+    let facts = KeyFile { owner: metadata.uid(), mode: metadata.mode() & 0o7777 };
+    if let Some(problem) = facts.problem(rustix::process::geteuid().as_raw()) {
+        return Err(ConformanceError::KeyUnsafe { path: path(), problem });
+    }
+    PublicKey::from_pem(&text).map_err(|cause| ConformanceError::Key { path: path(), cause })
+}
+
+/// What is judged of a key's file.
+#[derive(Clone, Copy, Debug)]
+struct KeyFile {
+    owner: u32,
+    mode: u32,
+}
+
+impl KeyFile {
+    fn problem(self, user: u32) -> Option<String> {
+        let Self { owner, mode } = self;
+        if owner != 0 && owner != user {
+            return Some(format!("it belongs to user {owner}, who could change it"));
+        }
+        (mode & WRITABLE_BY_OTHERS != 0)
+            .then(|| format!("its mode is {mode:04o}, so that others can change it; make it 0644 or less"))
+    }
+}
+
+/// A regular file's content, which may have one byte more than `bytes_max` and is too large then. Waits for no pipe.
+fn read_bounded(path: &Path, bytes_max: usize) -> io::Result<(Vec<u8>, Metadata)> {
+    let file = open_file(path)?;
+    let metadata = file.metadata()?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
+    Ok((bytes, metadata))
+}
+
+#[cfg(test)]
+mod tests;

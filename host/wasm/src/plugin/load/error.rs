@@ -1,0 +1,120 @@
+//! Why a plugin couldn't be loaded.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+use witlet_core::error::one_line;
+use witlet_ports::FetchError;
+
+use super::super::call::CallError;
+use super::super::conformance::ConformanceError;
+use super::super::waiting::WaitingStartError;
+use crate::compile::CompileError;
+use crate::limits::NeedsError;
+
+/// Why a plugin couldn't be loaded.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// The file can't be read.
+    #[error("read {}", path.display())]
+    Read {
+        /// The component's file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The registry didn't bring it.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// Its component is in a registry, and this program has nobody who asks registries.
+    #[error("components from registries can't be had here")]
+    NoFetcher,
+    /// It is granted a folder of its own, and this program has no place for it.
+    #[error("a folder for its state can't be had here")]
+    NoStateFolder,
+    /// The folder for its state can't be made.
+    #[error("make the folder for its state {}", path.display())]
+    StateFolder {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// What it is granted of the node isn't a folder that is there.
+    #[error("the granted folder {} can't be had", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The engine of probes and pod sources can't be started.
+    #[error("start the engine of probes and pod sources")]
+    Engine(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Loading it ended before it was done, by a fault of the host's.
+    #[error("loading it ended early, which is a fault of the host's")]
+    Interrupted,
+    /// The configuration demands a report on it that isn't there, or isn't good enough.
+    #[error("requireConformance keeps it out")]
+    Conformance(#[source] Box<ConformanceError>),
+    /// The component doesn't compile, or its code doesn't load.
+    #[error("the component can't be compiled")]
+    Compile(#[source] CompileError),
+    /// It is for another world, or imports what it can't have. All obstacles in one message.
+    #[error("the component can't be a plugin here: {}", obstacles.join("; "))]
+    Refused {
+        /// Each in one clause.
+        obstacles: Vec<String>,
+    },
+    /// Its imports or exports have the right names and the wrong types.
+    #[error("the component doesn't fit the contract: {message}")]
+    Mismatch {
+        /// The linker's words.
+        message: String,
+    },
+    /// It needs more to start than it may have.
+    #[error("the component is too large for its limits")]
+    Needs(#[source] NeedsError),
+    /// It refused its configuration.
+    #[error("the plugin refuses its configuration: {words}")]
+    Configuration {
+        /// The plugin's own words.
+        words: String,
+    },
+    /// It failed while it was asked about its configuration.
+    #[error("the plugin failed while it validated its configuration")]
+    Validate(#[source] CallError),
+}
+
+impl LoadError {
+    pub(super) fn refused(obstacle: String) -> Self {
+        Self::Refused { obstacles: vec![obstacle] }
+    }
+
+    pub(super) fn of_validate(error: CallError) -> Self {
+        match error {
+            CallError::Refused { words } => Self::Configuration { words },
+            // Types are compared when an instance is there.
+            CallError::Mismatch { message } => Self::Mismatch { message },
+            other => Self::Validate(other),
+        }
+    }
+
+    pub(super) fn of_waiting(error: WaitingStartError) -> Self {
+        match error {
+            WaitingStartError::Mismatch { message } => Self::Mismatch { message },
+            other @ (WaitingStartError::Engine(_)
+            | WaitingStartError::Ticker(_)
+            | WaitingStartError::Threads { .. }
+            | WaitingStartError::Linker { .. }) => Self::Engine(other.into()),
+        }
+    }
+
+    /// With its causes.
+    pub fn sentence(&self) -> String {
+        one_line(self)
+    }
+}

@@ -1,0 +1,167 @@
+//! `witlet plugin bench`: how large a component is, how fast it loads and answers, and what it takes, beside the least that a
+//! call can cost on the same machine at the same time.
+
+mod measure;
+mod shown;
+mod times;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use thiserror::Error;
+use witlet_conformance::bench::{AskError, RehearsalError};
+use witlet_conformance::cases::{self, CaseFile, CasesError};
+use witlet_conformance::{KitError, Plan, Subject};
+use witlet_wasm::direct::floor::FloorError;
+use witlet_wasm::inspect::{InspectError, inspect};
+use witlet_wasm::role::Role;
+
+use crate::cli::{BenchArgs, OutputFormat};
+use crate::output::{OutputError, print, structured};
+use crate::plugin::component::{self, ComponentError};
+
+/// Why there are no figures.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// There is nothing to measure.
+    #[error(transparent)]
+    Component(#[from] ComponentError),
+    /// It is no component.
+    #[error("{file}")]
+    Inspect {
+        /// As it was named.
+        file: String,
+        /// What it is instead.
+        #[source]
+        cause: InspectError,
+    },
+    /// The component can't be used here at all.
+    #[error("{file} has no role that this witlet can use: {}", obstacles.join("; "))]
+    NoRole {
+        /// As it was named.
+        file: String,
+        /// Why not.
+        obstacles: Vec<String>,
+    },
+    /// The component doesn't have the role that was asked for.
+    #[error("{file} isn't made for the role {wanted}: it has {}", has.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(", "))]
+    OtherRole {
+        /// As it was named.
+        file: String,
+        /// What was asked for.
+        wanted: Role,
+        /// Its roles.
+        has: Vec<Role>,
+    },
+    /// Case files can't be taken.
+    #[error(transparent)]
+    Cases(#[from] CasesError),
+    /// A flag's JSON is none.
+    #[error("{flag} isn't JSON")]
+    Json {
+        /// The flag.
+        flag: &'static str,
+        /// The parser's words.
+        #[source]
+        cause: serde_json::Error,
+    },
+    /// There is no room for compiled code.
+    #[error("make a temporary folder for compiled plugins")]
+    Scratch(#[source] std::io::Error),
+    /// The plugin host doesn't start.
+    #[error(transparent)]
+    Kit(#[from] KitError),
+    /// The plugin can't be loaded, or there is nothing to ask it.
+    #[error(transparent)]
+    Rehearsal(#[from] RehearsalError),
+    /// The plugin doesn't answer.
+    #[error("ask the case {case:?}, call {call}")]
+    Ask {
+        /// The case.
+        case: String,
+        /// Which call of the measurement, from 1.
+        call: u32,
+        /// Why not.
+        #[source]
+        cause: AskError,
+    },
+    /// There is nothing to compare with.
+    #[error(transparent)]
+    Floor(#[from] FloorError),
+    /// The answer can't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// Measures the component in its roles, and prints the figures.
+pub(crate) async fn run(args: &BenchArgs) -> Result<(), Error> {
+    let component = component::read(&args.file, &args.registry).await?;
+    let inspection =
+        inspect(&component.wasm).map_err(|cause| Error::Inspect { file: args.file.clone(), cause })?;
+    let has: Vec<Role> = inspection.roles.iter().map(|served| served.role).collect();
+    let roles = roles(&args.file, &has, args.role.map(role), &inspection.obstacles)?;
+    let plan = plan(args)?;
+    let subject = Subject { name: component.name.clone(), wasm: component.wasm.clone() };
+    let mut results = Vec::with_capacity(roles.len());
+    for role in roles {
+        results.push(measure::measure(&subject, &plan, role, args).await?);
+    }
+    let benchmark = shown::Benchmark { name: component.name, inspection, results };
+    let text = match args.output {
+        OutputFormat::Table | OutputFormat::Wide => benchmark.for_people(),
+        OutputFormat::Json | OutputFormat::Yaml => structured(&benchmark.for_programs(), args.output)?,
+    };
+    Ok(print(&text)?)
+}
+
+/// The roles to measure: the one that is wanted, else all.
+fn roles(file: &str, has: &[Role], wanted: Option<Role>, obstacles: &[String]) -> Result<Vec<Role>, Error> {
+    match wanted {
+        _ if has.is_empty() => Err(Error::NoRole { file: file.to_owned(), obstacles: obstacles.to_vec() }),
+        None => Ok(has.to_vec()),
+        Some(wanted) if has.contains(&wanted) => Ok(vec![wanted]),
+        Some(wanted) => Err(Error::OtherRole { file: file.to_owned(), wanted, has: has.to_vec() }),
+    }
+}
+
+/// The command line's word for a role.
+fn role(role: witlet_templates::Role) -> Role {
+    match role {
+        witlet_templates::Role::Admission => Role::Admission,
+        witlet_templates::Role::Probe => Role::Probe,
+        witlet_templates::Role::PodSource => Role::PodSource,
+    }
+}
+
+/// What the plugin is asked, and with what it is loaded.
+fn plan(args: &BenchArgs) -> Result<Plan, Error> {
+    let json = |flag: &'static str, text: &Option<String>| match text {
+        Some(text) => serde_json::from_str(text).map(Some).map_err(|cause| Error::Json { flag, cause }),
+        None => Ok(None),
+    };
+    let cases = match &args.cases[..] {
+        // Only a file has something beside it.
+        [] if args.file.contains(':') => Vec::new(),
+        [] => cases::beside(Path::new(&args.file))?,
+        named => {
+            named.iter().map(|path| cases::find(path)).collect::<Result<Vec<Vec<CaseFile>>, _>>()?.concat()
+        }
+    };
+    Ok(Plan {
+        cases,
+        config: json("--config", &args.config)?,
+        limits: json("--limits", &args.limits)?.unwrap_or(Value::Null),
+        grants: json("--grants", &args.grants)?.unwrap_or(Value::Null),
+        ..Plan::default()
+    })
+}
+
+/// Where compiled code goes: nothing of an earlier run is there.
+fn scratch() -> Result<(tempfile::TempDir, PathBuf), Error> {
+    let folder = tempfile::tempdir().map_err(Error::Scratch)?;
+    let code = folder.path().join("code");
+    Ok((folder, code))
+}
+
+#[cfg(test)]
+mod tests;

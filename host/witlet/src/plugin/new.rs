@@ -1,0 +1,215 @@
+//! `witlet plugin new`: writes a project that builds, whole or not at all.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use thiserror::Error;
+use witlet_templates::{File, RenderError, render};
+
+use crate::cli::{NewArgs, OutputFormat};
+use crate::output::{OutputError, print, structured};
+
+/// Permissions before the user's mask.
+const FOLDER_MODE: u32 = 0o777;
+/// See [`FOLDER_MODE`].
+const FILE_MODE: u32 = 0o666;
+/// See [`FOLDER_MODE`].
+const PROGRAM_MODE: u32 = 0o777;
+
+/// Why there is no project.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// The template refuses the name.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// Somebody's work is there.
+    #[error("{} isn't empty: name another folder with --into, or replace what the project has with --force", folder.display())]
+    NotEmpty {
+        /// The project's folder.
+        folder: PathBuf,
+    },
+    /// What is there is no folder.
+    #[error("{} is no folder: name another one with --into", path.display())]
+    NotAFolder {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// The folder that is named has no name, such as `/` or `..`.
+    #[error("{} can't be a new folder: name one with --into", path.display())]
+    NoName {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// A file or a folder can't be written or read.
+    #[error("write {}", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The answer can't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// What is at the place of a new project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Nothing, or an empty folder.
+    Free,
+    /// A folder with something in it.
+    Taken,
+    /// Something else.
+    NoFolder,
+}
+
+/// How the files get there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The whole folder at once.
+    Folder,
+    /// Each file at once; others stay.
+    Files,
+}
+
+/// Writes the project and tells what to do next.
+pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
+    let files = render(args.lang, args.role, &args.name)?;
+    let folder = args.into.clone().unwrap_or_else(|| PathBuf::from(args.name.as_str()));
+    let way = way(place(&folder)?, args.force, &folder)?;
+    write(&files, &folder, way)?;
+    let text = match args.output {
+        OutputFormat::Table | OutputFormat::Wide => for_people(args, &folder, files.len()),
+        OutputFormat::Json | OutputFormat::Yaml => {
+            structured(&for_programs(args, &folder, &files), args.output)?
+        }
+    };
+    Ok(print(&text)?)
+}
+
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let path = path.to_owned();
+    |cause| Error::Write { path, cause }
+}
+
+/// Looks at the place.
+fn place(folder: &Path) -> Result<Place, Error> {
+    match fs::read_dir(folder) {
+        Ok(mut entries) => Ok(if entries.next().is_some() { Place::Taken } else { Place::Free }),
+        Err(cause) if cause.kind() == ErrorKind::NotFound && !folder.is_symlink() => Ok(Place::Free),
+        Err(cause) if matches!(cause.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound) => {
+            Ok(Place::NoFolder)
+        }
+        Err(cause) => Err(failed(folder)(cause)),
+    }
+}
+
+/// Nobody's files are touched unless he says so.
+fn way(place: Place, force: bool, folder: &Path) -> Result<Way, Error> {
+    match (place, force) {
+        (Place::Free, _) => Ok(Way::Folder),
+        (Place::Taken, true) => Ok(Way::Files),
+        (Place::Taken, false) => Err(Error::NotEmpty { folder: folder.to_owned() }),
+        (Place::NoFolder, _) => Err(Error::NotAFolder { path: folder.to_owned() }),
+    }
+}
+
+/// Writes all files beside the place, and moves them there when all of them are written.
+fn write(files: &[File], folder: &Path, way: Way) -> Result<(), Error> {
+    let no_name = || Error::NoName { path: folder.to_owned() };
+    let name = folder.file_name().ok_or_else(no_name)?.to_string_lossy();
+    let beside = match folder.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) | None => Path::new("."),
+    };
+    fs::create_dir_all(beside).map_err(failed(beside))?;
+    let made = tempfile::Builder::new()
+        .prefix(&format!(".{name}."))
+        .permissions(Permissions::from_mode(FOLDER_MODE))
+        .tempdir_in(beside)
+        .map_err(failed(beside))?;
+    for file in files {
+        let path = made.path().join(&file.path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(failed(parent))?;
+        }
+        let mode = if file.executable { PROGRAM_MODE } else { FILE_MODE };
+        let written = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&path)
+            .and_then(|mut target| target.write_all(&file.contents));
+        written.map_err(failed(&folder.join(&file.path)))?;
+    }
+    match way {
+        Way::Folder => {
+            // Over an empty folder, as rename(2) allows; one that filled up meanwhile is left alone.
+            fs::rename(made.path(), folder).map_err(failed(folder))?;
+            // It is elsewhere now.
+            let _moved = made.keep();
+        }
+        Way::Files => {
+            for file in files {
+                let target = folder.join(&file.path);
+                if let Some(parent) = target.parent() {
+                    fs::create_dir_all(parent).map_err(failed(parent))?;
+                }
+                fs::rename(made.path().join(&file.path), &target).map_err(failed(&target))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What to do next, three commands.
+fn next(folder: &Path) -> [String; 3] {
+    [format!("cd {}", quoted(&folder.display().to_string())), "make".to_owned(), "make test".to_owned()]
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "-_./+@%:,".contains(char);
+    let is_flag = word.starts_with('-');
+    if !word.is_empty() && !is_flag && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    let prefix = if is_flag { "./" } else { "" };
+    format!("'{prefix}{}'", word.replace('\'', r"'\''"))
+}
+
+fn for_people(args: &NewArgs, folder: &Path, files: usize) -> String {
+    let [enter, build, test] = next(folder);
+    let role = match args.role {
+        witlet_templates::Role::Admission => "an admission handler",
+        witlet_templates::Role::Probe => "a probe type",
+        witlet_templates::Role::PodSource => "a pod source",
+    };
+    format!(
+        "{} is {role} in {}: {files} files in {}.\n\nNext:\n  {enter}\n  {build:<12} # builds {}.wasm; fetches its tools the first time\n  {test:<12} # its unit tests, and the conformance kit\n",
+        args.name,
+        args.lang,
+        folder.display(),
+        args.name,
+    )
+}
+
+fn for_programs(args: &NewArgs, folder: &Path, files: &[File]) -> Value {
+    json!({
+        "name": args.name.as_str(),
+        "language": args.lang.as_str(),
+        "role": args.role.as_str(),
+        "folder": folder,
+        "component": folder.join(format!("{}.wasm", args.name)),
+        "files": files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(),
+        "next": next(folder),
+    })
+}
+
+#[cfg(test)]
+mod tests;

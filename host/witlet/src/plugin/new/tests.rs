@@ -1,0 +1,130 @@
+//! Where a project may be written, and that it is there whole or not at all.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use witlet_templates::File;
+
+use super::{Error, Place, Way, next, place, quoted, way, write};
+
+fn file(path: &str, contents: &str) -> File {
+    let contents = contents.as_bytes().to_vec();
+    let executable = contents.starts_with(b"#!");
+    File { path: path.to_owned(), contents, executable }
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn nobodys_files_are_touched_unless_he_says_so() {
+    let folder = Path::new("somewhere");
+    let taken = |result: Result<Way, Error>| matches!(result, Err(Error::NotEmpty { .. }));
+    assert_eq!(way(Place::Free, false, folder).expect("free"), Way::Folder);
+    assert_eq!(way(Place::Free, true, folder).expect("free"), Way::Folder);
+    assert_eq!(way(Place::Taken, true, folder).expect("forced"), Way::Files);
+    assert!(taken(way(Place::Taken, false, folder)));
+    assert!(matches!(way(Place::NoFolder, true, folder), Err(Error::NotAFolder { .. })));
+}
+
+#[test]
+fn a_place_is_free_where_nothing_is() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("empty")).expect("a folder");
+    fs::create_dir(at("full")).expect("a folder");
+    fs::write(at("full/notes"), "mine").expect("a file");
+    std::os::unix::fs::symlink("/nonexistent", at("nowhere")).expect("a link");
+    let cases = [
+        ("none", Place::Free),
+        ("empty", Place::Free),
+        ("full", Place::Taken),
+        ("full/notes", Place::NoFolder),
+        ("nowhere", Place::NoFolder),
+    ];
+    for (name, found) in cases {
+        assert_eq!(place(&at(name)).expect("it can be looked at"), found, "{name}");
+    }
+}
+
+#[test]
+fn a_project_appears_whole_and_nothing_beside_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let project = folder.path().join("deep/my-plugin");
+    write(&[file("Makefile", "build:"), file("src/run", "#!/bin/sh")], &project, Way::Folder)
+        .expect("it is written");
+    assert_eq!(entries(&folder.path().join("deep")), ["my-plugin"]);
+    let mode = |path: &str| fs::metadata(project.join(path)).expect("a file").permissions().mode();
+    assert_eq!((mode("src/run") & 0o100, mode("Makefile") & 0o100), (0o100, 0));
+    assert_ne!(
+        fs::metadata(&project).expect("a folder").permissions().mode() & 0o050,
+        0,
+        "others may read it"
+    );
+}
+
+#[test]
+fn a_failure_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let project = folder.path().join("my-plugin");
+    // The second file needs a folder where the first one is.
+    let error =
+        write(&[file("src", "a file"), file("src/main", "x")], &project, Way::Folder).expect_err("it fails");
+    assert!(matches!(error, Error::Write { .. }), "{error}");
+    assert!(entries(folder.path()).is_empty(), "{:?}", entries(folder.path()));
+}
+
+#[test]
+fn a_folder_that_filled_up_meanwhile_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("my-plugin")).expect("a folder");
+    fs::write(folder.path().join("my-plugin/notes"), "mine").expect("a file");
+    write(&[file("Makefile", "x")], &folder.path().join("my-plugin"), Way::Folder)
+        .expect_err("it isn't empty");
+    assert_eq!(entries(&folder.path().join("my-plugin")), ["notes"]);
+    assert_eq!(entries(folder.path()), ["my-plugin"]);
+}
+
+#[test]
+fn force_replaces_the_projects_files_and_leaves_others() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let project = folder.path().join("my-plugin");
+    fs::create_dir(&project).expect("a folder");
+    for name in ["Makefile", "notes"] {
+        fs::write(project.join(name), "mine").expect("a file");
+    }
+    write(&[file("Makefile", "new"), file("src/main", "new")], &project, Way::Files).expect("it is written");
+    let text = |name: &str| fs::read_to_string(project.join(name)).expect("a file");
+    assert_eq!(
+        (text("Makefile").as_str(), text("notes").as_str(), text("src/main").as_str()),
+        ("new", "mine", "new")
+    );
+    assert_eq!(entries(folder.path()), ["my-plugin"]);
+}
+
+#[test]
+fn a_folder_without_a_name_is_refused() {
+    assert!(matches!(write(&[], Path::new("/"), Way::Folder), Err(Error::NoName { .. })));
+}
+
+#[test]
+fn what_to_do_next_can_be_typed() {
+    let cases = [
+        ("my-plugin", "my-plugin"),
+        ("a b", "'a b'"),
+        ("it's", r"'it'\''s'"),
+        ("-x", "'./-x'"),
+        ("$HOME", "'$HOME'"),
+    ];
+    for (word, typed) in cases {
+        assert_eq!(quoted(word), typed);
+    }
+    assert_eq!(next(Path::new("/tmp/x")), ["cd /tmp/x", "make", "make test"]);
+}

@@ -1,0 +1,142 @@
+//! `witlet plugin pull`: a component comes from a registry, with its conformance report.
+
+use std::fs::Permissions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use thiserror::Error;
+use witlet_attestation::subjects;
+use witlet_egress::Egress;
+use witlet_oci::{Client, Pulled, TransferError};
+use witlet_wasm::record::replay::digest_of;
+
+use super::component::{self, ComponentError};
+use super::push;
+use crate::cli::{OutputFormat, PullArgs};
+use crate::output::{OutputError, print, structured};
+use crate::progress::Transfer;
+
+/// Permissions before the user's mask.
+const FILE_MODE: u32 = 0o666;
+/// What a report is called that lies beside its component.
+const REPORT_SUFFIX: &str = ".conformance.json";
+
+/// Why there is no file.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// It names nothing in a registry.
+    #[error(transparent)]
+    Component(#[from] ComponentError),
+    /// There are no credentials.
+    #[error(transparent)]
+    Login(#[from] push::Error),
+    /// The registry doesn't bring it.
+    #[error("pull {target}")]
+    Pull {
+        /// Which one.
+        target: String,
+        /// Why not, with the way out.
+        #[source]
+        cause: Box<TransferError>,
+    },
+    /// Somebody's file is there.
+    #[error("{} is there and has something else in it: name another file with --to, or replace it with --force", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file can't be written.
+    #[error("write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+    /// The answer can't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// Pulls, writes the files, and prints the reference with its digest.
+pub(crate) async fn run(args: &PullArgs) -> Result<(), Error> {
+    let target = component::target(&args.from)?;
+    let client = Client::new(Egress::system(), push::login(&args.login)?, args.login.registry.plain_http);
+    let transfer = Transfer::start("pulling");
+    let pulled = client.pull(&target, &|bytes, total| transfer.at(bytes, total)).await;
+    transfer.done();
+    let Pulled { digest, wasm, reports } = pulled.map_err(|cause| {
+        let (target, cause) = (target.to_string(), Box::new(cause));
+        Error::Pull { target, cause }
+    })?;
+    let file = args.to.clone().unwrap_or_else(|| format!("{}.wasm", component::name_of(&target)).into());
+    let component = digest_of(&wasm);
+    let report = reports.iter().find(|report| is_about(report, &component)).map(|report| {
+        let mut path = file.clone().into_os_string();
+        path.push(REPORT_SUFFIX);
+        (PathBuf::from(path), report.as_slice())
+    });
+    let files: Vec<(&Path, &[u8])> = [(&*file, &*wasm)]
+        .into_iter()
+        .chain(report.as_ref().map(|(path, report)| (&**path, *report)))
+        .collect();
+    if !args.force {
+        // Before anything is written.
+        files.iter().try_for_each(|(path, content)| check_free(path, content))?;
+    }
+    for (path, content) in &files {
+        write(path, content).map_err(|cause| Error::Write { path: path.to_path_buf(), cause })?;
+    }
+    let reference = target.pinned(&digest);
+    let text = match args.output {
+        OutputFormat::Table | OutputFormat::Wide => format!("{reference}\n"),
+        OutputFormat::Json | OutputFormat::Yaml => {
+            let report = report.as_ref().map(|(path, _)| path.display().to_string());
+            let value = json!({
+                "reference": reference,
+                "digest": digest,
+                "component": {"digest": format!("sha256:{component}"), "sizeBytes": wasm.len()},
+                "file": file.display().to_string(),
+                "report": report,
+            });
+            structured(&value, args.output)?
+        }
+    };
+    Ok(print(&text)?)
+}
+
+fn is_about(report: &[u8], digest: &str) -> bool {
+    subjects(report).is_ok_and(|about| about.iter().any(|(_, about)| about == digest))
+}
+
+/// Whether nothing is lost by writing this there.
+fn check_free(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let there = std::fs::metadata(path).map(|metadata| metadata.len());
+    match there {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // No more of it is read than there may be.
+        Ok(bytes)
+            if bytes == content.len() as u64 && std::fs::read(path).is_ok_and(|there| there == content) =>
+        {
+            Ok(())
+        }
+        Ok(_) => Err(Error::Exists { path: path.to_owned() }),
+        Err(cause) => Err(Error::Write { path: path.to_owned(), cause }),
+    }
+}
+
+/// Whole or not at all.
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(".witlet-")
+        .permissions(Permissions::from_mode(FILE_MODE))
+        .tempfile_in(folder)?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}

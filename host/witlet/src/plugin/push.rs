@@ -1,0 +1,228 @@
+//! `witlet plugin push`: a component goes into a registry, with its conformance report.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::json;
+use thiserror::Error;
+use witlet_attestation::{VerifyError, subjects};
+use witlet_egress::Egress;
+use witlet_node::SystemClock;
+use witlet_oci::{Artifact, Client, Login, Pushed, REPORT_BYTES_MAX, TransferError};
+use witlet_ports::Clock as _;
+use witlet_wasm::inspect::{InspectError, Inspection, inspect};
+
+use super::component::{self, ComponentError};
+use crate::cli::{LoginArgs, OutputFormat, PushArgs};
+use crate::output::{OutputError, print, structured};
+use crate::progress::Transfer;
+
+/// How long a password may be.
+const PASSWORD_BYTES_MAX: u64 = 64 << 10;
+/// What the component is called, for people.
+const TITLE: &str = "org.opencontainers.image.title";
+
+/// Why nothing was pushed, or not all of it.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// There is nothing to push, or nowhere.
+    #[error(transparent)]
+    Component(#[from] ComponentError),
+    /// The file holds no component.
+    #[error("{file}")]
+    Inspect {
+        /// As it was named.
+        file: String,
+        /// What it is instead.
+        #[source]
+        cause: InspectError,
+    },
+    /// A push makes digests, and doesn't take one.
+    #[error("a push to a digest can't be: name a tag, or nothing")]
+    Digest,
+    /// Not `KEY=VALUE`.
+    #[error("--annotation {text:?} isn't KEY=VALUE")]
+    Annotation {
+        /// As it was written.
+        text: String,
+    },
+    /// The time is none.
+    #[error("SOURCE_DATE_EPOCH {seconds} is out of range")]
+    Epoch {
+        /// Seconds.
+        seconds: i64,
+    },
+    /// The report can't be read.
+    #[error("read the conformance report {}", path.display())]
+    ReadReport {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The report is none.
+    #[error("the conformance report {}", path.display())]
+    Report {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        cause: VerifyError,
+    },
+    /// The report is about another component.
+    #[error("the conformance report {} isn't about sha256:{digest}: examine this component with `witlet plugin test`", path.display())]
+    OtherComponent {
+        /// The file.
+        path: PathBuf,
+        /// The component's digest.
+        digest: String,
+    },
+    /// The password can't be read.
+    #[error("read the password from standard input")]
+    Password(#[source] std::io::Error),
+    /// The registry doesn't take it.
+    #[error("push {target}")]
+    Push {
+        /// Where to.
+        target: String,
+        /// Why not, with the way out.
+        #[source]
+        cause: Box<TransferError>,
+    },
+    /// The answer can't be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// Pushes, and prints what a plugin file takes as `component`.
+pub(crate) async fn run(args: &PushArgs) -> Result<(), Error> {
+    let target = component::target(&args.to)?;
+    if target.digest().is_some() {
+        return Err(Error::Digest);
+    }
+    let component = component::read(&args.file, &args.login.registry).await?;
+    let inspection =
+        inspect(&component.wasm).map_err(|cause| Error::Inspect { file: args.file.clone(), cause })?;
+    let annotations = annotations(&component.name, &args.annotation)?;
+    let created = created(args.source_date_epoch)?;
+    let report = args.attestation.as_deref().map(|path| report(path, &inspection.digest)).transpose()?;
+    let login = login(&args.login)?;
+    let Inspection { exports, imports, .. } = inspection;
+    let size = component.wasm.len() as u64;
+    let artifact = Artifact {
+        wasm: component.wasm.to_vec().into(),
+        exports,
+        imports,
+        created,
+        annotations,
+        report: report.map(Into::into),
+    };
+    let transfer = Arc::new(Transfer::start("pushing"));
+    let told = transfer.clone();
+    let client = Client::new(Egress::system(), login, args.login.registry.plain_http);
+    let pushed = client.push(&target, &artifact, &(Arc::new(move |bytes| told.at(bytes, size)) as _)).await;
+    transfer.done();
+    let pushed = pushed.map_err(|cause| {
+        let (target, cause) = (target.to_string(), Box::new(cause));
+        Error::Push { target, cause }
+    })?;
+    let reference = target.pinned(&pushed.digest);
+    let text = match args.output {
+        OutputFormat::Table | OutputFormat::Wide => format!("{reference}\n"),
+        OutputFormat::Json | OutputFormat::Yaml => {
+            structured(&for_programs(&reference, &pushed, size), args.output)?
+        }
+    };
+    Ok(print(&text)?)
+}
+
+fn for_programs(reference: &str, pushed: &Pushed, size: u64) -> serde_json::Value {
+    let Pushed { digest, component, report, sent } = pushed;
+    json!({
+        "reference": reference,
+        "digest": digest,
+        "component": {"digest": component, "sizeBytes": size},
+        "report": report,
+        "sentBytes": sent,
+    })
+}
+
+/// What the command says, above what is said of its own accord.
+fn annotations(title: &str, given: &[String]) -> Result<BTreeMap<String, String>, Error> {
+    let mut annotations = BTreeMap::from([(TITLE.to_owned(), title.to_owned())]);
+    for text in given {
+        match text.split_once('=') {
+            Some((key, value)) if !key.is_empty() => annotations.insert(key.to_owned(), value.to_owned()),
+            Some(_) | None => return Err(Error::Annotation { text: text.clone() }),
+        };
+    }
+    Ok(annotations)
+}
+
+/// When the component was made: the same time makes the same digest (<https://reproducible-builds.org/specs/source-date-epoch/>).
+fn created(epoch: Option<i64>) -> Result<Timestamp, Error> {
+    match epoch {
+        Some(seconds) => Timestamp::from_second(seconds).map_err(|_range| Error::Epoch { seconds }),
+        // Whole seconds, as others write it.
+        None => Ok(Timestamp::from_second(SystemClock.now().as_second()).unwrap_or_default()),
+    }
+}
+
+/// A report's bytes, which must be about the component with this digest.
+fn report(path: &Path, digest: &str) -> Result<Vec<u8>, Error> {
+    let own = || path.to_owned();
+    let read = || {
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path)?;
+        file.take(REPORT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().map_err(|cause| Error::ReadReport { path: own(), cause })?;
+    let about = subjects(&bytes).map_err(|cause| Error::Report { path: own(), cause })?;
+    if about.iter().any(|(_, about)| about == digest) {
+        Ok(bytes)
+    } else {
+        Err(Error::OtherComponent { path: own(), digest: digest.to_owned() })
+    }
+}
+
+/// Whose credentials are sent.
+pub(super) fn login(args: &LoginArgs) -> Result<Login, Error> {
+    let Some(username) = &args.username else { return Ok(component::login(&args.registry)) };
+    let mut password = String::new();
+    std::io::stdin()
+        .lock()
+        .take(PASSWORD_BYTES_MAX)
+        .read_to_string(&mut password)
+        .map_err(Error::Password)?;
+    // Only the end of the line is none of it.
+    let password =
+        password.strip_suffix('\n').map_or(&*password, |rest| rest.strip_suffix('\r').unwrap_or(rest));
+    Ok(Login::User { username: username.clone(), password: password.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_are_keys_and_values_and_win_over_the_title() {
+        let given = ["a=b=c".to_owned(), "empty=".to_owned(), format!("{TITLE}=mine")];
+        let annotations = annotations("a.wasm", &given).expect("taken");
+        let pairs: Vec<_> = annotations.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!(pairs, [("a", "b=c"), ("empty", ""), (TITLE, "mine")]);
+        for text in ["a", "=b", ""] {
+            assert!(super::annotations("a", &[text.to_owned()]).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_given_time_is_the_time() {
+        assert_eq!(created(Some(1_767_323_045)).expect("a time").to_string(), "2026-01-02T03:04:05Z");
+        assert!(matches!(created(Some(i64::MAX)), Err(Error::Epoch { seconds: i64::MAX })));
+    }
+}

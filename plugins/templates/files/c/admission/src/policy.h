@@ -1,0 +1,25 @@
+/* What is decided, without the host: functions of a configuration and a pod's labels. */
+#ifndef POLICY_H
+#define POLICY_H
+
+#include "witlet.h"
+
+/* How long the name of a label may be in Kubernetes, in bytes: a prefix of 253, a slash, a name of 63. */
+#define LABEL_MAX 317
+
+/* The configuration: {"label": "team"}. */
+struct policy {
+    /* The label that a pod must have. Owned. */
+    plugin_string_t label;
+};
+
+/* Reads a configuration. On success `policy` is owned: `policy_free`. Otherwise `error` is an owned text that says what is
+ * wrong, and there is nothing else to free. */
+bool policy_read(witlet_text config, struct policy *policy, plugin_string_t *error);
+
+void policy_free(struct policy *policy);
+
+/* The value of the policy's label among a pod's; NULL where it has none. A view, as long as the labels. */
+const plugin_string_t *policy_find(const struct policy *policy, const plugin_list_tuple2_string_string_t *labels);
+
+#endif

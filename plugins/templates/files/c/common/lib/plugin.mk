@@ -1,0 +1,145 @@
+# How a plugin in C is built and tested. The project's Makefile sets NAME (and CASES) and includes this.
+#
+#   make            installs what is missing of the pinned tools, builds $(NAME).wasm
+#   make test       unit tests on this machine, then the conformance kit
+#   make bindings   makes bindings/ anew from wit/: after a change of wit/world.wit; `make check-bindings` says whether it has to
+#   make tools      installs all pinned tools
+#   make clean      removes what was built
+#
+# Variables: TOOLS (where the tools are kept), WITLET (the program), KIT_FLAGS (for the kit), WASI_CC (another compiler, see
+# README.md), HOST_CC (the compiler of the unit tests).
+
+ZIG_VERSION := 0.17.0
+WIT_BINDGEN_VERSION := 0.61.1
+WASM_TOOLS_VERSION := 1.258.0
+
+TOOLS ?= .tools
+WITLET ?= witlet
+CASES ?= cases.yaml
+PYTHON ?= python3
+
+ZIG_STAMP := $(TOOLS)/zig-$(ZIG_VERSION)
+WIT_BINDGEN_STAMP := $(TOOLS)/wit-bindgen-$(WIT_BINDGEN_VERSION)
+WASM_TOOLS_STAMP := $(TOOLS)/wasm-tools-$(WASM_TOOLS_VERSION)
+ZIG_CC := $(TOOLS)/zig/bin/python -m ziglang cc
+
+# Any clang with a WASI sysroot: make WASI_CC="/opt/wasi-sdk/bin/clang --target=wasm32-wasip1 -Wl,--stack-first"
+ifndef WASI_CC
+WASI_CC := $(ZIG_CC) --target=wasm32-wasi
+COMPILER := $(ZIG_STAMP)
+endif
+
+WARNINGS := -std=c17 -Wall -Wextra -Werror
+DEFINES := -DCJSON_NESTING_LIMIT=64 -D_POSIX_C_SOURCE=200809L
+INCLUDES := -Ibindings -Ilib -Isrc -Iwasi
+
+# What is in wasi/ calls WASI itself: it is part of the component, and unit tests have fakes for it.
+SOURCES := $(wildcard src/*.c) lib/cjson/cJSON.c
+WASM_OBJECTS := $(patsubst %.c,obj/wasm/%.o,$(SOURCES) $(wildcard wasi/*.c) bindings/plugin.c)
+TESTS := $(patsubst tests/%_test.c,obj/host/%_test,$(wildcard tests/*_test.c))
+TEST_OBJECTS := $(patsubst %.c,obj/host/%.o,$(SOURCES) lib/fake.c $(filter-out %_test.c,$(wildcard tests/*.c)))
+
+.PHONY: build test unit bindings check-bindings unchecked-bindings tools clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+.DEFAULT_GOAL := build
+
+build: $(NAME).wasm
+
+# ---- The component ----
+
+# 64 KiB of stack: zig's own default is 16 MiB, which is all the memory that a plugin is given. It lies below the data (zig
+# does that by itself), so that a stack which is full traps and overwrites nothing. Debug information, most of it the C library's, is
+# twenty times as large as the code.
+WASM_LINK := -mexec-model=reactor -Wl,-z,stack-size=65536 -Wl,--strip-debug
+
+# Renamed into place: a daemon that uses it never sees half of it.
+$(NAME).wasm: obj/wasm/core.wasm lib/adapter/wasi_snapshot_preview1.reactor.wasm | $(WASM_TOOLS_STAMP)
+	$(TOOLS)/bin/wasm-tools component new obj/wasm/core.wasm \
+	  --adapt wasi_snapshot_preview1=lib/adapter/wasi_snapshot_preview1.reactor.wasm -o $@.new
+	@mv $@.new $@
+
+obj/wasm/core.wasm: $(WASM_OBJECTS) bindings/plugin_component_type.o
+	$(WASI_CC) -O2 $(WASM_LINK) $^ -o $@
+
+obj/wasm/%.o: %.c lib/plugin.mk | bindings/plugin.h $(COMPILER)
+	@mkdir -p $(@D)
+	$(WASI_CC) $(WARNINGS) $(DEFINES) $(INCLUDES) -O2 -MMD -MP -c $< -o $@
+
+# ---- Bindings: there already, or made once; after that only `make bindings` touches them ----
+
+bindings/plugin.c bindings/plugin_component_type.o: | bindings/plugin.h
+
+bindings/plugin.h: | $(WIT_BINDGEN_STAMP)
+	$(MAKE) bindings
+
+WIT_BINDGEN = $(TOOLS)/bin/wit-bindgen c wit --world plugin --autodrop-borrows yes --out-dir bindings
+
+bindings: $(WIT_BINDGEN_STAMP)
+	$(WIT_BINDGEN)
+
+check-bindings: $(WIT_BINDGEN_STAMP) | bindings/plugin.h
+	$(WIT_BINDGEN) --check
+
+unchecked-bindings:
+	@echo "bindings/ isn't compared with wit/: \`make tools\` installs wit-bindgen"
+
+# ---- Unit tests: the same sources, compiled for this machine, with fakes in place of the host ----
+
+ifndef HOST_CC
+HOST_CC := $(shell command -v cc || command -v gcc || command -v clang)
+ifeq ($(HOST_CC),)
+HOST_CC := $(ZIG_CC)
+HOST_COMPILER := $(ZIG_STAMP)
+endif
+endif
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
+# The sanitizers, where the compiler has them; found out once, when a test is built.
+SANITIZE = $(eval SANITIZE := $(shell mkdir -p obj; echo 'int main(void) { return 0; }' >obj/try.c; \
+  $(HOST_CC) $(SANITIZERS) obj/try.c -o obj/try 2>/dev/null && echo $(SANITIZERS)))$(SANITIZE)
+
+# wit-bindgen takes minutes to be compiled: nobody has to have it only to test.
+BINDINGS := $(if $(wildcard $(WIT_BINDGEN_STAMP)),check-bindings,unchecked-bindings)
+
+test: $(BINDINGS) unit $(NAME).wasm
+	$(WITLET) plugin test $(NAME).wasm --cases $(CASES) $(KIT_FLAGS)
+
+unit: $(TESTS)
+	@for test in $(TESTS); do $$test || exit 1; done
+
+obj/host/%_test: obj/host/tests/%_test.o $(TEST_OBJECTS)
+	$(HOST_CC) $(SANITIZE) $^ -o $@
+
+obj/host/%.o: %.c lib/plugin.mk | bindings/plugin.h $(HOST_COMPILER)
+	@mkdir -p $(@D)
+	$(HOST_CC) $(WARNINGS) $(DEFINES) $(INCLUDES) -Itests -g $(SANITIZE) -MMD -MP -c $< -o $@
+
+-include $(wildcard $(WASM_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) obj/host/tests/*.d)
+
+# ---- Tools: each in the version above, told by a stamp ----
+
+tools: $(ZIG_STAMP) $(WASM_TOOLS_STAMP) $(WIT_BINDGEN_STAMP)
+
+$(ZIG_STAMP):
+	@mkdir -p $(TOOLS) && rm -f $(TOOLS)/zig-*
+	@echo "Fetching zig $(ZIG_VERSION), a C compiler, as the Python package ziglang (100 MB)"
+	$(PYTHON) -m venv $(TOOLS)/zig
+	$(TOOLS)/zig/bin/pip install --quiet --disable-pip-version-check ziglang==$(ZIG_VERSION)
+	@touch $@
+
+$(WASM_TOOLS_STAMP):
+	@mkdir -p $(TOOLS) && rm -f $(TOOLS)/wasm-tools-*
+	@case "$$($(TOOLS)/bin/wasm-tools --version 2>/dev/null)" in "wasm-tools $(WASM_TOOLS_VERSION)"*) ;; \
+	  *) echo "Compiling wasm-tools $(WASM_TOOLS_VERSION) with cargo: takes minutes, once" && \
+	    cargo install --locked --root $(TOOLS) --version $(WASM_TOOLS_VERSION) --no-default-features --features component wasm-tools;; esac
+	@touch $@
+
+$(WIT_BINDGEN_STAMP):
+	@mkdir -p $(TOOLS) && rm -f $(TOOLS)/wit-bindgen-*
+	@case "$$($(TOOLS)/bin/wit-bindgen --version 2>/dev/null)" in *" $(WIT_BINDGEN_VERSION)"*) ;; \
+	  *) echo "Compiling wit-bindgen $(WIT_BINDGEN_VERSION) with cargo: takes minutes, once" && \
+	    cargo install --locked --root $(TOOLS) --version $(WIT_BINDGEN_VERSION) --no-default-features --features c wit-bindgen-cli;; esac
+	@touch $@
+
+clean:
+	rm -rf obj $(NAME).wasm

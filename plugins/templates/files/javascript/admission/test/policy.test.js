@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { decide, parseConfig } from '../src/policy.js';
+
+const config = parseConfig('{"label": "team"}');
+
+/**
+ * A question about a pod with the label `team`, or without it, as far as the policy looks at it.
+ *
+ * @param {string} [team]
+ * @param {'add' | 'resize'} [operation]
+ */
+function request(team, operation = 'add') {
+  const given = { disposed: 0 };
+  /** @param {string} path */
+  const pointer = (path) =>
+    path !== '/metadata/labels/team' || team === undefined ? undefined : JSON.stringify(team);
+  const pod = /** @type {import('witlet:admission/types@0.1.0').Pod} */ (
+    /** @type {unknown} */ ({ pointer, [Symbol.dispose]: () => given.disposed++ })
+  );
+  return { given, operation: () => operation, pod: () => pod };
+}
+
+test('a pod with the label is admitted', () => {
+  assert.deepEqual(decide(request('shop'), config), { tag: 'admit' });
+});
+
+test('a pod without the label is rejected in words that name it', () => {
+  const message = 'the pod has no label team';
+  const verdict = { tag: 'reject', val: { reason: 'LabelMissing', message } };
+  assert.deepEqual(decide(request(), config), verdict);
+});
+
+test('an empty label is none', () => {
+  assert.equal(decide(request(''), config).tag, 'reject');
+});
+
+test('the characters that a JSON pointer escapes are escaped', () => {
+  /** @type {string[]} */
+  const paths = [];
+  const asked = request();
+  asked.pod().pointer = (path) => void paths.push(path);
+  decide(asked, { label: 'example.com/a~b' });
+  assert.deepEqual(paths, ['/metadata/labels/example.com~1a~0b']);
+});
+
+test('a resize is not looked at', () => {
+  assert.deepEqual(decide(request(undefined, 'resize'), config), { tag: 'admit' });
+});
+
+test('the pod is given back whatever the verdict is', () => {
+  for (const team of [undefined, 'shop']) {
+    const asked = request(team);
+    decide(asked, config);
+    assert.equal(asked.given.disposed, 1);
+  }
+});
+
+test('a wrong configuration is refused by the name of the field', () => {
+  for (const text of ['null', '{}', '{"label": ""}', '{"label": 1}']) {
+    assert.throws(() => parseConfig(text), /^Refusal: label/, text);
+  }
+  assert.throws(() => parseConfig('{"label": "team", "lable": "team"}'), { payload: /^lable: / });
+  assert.throws(() => parseConfig(JSON.stringify({ label: 'x'.repeat(318) })), /^Refusal: label/);
+  assert.throws(() => parseConfig('[]'), /no JSON object/);
+  assert.throws(() => parseConfig('{'), /no JSON/);
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { fingerprint } from '../src/fingerprint.js';
+import { look, parseConfig } from '../src/pods.js';
+
+const web = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' } };
+const db = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db' } };
+
+test('the pods of the configuration are told once', () => {
+  const first = look({ pods: [web, db] });
+  assert.deepEqual(first.snapshot, { tag: 'pods', val: [JSON.stringify(web), JSON.stringify(db)] });
+  const second = look({ pods: [web, db] }, first.cursor);
+  assert.deepEqual(second, { snapshot: { tag: 'unchanged' }, cursor: first.cursor });
+});
+
+test('other pods are told again', () => {
+  const { cursor } = look({ pods: [web] });
+  assert.equal(look({ pods: [db] }, cursor).snapshot.tag, 'pods');
+});
+
+test('no pods are told as such', () => {
+  const { cursor } = look({ pods: [web] });
+  const none = look({ pods: [] }, cursor);
+  assert.equal(none.snapshot.tag, 'empty');
+  assert.equal(look({ pods: [] }, none.cursor).snapshot.tag, 'unchanged');
+});
+
+test('a wrong configuration is refused by the name of the field', () => {
+  for (const text of ['null', '{}', '{"pods": {}}', '{"pods": null}']) {
+    assert.throws(() => parseConfig(text), /^Refusal: pods: /, text);
+  }
+  for (const pod of ['null', '1', '[]', '{}', '{"kind": "Service"}']) {
+    assert.throws(() => parseConfig(`{"pods": [{"kind": "Pod"}, ${pod}]}`), /^Refusal: pods\[1\]: /, pod);
+  }
+});
+
+test('the fingerprint knows where one text ends and the next begins', () => {
+  // Of the empty list it is the hash's own beginning.
+  assert.equal(fingerprint([]), 'cbf29ce484222325');
+  // FNV-1a of `3:foo7:bär€`, made elsewhere.
+  assert.equal(fingerprint(['foo', 'bär€']), 'a5f8e3227a445978');
+  const lists = [[], [''], ['', ''], ['ab'], ['a', 'b'], ['b', 'a'], ['ä'], ['1:a']];
+  assert.equal(new Set(lists.map(fingerprint)).size, lists.length);
+});

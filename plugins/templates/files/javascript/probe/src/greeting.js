@@ -1,0 +1,82 @@
+// Whether a server greets as it should.
+
+import { Refusal, parseObject } from './refusal.js';
+import { TcpError } from './tcp-error.js';
+
+/** @typedef {import('witlet:probe/types@0.1.0').Target} Target */
+/** @typedef {import('witlet:probe/types@0.1.0').Outcome} Outcome */
+/** What stands under `parameters:` of a probe. Names of ports are numbers already.
+ * @typedef {{ port: number, expect: Uint8Array }} Parameters */
+/** What the probe needs of a connection.
+ * @typedef {{ read(length: number): Uint8Array | undefined, close(): void }} Connection */
+
+const PORT_MAX = 65535;
+const EXPECT_BYTES_MAX = 1024;
+
+/**
+ * @param {string} text
+ * @returns {Parameters}
+ */
+export function parseParameters(text) {
+  const { port, expect } = parseObject(text, ['port', 'expect']);
+  if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > PORT_MAX) {
+    throw new Refusal(`port: a whole number from 1 to ${PORT_MAX} is needed`);
+  }
+  if (typeof expect !== 'string' || expect === '') throw new Refusal('expect: a text is needed');
+  const bytes = new TextEncoder().encode(expect);
+  if (bytes.length > EXPECT_BYTES_MAX) throw new Refusal(`expect: it has more than ${EXPECT_BYTES_MAX} bytes`);
+  return { port, expect: bytes };
+}
+
+/**
+ * Probes once.
+ *
+ * @param {Pick<Target, 'podIps' | 'remainingMilliseconds'>} target
+ * @param {Parameters} parameters
+ * @param {(address: string, port: number, remaining: () => bigint) => Connection} connect Throws a TcpError.
+ * @returns {Outcome}
+ */
+export function probe(target, { port, expect }, connect) {
+  const [address] = target.podIps();
+  // An error: without an address nothing can be found out about the server.
+  if (address === undefined) throw new Refusal('the pod has no IP address');
+  try {
+    const connection = connect(address, port, () => target.remainingMilliseconds());
+    try {
+      return judge(expect, greeting(connection, expect.length));
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    if (!(error instanceof TcpError)) throw error;
+    return { tag: 'failure', val: `port ${port}: ${error.message}` };
+  }
+}
+
+/**
+ * The first bytes that the server sends, so many or as many as there are before it closes.
+ *
+ * @param {Connection} connection
+ * @param {number} length
+ */
+function greeting(connection, length) {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; ) {
+    const part = connection.read(length - at);
+    if (part === undefined) return bytes.subarray(0, at);
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/**
+ * @param {Uint8Array} expected
+ * @param {Uint8Array} received
+ * @returns {Outcome}
+ */
+export function judge(expected, received) {
+  const same = expected.length === received.length && expected.every((byte, at) => byte === received[at]);
+  const [wanted, seen] = [expected, received].map((bytes) => JSON.stringify(new TextDecoder().decode(bytes)));
+  return same ? { tag: 'success', val: `it says ${seen}` } : { tag: 'failure', val: `it says ${seen}, not ${wanted}` };
+}

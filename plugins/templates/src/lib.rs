@@ -1,0 +1,106 @@
+//! Projects that authors of plugins begin with: one for each language and role, ready to build.
+//!
+//! The files are part of the program: what `files/<language>` has in `common` and in the role's own folder, the contracts of
+//! `wit`, and for Rust the SDK. [`render`] makes a project of them without touching anything.
+#![forbid(unsafe_code)]
+
+mod name;
+mod render;
+
+use std::fmt;
+
+pub use name::{NAME_LENGTH_MAX, Name, NameError};
+pub use render::{File, RenderError, render, template};
+
+#[allow(clippy::large_include_file, reason = "they are files of a project")]
+mod embedded {
+    //! What the build script has read.
+    include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+}
+
+/// A language with templates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    /// Rust, with the project's own SDK.
+    Rust,
+    /// C, with bindings by `wit-bindgen`.
+    C,
+    /// Python, with `componentize-py`.
+    Python,
+    /// JavaScript, with `jco`.
+    JavaScript,
+}
+
+impl Language {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 4] = [Self::Rust, Self::C, Self::Python, Self::JavaScript];
+
+    /// Its name on the command line and of its folders.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::C => "c",
+            Self::Python => "python",
+            Self::JavaScript => "javascript",
+        }
+    }
+
+    /// The language of this name, if there is one.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|language| language.as_str() == name)
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a plugin is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// An admission handler.
+    Admission,
+    /// A probe type.
+    Probe,
+    /// A pod source.
+    PodSource,
+}
+
+impl Role {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 3] = [Self::Admission, Self::Probe, Self::PodSource];
+
+    /// Its name on the command line and of the templates' folders.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admission => "admission",
+            Self::Probe => "probe",
+            Self::PodSource => "pod-source",
+        }
+    }
+
+    /// The role of this name, if there is one.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == name)
+    }
+
+    /// The world of `wit/` that a plugin of this role includes.
+    pub const fn world(self) -> &'static str {
+        match self {
+            Self::Admission => "witlet:admission/admission-handler@0.1.0",
+            Self::Probe => "witlet:probe/probe-type@0.1.0",
+            Self::PodSource => "witlet:pod-source/pod-source@0.1.0",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! Names, what a project has, and that every template keeps the contract of projects.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use crate::{File, Language, Name, NameError, RenderError, Role, render};
+
+/// What every project has, whatever its language and role.
+const CONTRACT: &[&str] = &[
+    ".gitignore",
+    "Makefile",
+    "README.md",
+    "cases.yaml",
+    "plugins.yaml",
+    "wit/deps/admission/admission.wit",
+    "wit/deps/host/host.wit",
+    "wit/deps/pod-source/pod-source.wit",
+    "wit/deps/probe/probe.wit",
+    "wit/world.wit",
+];
+
+fn name() -> Name {
+    Name::parse("my-plugin").expect("a name")
+}
+
+fn all() -> impl Iterator<Item = (Language, Role)> {
+    Language::ALL.into_iter().flat_map(|language| Role::ALL.into_iter().map(move |role| (language, role)))
+}
+
+fn project(language: Language, role: Role) -> Vec<File> {
+    render(language, role, &name()).expect("nobody reserves this name")
+}
+
+fn text<'a>(files: &'a [File], path: &str) -> &'a str {
+    let file = files.iter().find(|file| file.path == path).unwrap_or_else(|| panic!("there is no {path}"));
+    std::str::from_utf8(&file.contents).unwrap_or_else(|_| panic!("{path} is no text"))
+}
+
+#[test]
+fn a_project_has_the_contracts_and_nothing_about_their_making() {
+    for (language, role) in all() {
+        let files = project(language, role);
+        let others =
+            files.iter().filter(|file| file.path.starts_with("wit/deps/") && !file.path.ends_with(".wit"));
+        assert_eq!(others.map(|file| file.path.as_str()).collect::<Vec<_>>(), [""; 0], "{language} {role}");
+    }
+}
+
+#[test]
+fn a_name_is_a_label_of_dns() {
+    for good in ["a", "a1", "my-plugin", "a--b", &"a".repeat(63)] {
+        assert_eq!(Name::parse(good).map(|name| name.to_string()), Ok(good.to_owned()));
+    }
+    let character = |name: &str, found| NameError::Character { name: name.to_owned(), found };
+    let cases = [
+        ("", NameError::Empty),
+        ("1a", NameError::Start { name: "1a".to_owned() }),
+        ("-a", NameError::Start { name: "-a".to_owned() }),
+        ("a-", NameError::End { name: "a-".to_owned() }),
+        ("A", character("A", 'A')),
+        ("a_b", character("a_b", '_')),
+        ("../a", character("../a", '.')),
+        ("a b", character("a b", ' ')),
+        ("ä", character("ä", 'ä')),
+    ];
+    for (bad, why) in cases {
+        assert_eq!(Name::parse(bad), Err(why), "{bad:?}");
+    }
+    assert_eq!(Name::parse(&"a".repeat(64)), Err(NameError::TooLong { length: 64 }));
+}
+
+#[test]
+fn a_name_is_written_as_languages_write_names() {
+    for (given, snake, camel) in [
+        ("my-plugin", "my_plugin", "MyPlugin"),
+        ("a", "a", "A"),
+        ("a--b", "a__b", "AB"),
+        ("x-1y", "x_1y", "X1y"),
+    ] {
+        let name = Name::parse(given).expect("a name");
+        assert_eq!((name.snake().as_str(), name.camel().as_str()), (snake, camel));
+    }
+}
+
+#[test]
+fn a_name_that_rust_has_another_use_for_is_refused_for_rust_alone() {
+    for reserved in ["test", "serde-json", "fn"] {
+        let name = Name::parse(reserved).expect("a name");
+        let refused = RenderError::Reserved { name: reserved.to_owned(), language: Language::Rust };
+        assert_eq!(render(Language::Rust, Role::Probe, &name), Err(refused));
+        assert!(render(Language::C, Role::Probe, &name).is_ok());
+    }
+}
+
+#[test]
+fn a_name_that_would_be_a_type_of_the_rust_template_is_refused_for_that_role_alone() {
+    for (word, role, other) in [
+        ("config", Role::Admission, Role::Probe),
+        ("request", Role::Admission, Role::PodSource),
+        ("tcp-stream", Role::Probe, Role::Admission),
+        ("poll", Role::PodSource, Role::Admission),
+    ] {
+        let name = Name::parse(word).expect("a name");
+        let refused = RenderError::Reserved { name: word.to_owned(), language: Language::Rust };
+        assert_eq!(render(Language::Rust, role, &name), Err(refused), "{word}");
+        assert!(render(Language::C, role, &name).is_ok(), "{word}");
+        let said = text(&project(Language::Rust, other), "src/lib.rs").contains(&name.camel());
+        assert_eq!(render(Language::Rust, other, &name).is_err(), said, "{word} for {other}");
+    }
+    for free in ["camel", "team-label", "the"] {
+        let name = Name::parse(free).expect("a name");
+        assert!(Role::ALL.iter().all(|role| render(Language::Rust, *role, &name).is_ok()), "{free}");
+    }
+}
+
+#[test]
+fn languages_and_roles_are_found_by_their_names() {
+    for language in Language::ALL {
+        assert_eq!(Language::parse(language.as_str()), Some(language));
+    }
+    for role in Role::ALL {
+        assert_eq!(Role::parse(role.as_str()), Some(role));
+    }
+    assert_eq!((Language::parse("Rust"), Role::parse("podSource")), (None, None));
+}
+
+#[test]
+fn every_project_keeps_the_contract_of_projects() {
+    let mut missing = Vec::new();
+    for (language, role) in all() {
+        let files = project(language, role);
+        let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths.len(), files.len(), "{language} {role}: a path stands once");
+        missing.extend(
+            CONTRACT
+                .iter()
+                .filter(|path| !paths.contains(*path))
+                .map(|path| format!("{language} {role}: {path}")),
+        );
+    }
+    assert!(missing.is_empty(), "projects lack:\n  {}", missing.join("\n  "));
+}
+
+#[test]
+fn every_makefile_has_the_contracts_targets_and_variables() {
+    for (language, role) in all() {
+        let files = project(language, role);
+        assert!(text(&files, "Makefile").contains("my-plugin"), "{language} {role}");
+        let made = files.iter().filter(|file| file.path == "Makefile" || file.path.ends_with(".mk"));
+        let made: String = made.map(|file| String::from_utf8_lossy(&file.contents)).collect();
+        for words in ["build:", "test:", "clean:", "tools:", "WITLET ?= witlet"] {
+            assert!(made.contains(words), "{language} {role}: the Makefile has no {words}");
+        }
+    }
+}
+
+#[test]
+fn no_placeholder_and_no_name_of_this_repository_is_left() {
+    for (language, role) in all() {
+        for File { path, contents, .. } in project(language, role) {
+            assert!(!path.contains("{{") && !path.contains(".."), "{language} {role}: {path}");
+            assert!(!path.split('/').any(|part| part.starts_with('_') && part.contains("git")), "{path}");
+            if path.starts_with("sdk/") {
+                continue;
+            }
+            let text = String::from_utf8_lossy(&contents);
+            for left in ["{{name}}", "{{snake}}", "{{Camel}}", "{{version}}", "../../wit"] {
+                assert!(!text.contains(left), "{language} {role}: {path} has {left}");
+            }
+        }
+    }
+}
+
+#[test]
+fn scripts_are_programs_and_nothing_else_is() {
+    for (language, role) in all() {
+        for file in project(language, role) {
+            assert_eq!(file.executable, file.contents.starts_with(b"#!"), "{language} {role}: {}", file.path);
+        }
+    }
+}
+
+#[test]
+fn the_world_of_a_project_is_that_of_its_role() {
+    for role in Role::ALL {
+        let files = project(Language::C, role);
+        let world = text(&files, "wit/world.wit");
+        assert!(world.contains("package local:plugin;") && world.contains(role.world()), "{role}: {world}");
+    }
+}
+
+#[test]
+fn the_contracts_of_a_project_resolve_to_its_world() {
+    for (language, role) in all() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for file in project(language, role).iter().filter(|file| file.path.starts_with("wit/")) {
+            let path = folder.path().join(&file.path);
+            std::fs::create_dir_all(path.parent().expect("it is below a folder"))
+                .expect("a temporary folder");
+            std::fs::write(path, &file.contents).expect("a temporary folder");
+        }
+        let mut resolve = wit_parser::Resolve::default();
+        let (package, _) = resolve
+            .push_dir(folder.path().join("wit"))
+            .unwrap_or_else(|error| panic!("{language} {role}: {error:#}"));
+        let world = resolve
+            .select_world(&[package], Some("plugin"))
+            .unwrap_or_else(|error| panic!("{language} {role}: {error:#}"));
+        let exports = resolve.worlds[world].exports.keys().map(|key| resolve.name_world_key(key));
+        let role_package = format!("witlet:{role}/");
+        assert!(exports.into_iter().any(|name| name.starts_with(&role_package)), "{language} {role}");
+    }
+}
+
+#[test]
+fn the_sdk_of_a_project_needs_nothing_of_this_workspace() {
+    let files = project(Language::Rust, Role::Admission);
+    let manifest: toml::Table = text(&files, "sdk/Cargo.toml").parse().expect("TOML");
+    fn inherited(value: &toml::Value) -> bool {
+        match value {
+            toml::Value::Table(table) => table.contains_key("workspace") || table.values().any(inherited),
+            toml::Value::Array(list) => list.iter().any(inherited),
+            toml::Value::String(_)
+            | toml::Value::Integer(_)
+            | toml::Value::Float(_)
+            | toml::Value::Boolean(_)
+            | toml::Value::Datetime(_) => false,
+        }
+    }
+    assert!(!inherited(&toml::Value::Table(manifest.clone())), "{manifest:?}");
+    assert_eq!(manifest["package"]["version"].as_str(), Some(env!("CARGO_PKG_VERSION")));
+    let dependencies = manifest["dependencies"].as_table().expect("a table");
+    assert!(dependencies.values().all(|it| it.get("version").is_some() || it.is_str()), "{dependencies:?}");
+    assert!(files.iter().any(|file| file.path == "sdk/src/lib.rs"));
+    for file in files.iter().filter(|file| file.path.starts_with("sdk/")) {
+        assert!(!String::from_utf8_lossy(&file.contents).contains("../../wit"), "{}", file.path);
+    }
+}
+
+#[test]
+fn no_dependency_of_a_rust_project_can_be_its_name() {
+    for role in Role::ALL {
+        let files = project(Language::Rust, role);
+        let manifest: toml::Table = text(&files, "Cargo.toml").parse().expect("TOML");
+        let dependencies = manifest["dependencies"].as_table().expect("a table");
+        for name in dependencies.keys() {
+            let name = Name::parse(&name.replace('_', "-")).expect("a crate's name");
+            assert!(render(Language::Rust, role, &name).is_err(), "{name} is a dependency");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_name_makes_the_same_project_with_another_name(name in "[a-z]([-a-z0-9]{0,20}[a-z0-9])?") {
+        let name = Name::parse(&name).expect("the pattern of names");
+        for (language, role) in all() {
+            let Ok(files) = render(language, role, &name) else { continue };
+            prop_assert_eq!(files.len(), project(language, role).len());
+            prop_assert_eq!(render(language, role, &name), Ok(files));
+        }
+    }
+}

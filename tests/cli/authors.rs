@@ -1,0 +1,102 @@
+//! What authors of plugins meet: a new project, what is in a component, how fast it is.
+
+use serde_json::Value;
+
+use crate::{scratch, witlet};
+
+#[test]
+fn a_new_project_is_written_and_says_what_to_do_next() {
+    let folder = scratch();
+    let project = folder.path().join("my-plugin").display().to_string();
+    let args = ["plugin", "new", "my-plugin", "--lang", "rust", "--role", "admission", "--into", &project];
+    let answer = witlet(&args);
+    assert_eq!((answer.code, answer.err.as_str()), (0, ""), "{}", answer.out);
+    for word in [&format!("cd {project}"), "make", "make test", "my-plugin.wasm"] {
+        assert!(answer.out.contains(word), "{word:?} isn't in: {}", answer.out);
+    }
+    assert!(folder.path().join("my-plugin/wit/world.wit").is_file());
+    let again = witlet(&args);
+    assert_eq!(again.code, 1);
+    assert!(again.err.contains("isn't empty") && again.err.contains("--force"), "{}", again.err);
+    let forced = witlet(&[&args[..], &["--force", "-o", "json"]].concat());
+    assert_eq!(forced.code, 0, "{}", forced.err);
+    let told: Value = serde_json::from_str(&forced.out).expect("JSON");
+    let files = told["files"].as_array().expect("a list");
+    assert!(files.contains(&"Makefile".into()) && files.contains(&"wit/deps/host/host.wit".into()), "{told}");
+    assert_eq!((&told["language"], &told["role"]), (&"rust".into(), &"admission".into()));
+}
+
+#[test]
+fn names_languages_and_roles_that_do_not_exist_exit_2_with_what_does() {
+    let new = |name: &str, lang: &str, role: &str| {
+        let answer =
+            witlet(&["plugin", "new", name, "--lang", lang, "--role", role, "--into", "/nonexistent/x"]);
+        assert_eq!(answer.code, 2, "{}", answer.err);
+        answer.err
+    };
+    assert!(new("My_Plugin", "rust", "probe").contains("small letters"));
+    assert!(new("../x", "rust", "probe").contains("small letters"));
+    assert!(new("x", "cobol", "probe").contains("python"));
+    assert!(new("x", "rust", "podSource").contains("pod-source"));
+}
+
+#[test]
+fn a_name_that_the_language_reserves_is_refused_before_anything_is_written() {
+    let folder = scratch();
+    let project = folder.path().join("test").display().to_string();
+    let answer = witlet(&["plugin", "new", "test", "--lang", "rust", "--role", "probe", "--into", &project]);
+    assert_eq!(answer.code, 1);
+    assert!(answer.err.contains("my-test") && !folder.path().join("test").exists(), "{}", answer.err);
+}
+
+#[test]
+fn a_component_is_measured_beside_its_floor() {
+    let config = r#"{"allow": ["registry.example.com"]}"#;
+    let measure =
+        ["plugin", "bench", "builtin:image-policy", "--config", config, "--calls", "5", "-o", "json"];
+    let answer = witlet(&measure);
+    assert_eq!((answer.code, answer.err.as_str()), (0, ""), "{}", answer.out);
+    let told: Value = serde_json::from_str(&answer.out).expect("JSON");
+    let result = &told["results"][0];
+    assert_eq!((&told["kind"], &result["role"]), (&"PluginBenchmark".into(), &"admission".into()));
+    assert!(told["component"]["sizeBytes"].as_u64().is_some_and(|bytes| bytes > 0), "{told}");
+    for kind in ["fresh", "warm"] {
+        assert_eq!(result[kind]["calls"], 5, "{result}");
+        assert!(result[kind]["memoryBytesLast"].as_u64().is_some_and(|bytes| bytes > 0), "{result}");
+        assert!(result[kind]["p99Seconds"].as_f64() >= result[kind]["p50Seconds"].as_f64(), "{result}");
+    }
+    assert!(result["floor"]["p50Seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{result}");
+    let warm = witlet(&[&measure[..], &["--warm"]].concat());
+    let told: Value = serde_json::from_str(&warm.out).expect("JSON");
+    assert!(told["results"][0]["fresh"].is_null() && told["results"][0]["warm"].is_object(), "{told}");
+}
+
+#[test]
+fn what_cannot_be_measured_says_why_and_the_way_out() {
+    let bench = |args: &[&str]| {
+        let answer = witlet(&[&["plugin", "bench"], args].concat());
+        assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
+        answer.err
+    };
+    let refused = bench(&["builtin:image-policy"]);
+    assert!(refused.contains("allow"), "its own words are told: {refused}");
+    let role = bench(&["builtin:image-policy", "--role", "probe"]);
+    assert!(role.contains("isn't made for the role probe: it has admission"), "{role}");
+    assert!(bench(&["builtin:image-policy", "--config", "{"]).contains("--config isn't JSON"));
+    assert!(bench(&["/nonexistent.wasm"]).contains("/nonexistent.wasm"));
+}
+
+#[test]
+fn what_is_in_a_component_is_told_with_its_contracts_and_limits() {
+    let answer = witlet(&["plugin", "inspect", "builtin:image-policy"]);
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    for words in ["admission: starts within 16Mi", "witlet:admission/handler 0.1.0"] {
+        assert!(answer.out.contains(words), "{words:?} isn't in: {}", answer.out);
+    }
+    let told: Value =
+        serde_json::from_str(&witlet(&["plugin", "inspect", "builtin:image-policy", "-o", "json"]).out)
+            .expect("JSON");
+    assert_eq!(told["fits"][0]["obstacle"], Value::Null);
+    let contracts = told["contracts"].as_array().expect("a list");
+    assert!(contracts.iter().all(|contract| contract["servedBy"] == "0.1.0"), "{told}");
+}

@@ -1,0 +1,95 @@
+"""What the host hands over, as JSON: names as in the contract."""
+
+import json
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from wit_world.imports.witlet_admission_types import Node, Pod, Request
+from wit_world.imports.witlet_pod_source_types import PodStatus
+from wit_world.imports.witlet_probe_types import Target
+
+
+def told(value: object) -> Any:
+    """Records as objects, enums as their names, lists and tuples as arrays, bytes as text, none as null."""
+    match value:
+        case Enum():
+            return kebab(value.name)
+        case bytes():
+            return value.decode(errors="replace")
+        case list() | tuple():
+            return [told(item) for item in value]
+        case dict():
+            return {key: told(item) for key, item in value.items()}
+        case _ if is_dataclass(value):
+            return {kebab(field.name): told(getattr(value, field.name)) for field in fields(value)}
+        case _:
+            return value
+
+
+def kebab(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def of_request(request: Request, pointers: list[str]) -> dict[str, Any]:
+    return {
+        "operation": told(request.operation()),
+        "now": told(request.now()),
+        "pod": of_pod(request.pod(), pointers),
+        "node": of_node(request.node(), pointers),
+        "other-pods": [of_pod(pod, pointers) for pod in request.other_pods()],
+    }
+
+
+def of_pod(pod: Pod, pointers: list[str]) -> dict[str, Any]:
+    return {
+        "identity": told(pod.identity()),
+        "source": pod.source(),
+        "labels": told(pod.labels()),
+        "annotations": told(pod.annotations()),
+        "priority": pod.priority(),
+        "containers": told(pod.containers()),
+        "requests": told(pod.requests()),
+        "host-ports": told(pod.host_ports()),
+        "qos": told(pod.qos()),
+        "json-bytes": len(pod.json().encode()),
+        "pointer": {path: pod.pointer(path) for path in pointers},
+    }
+
+
+def of_node(node: Node, pointers: list[str]) -> dict[str, Any]:
+    return {
+        "name": node.name(),
+        "labels": told(node.labels()),
+        "taints": told(node.taints()),
+        "capacity": told(node.capacity()),
+        "allocatable": told(node.allocatable()),
+        "requested": told(node.requested()),
+        "used-host-ports": told(node.used_host_ports()),
+        "conditions": told(node.conditions()),
+        "facts": told(node.facts()),
+        "devices": json.loads(node.devices()),
+        "json-bytes": len(node.json().encode()),
+        "pointer": {path: node.pointer(path) for path in pointers},
+    }
+
+
+def of_target(target: Target, pointers: list[str]) -> dict[str, Any]:
+    return {
+        "pod": told(target.pod()),
+        "pod-json-bytes": len(target.pod_json().encode()),
+        "pod-pointer": {path: target.pod_pointer(path) for path in pointers},
+        "container": target.container(),
+        "container-id": target.container_id(),
+        "restarts": target.restarts(),
+        "pod-ips": target.pod_ips(),
+        "host-ips": target.host_ips(),
+        "named-ports": told(target.named_ports()),
+        "kind": told(target.kind()),
+        "remaining-milliseconds": target.remaining_milliseconds() > 0,
+    }
+
+
+def of_status(status: PodStatus) -> dict[str, Any]:
+    told_status: dict[str, Any] = told(status)
+    return told_status | {"status": None if status.status is None else json.loads(status.status)}

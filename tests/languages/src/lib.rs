@@ -1,0 +1,19 @@
+//! Plugins in every language, for tests and benchmarks: which toolchains are here, which projects there are, and what comes
+//! of building them.
+//!
+//! `make languages` installs the toolchains outside the repository. Where one is absent, [`Toolchain::find`] says why, and tests
+//! report themselves as ignored; with `WITLET_REQUIRE_LANGUAGES=1` they fail instead. What was built is kept below
+//! the target folder, by a hash of everything that it was made from, so that a second run builds nothing.
+#![forbid(unsafe_code)]
+
+mod build;
+pub mod measured;
+mod project;
+mod requirements;
+mod toolchain;
+pub mod tutorial;
+
+pub use build::{BuildError, Built};
+pub use project::{EXAMPLES, Project, ProjectError, repository};
+pub use requirements::{REQUIRE_VARIABLE, is_required};
+pub use toolchain::{Absent, TOOLS_VARIABLE, Toolchain};

@@ -1,0 +1,98 @@
+//! The page of measured figures: its table, which `make bench` rewrites, and what it must tell.
+
+use witlet_templates::{Language, Role};
+
+/// The page, below the repository.
+pub const PAGE: &str = "docs/src/authors/measured.md";
+/// The line before what is rewritten.
+pub const BEGIN: &str = "<!-- figures: begin; `make bench` rewrites what follows -->";
+/// The line after it.
+pub const END: &str = "<!-- figures: end -->";
+/// The columns of the table.
+pub const COLUMNS: [&str; 11] = [
+    "Language",
+    "Role",
+    "Size",
+    "Compile",
+    "Load",
+    "Fresh p50",
+    "Fresh p99",
+    "Kept p50",
+    "Kept p99",
+    "Memory, 1 call",
+    "Memory, all calls",
+];
+
+/// A row of the table: language, role, and a figure for each further column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The language.
+    pub language: Language,
+    /// The role.
+    pub role: Role,
+    /// In the order of [`COLUMNS`], from the third one on.
+    pub figures: [String; COLUMNS.len() - 2],
+}
+
+/// What a language is called on the page.
+pub const fn title(language: Language) -> &'static str {
+    match language {
+        Language::Rust => "Rust",
+        Language::C => "C",
+        Language::Python => "Python",
+        Language::JavaScript => "JavaScript",
+    }
+}
+
+/// The table, by role and then by language, so that languages can be compared.
+pub fn table(rows: &[Row]) -> String {
+    let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(&COLUMNS);
+    text.push_str(&format!("|---|---|{}\n", "---:|".repeat(COLUMNS.len() - 2)));
+    for role in Role::ALL {
+        for language in Language::ALL {
+            for row in rows.iter().filter(|row| row.role == role && row.language == language) {
+                let figures = row.figures.iter().map(String::as_str);
+                text.push_str(&line(
+                    &[title(language), role.as_str()].into_iter().chain(figures).collect::<Vec<_>>(),
+                ));
+            }
+        }
+    }
+    text
+}
+
+/// The page with other figures; none if it has no place for them.
+pub fn rewrite(page: &str, figures: &str) -> Option<String> {
+    let (before, rest) = page.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n\n{}\n\n{END}{after}", figures.trim()))
+}
+
+/// What the page doesn't tell: a language and role without a line, or a line with a gap. Empty if it tells everything.
+pub fn gaps(page: &str) -> Vec<String> {
+    let table = page.split_once(BEGIN).and_then(|(_, rest)| Some(rest.split_once(END)?.0));
+    let Some(table) = table else { return vec![format!("there are no lines {BEGIN} and {END}")] };
+    let rows: Vec<Vec<&str>> = table.lines().filter(|line| line.starts_with('|')).map(cells).collect();
+    let mut gaps = Vec::new();
+    for language in Language::ALL {
+        for role in Role::ALL {
+            let row = rows.iter().find(|row| row.starts_with(&[title(language), role.as_str()]));
+            match row {
+                None => gaps.push(format!("{language} {role} isn't there")),
+                Some(row) if row.len() != COLUMNS.len() || row.contains(&"") => {
+                    gaps.push(format!("{language} {role} lacks a figure"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    gaps
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    line.trim().trim_start_matches('|').trim_end_matches('|').split('|').map(str::trim).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! Projects that can be built: templates, examples, and the guests that call every function.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use witlet_templates::{Language, Name, NameError, RenderError, Role, render};
+
+/// The example plugins with their roles. Each stands in every language, and answers the same cases.
+pub const EXAMPLES: [(&str, Role); 3] =
+    [("image-policy", Role::Admission), ("redis-probe", Role::Probe), ("folder-source", Role::PodSource)];
+/// What builds leave in a project's folder. It is no part of the project.
+const LEFTOVERS: &[&str] =
+    &["node_modules", ".venv", ".tools", "target", "dist", "obj", ".bindings", "__pycache__", ".mypy_cache"];
+/// How deep a project's folders go at most.
+const DEPTH_MAX: usize = 12;
+/// What a manifest says whose crate can't be built outside this workspace.
+const IN_WORKSPACE: &str = ".workspace = true";
+
+/// The top folder of this repository.
+pub fn repository() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    here.canonicalize().unwrap_or(here)
+}
+
+/// Why there is no such project.
+#[derive(Debug, Error)]
+pub enum ProjectError {
+    /// Its folder can't be read.
+    #[error("read {}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// Its folders go on and on.
+    #[error("{} has more than {DEPTH_MAX} folders in each other", path.display())]
+    Deep {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// No project has this name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The template refuses it.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+}
+
+/// A project's files.
+#[derive(Clone, Debug)]
+pub struct Project {
+    pub(crate) language: Language,
+    /// Of the component that it builds, without the ending.
+    pub(crate) name: String,
+    /// Contents by path, and whether they are programs.
+    pub(crate) files: BTreeMap<String, (Vec<u8>, bool)>,
+    /// Where it stands, if it can be built only there: a crate of this workspace.
+    pub(crate) in_place: Option<PathBuf>,
+    /// The cases of the kit that it is tested with, if they aren't its own.
+    pub(crate) cases: Option<PathBuf>,
+}
+
+impl Project {
+    /// What `witlet plugin new` makes, untouched.
+    ///
+    /// # Errors
+    /// When the name is none, or reserved.
+    pub fn template(language: Language, role: Role, name: &str) -> Result<Self, ProjectError> {
+        let files = render(language, role, &Name::parse(name)?)?;
+        let files = files.into_iter().map(|file| (file.path, (file.contents, file.executable))).collect();
+        Ok(Self { language, name: name.to_owned(), files, in_place: None, cases: None })
+    }
+
+    /// One of [`EXAMPLES`], which share their cases.
+    ///
+    /// # Errors
+    /// When its folder can't be read.
+    pub fn example(language: Language, name: &str) -> Result<Self, ProjectError> {
+        let examples = repository().join("examples/plugins");
+        let cases = examples.join("cases").join(format!("{name}.yaml"));
+        let project = Self::read(language, name, &examples.join(language.as_str()).join(name))?;
+        Ok(Self { cases: Some(cases), ..project })
+    }
+
+    /// The guest that calls every function of the contracts.
+    ///
+    /// # Errors
+    /// When its folder can't be read.
+    pub fn all_functions(language: Language) -> Result<Self, ProjectError> {
+        let folder = repository().join("tests/guests/all-functions").join(language.as_str());
+        Self::read(language, "all-functions", &folder)
+    }
+
+    fn read(language: Language, name: &str, folder: &Path) -> Result<Self, ProjectError> {
+        let mut files = BTreeMap::new();
+        collect(folder, "", 0, &mut files)?;
+        let manifest =
+            files.get("Cargo.toml").map(|(text, _)| String::from_utf8_lossy(text).contains(IN_WORKSPACE));
+        let in_place = (manifest == Some(true)).then(|| folder.to_owned());
+        Ok(Self { language, name: name.to_owned(), files, in_place, cases: None })
+    }
+
+    /// Its language.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+}
+
+/// Reads a folder. Links are followed: `wit/deps` of an example is one, to the repository's contracts.
+fn collect(
+    folder: &Path,
+    below: &str,
+    depth: usize,
+    files: &mut BTreeMap<String, (Vec<u8>, bool)>,
+) -> Result<(), ProjectError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    if depth > DEPTH_MAX {
+        return Err(ProjectError::Deep { path: folder.to_owned() });
+    }
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |cause| ProjectError::Read { path, cause }
+    };
+    for entry in fs::read_dir(folder).map_err(failed(folder))? {
+        let entry = entry.map_err(failed(folder))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        if LEFTOVERS.contains(&name.as_str()) || (below.is_empty() && name.ends_with(".wasm")) {
+            continue;
+        }
+        let metadata = fs::metadata(entry.path()).map_err(failed(&entry.path()))?;
+        if metadata.is_dir() {
+            collect(&entry.path(), &path, depth + 1, files)?;
+        } else {
+            let contents = fs::read(entry.path()).map_err(failed(&entry.path()))?;
+            files.insert(path, (contents, metadata.permissions().mode() & 0o111 != 0));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
