@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use tokio::task::JoinSet;
 use witlet_core::admission::Decision;
-use witlet_ports::{ComponentFetcher, ComponentReference, FetchError};
+use witlet_ports::{ComponentFetcher, ComponentReference, FetchError, Reports};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::PluginState;
 
@@ -18,6 +18,7 @@ claims!(
     a_changed_configuration_is_taken_and_told,
     a_broken_configuration_leaves_the_old_plugins_running,
     a_changed_component_is_swapped_in,
+    all_plugins_of_one_component_follow_it,
     a_broken_component_leaves_the_old_one_running,
     a_missing_component_is_loaded_when_it_appears,
     swaps_under_load_lose_no_call_and_mix_no_versions,
@@ -80,13 +81,29 @@ async fn a_changed_component_is_swapped_in() {
     assert!(matches!(node.admit(latest).await, Decision::Reject { .. }), "the new one decides");
 }
 
+async fn all_plugins_of_one_component_follow_it() {
+    let both = format!("{}{}", hostile("one", "reject", ""), hostile("two", "reject", ""));
+    let node = Node::with(&both).await;
+    let digest = |node: &Node, name: &str| node.status(name).digest;
+    let before = digest(&node, "one");
+    assert_eq!(digest(&node, "two"), before);
+    // The same with an empty custom section called `x`.
+    node.put("hostile.wasm", [witlet_test_guests::HOSTILE, &[0, 2, 1, b'x']].concat());
+    node.until("both have the new one", |node| {
+        digest(node, "one") != before && digest(node, "one") == digest(node, "two")
+    })
+    .await;
+}
+
 async fn a_broken_component_leaves_the_old_one_running() {
     let node = Node::with(&hostile("one", "reject", "")).await;
     node.put("hostile.wasm", witlet_test_guests::core_module());
-    node.until("the error is told", |node| node.status("one").pending.is_some()).await;
-    let status = node.status("one");
-    assert_eq!(status.state, PluginState::Ready);
-    assert!(status.pending.is_some_and(|pending| pending.contains("core module")));
+    // Before it is told, it is pending because its newest version is being loaded.
+    node.until("the error is told", |node| {
+        node.status("one").pending.is_some_and(|pending| pending.contains("core module"))
+    })
+    .await;
+    assert_eq!(node.status("one").state, PluginState::Ready);
     assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "the old one still decides");
     node.put("hostile.wasm", witlet_test_guests::HOSTILE);
     node.until("the error is gone", |node| node.status("one").pending.is_none()).await;
@@ -279,6 +296,15 @@ struct Hanging;
 #[async_trait]
 impl ComponentFetcher for Hanging {
     async fn fetch(&self, _: &ComponentReference, _: Option<&Path>) -> Result<Arc<[u8]>, FetchError> {
+        std::future::pending().await
+    }
+
+    async fn reports(
+        &self,
+        _: &ComponentReference,
+        _: Option<&Path>,
+        _: Reports,
+    ) -> Result<Vec<Vec<u8>>, FetchError> {
         std::future::pending().await
     }
 }
