@@ -91,7 +91,7 @@ impl Sources {
     async fn next(&mut self) -> String {
         let next = tokio::time::timeout(PATIENCE, self.snapshots.recv()).await;
         let snapshot = next.unwrap_or_else(|_| panic!("no set; told {:?}", self.node.events.messages()));
-        let SourceSnapshot { source, pods, complete } = snapshot.expect("the sources run");
+        let SourceSnapshot { source, pods, complete, restored: _ } = snapshot.expect("the sources run");
         let names: Vec<_> = pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect();
         format!("{source}: {}{}", names.join(" "), if complete { "" } else { " incomplete" })
     }

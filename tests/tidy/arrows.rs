@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("host/ports", &["witlet-core"]),
     ("host/agent", &["witlet-core", "witlet-ports"]),
     ("host/cri", &["witlet-core", "witlet-ports", "witlet-proto"]),
+    ("host/cluster", &["witlet-core", "witlet-ports"]),
     ("host/attestation", &[]),
     ("host/wasm", &["witlet-attestation", "witlet-core", "witlet-egress", "witlet-ports"]),
     ("host/conformance", &["witlet-attestation", "witlet-core", "witlet-ports", "witlet-wasm"]),
@@ -24,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "witlet-agent",
             "witlet-attestation",
+            "witlet-cluster",
             "witlet-conformance",
             "witlet-core",
             "witlet-cri",
@@ -85,6 +87,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests/guests/faults", &["witlet-plugin-sdk"]),
     ("tests/guests/tattler", &["witlet-plugin-sdk"]),
     ("tests/guests/all-functions/rust", &["witlet-plugin-sdk"]),
+    ("tests/api-server", &[]),
     ("tests/languages", &["witlet-templates"]),
     ("host/runtime/tests/guests", &[]),
     ("tests/contracts", &["witlet-core", "witlet-ports"]),
@@ -106,6 +109,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "tests/guests/next-version",
         ],
     ),
+    ("kube", &["host/cluster", "tests/api-server"]),
     ("anyhow", &[]),
 ];
 

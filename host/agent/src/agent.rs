@@ -15,9 +15,10 @@ use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::network::dns;
 use witlet_core::pleg::PlegEvent;
 use witlet_ports::{
-    Admission, AgentStats, AgentView, Clock, ContainerFiles, ContainerLogs, EventSink, HookRequests,
-    HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, PodSourceSet, ProbeTypes,
-    RecordedEvent, Runtime, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore, Volumes,
+    Admission, AgentStats, AgentView, Clock, ClusterObjects, ContainerFiles, ContainerLogs, EventSink,
+    HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, PodSourceSet,
+    ProbeTypes, RecordedEvent, Runtime, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore, StatusSink,
+    Volumes,
 };
 
 use crate::board::Board;
@@ -72,6 +73,10 @@ pub struct Ports {
     pub probe_types: Arc<dyn ProbeTypes>,
     /// Requests of lifecycle hooks.
     pub hooks: Arc<dyn HookRequests>,
+    /// Who hears how pods fare.
+    pub statuses: Arc<dyn StatusSink>,
+    /// What pods draw from the cluster.
+    pub objects: Arc<dyn ClusterObjects>,
 }
 
 /// A node agent that is ready to run.

@@ -18,6 +18,7 @@ const MESSAGE_BYTES_MAX: usize = 1024;
 /// Remembers the latest [`EVENTS_MAX`] distinct events. Takes events from every part of the daemon.
 pub struct EventLog {
     clock: Arc<dyn Clock>,
+    onward: Option<Arc<dyn EventSink>>,
     inner: Mutex<Inner>,
 }
 
@@ -32,7 +33,12 @@ struct Inner {
 impl EventLog {
     /// An empty log.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, inner: Mutex::default() }
+        Self { clock, onward: None, inner: Mutex::default() }
+    }
+
+    /// Hands each event on, too: to the API server.
+    pub fn forwarding(self, onward: Arc<dyn EventSink>) -> Self {
+        Self { onward: Some(onward), ..self }
     }
 
     /// All remembered events; the one that happened longest ago is first.
@@ -52,6 +58,9 @@ impl EventSink for EventLog {
             EventType::Warning => {
                 tracing::warn!(reason = event.reason, object = %event.object, "{message}");
             }
+        }
+        if let Some(onward) = &self.onward {
+            onward.record(event.clone());
         }
         let event = Arc::new(Event { message: shortened(event.message), ..event });
         let now = self.clock.now();

@@ -131,7 +131,8 @@ impl PodSource for FileSource {
             state = next;
             outcome.reports.into_iter().for_each(|report| self.tell(report));
             if let Some(pods) = outcome.pods {
-                let snapshot = SourceSnapshot { source: self.name(), pods, complete: outcome.complete };
+                let snapshot =
+                    SourceSnapshot { source: self.name(), pods, complete: outcome.complete, restored: false };
                 tokio::select! {
                     () = stop.cancelled() => return,
                     sent = snapshots.send(snapshot) => if sent.is_err() { return },

@@ -191,7 +191,7 @@ impl PodSource for HttpSource {
                 tracing::info!(place = self.url.place(), "pods were read from the URL again");
             }
             if let Some(pods) = pods {
-                let snapshot = SourceSnapshot { source: self.name(), pods, complete: true };
+                let snapshot = SourceSnapshot { source: self.name(), pods, complete: true, restored: false };
                 tokio::select! {
                     () = stop.cancelled() => return,
                     sent = snapshots.send(snapshot) => if sent.is_err() { return },

@@ -4,6 +4,7 @@
 //! suite of its port; the fakes of `witlet-testkit` too.
 #![forbid(unsafe_code)]
 
+mod access;
 mod admission;
 mod clock;
 mod components;
@@ -12,12 +13,17 @@ mod events;
 mod files;
 mod host;
 mod node;
+mod objects;
 mod probes;
+mod readings;
 mod runtime;
 mod sources;
+mod statuses;
+mod streaming;
 mod view;
 mod volumes;
 
+pub use access::{AccessError, Identity, NodeAccess, NodeAction};
 pub use admission::Admission;
 pub use clock::{Clock, Jitter};
 pub use components::{
@@ -28,8 +34,12 @@ pub use events::EventSink;
 pub use files::{ContainerFiles, ContainerLogs, FilesError, PodFiles, RotateError, StateStore};
 pub use host::HostFiles;
 pub use node::NodeWatch;
+pub use objects::{ClusterObjects, NoObjects, ObjectError, Token, TokenWish};
 pub use probes::{HookError, HookRequests, ProbeError, ProbeTypes};
+pub use readings::{Left, NodeGauge, NodeImage, NodeReadings};
 pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
 pub use sources::{NotTold, PodFare, PodSource, PodSourceSet, SOURCE_SNAPSHOTS_MAX, SourceSnapshot};
+pub use statuses::{NoStatuses, PodReport, StatusSink};
+pub use streaming::{StreamOptions, Streaming};
 pub use view::{AgentStats, AgentView, ProbeCounts, ProbeTotals, RecordedEvent};
 pub use volumes::{VolumeError, Volumes};

@@ -25,6 +25,9 @@ pub struct SourceSnapshot {
     /// no: then pods that ran before the agent started, and that no source has, may be of that part and are left
     /// alone.
     pub complete: bool,
+    /// Whether this is what the source had before the agent started, for it can't tell yet what it has. Such a set is run, but the
+    /// source counts as unseen: nothing is cleaned up on its word (upstream had it as `RESTORE`).
+    pub restored: bool,
 }
 
 /// Brings pods until it is told to stop.

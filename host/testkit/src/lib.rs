@@ -16,7 +16,7 @@ mod volumes;
 pub use admission::{FakeAdmission, NOT_BEFORE_SECONDS};
 pub use builders::{ContainerBuilder, PodBuilder, container, pod};
 pub use files::{FixedHostFiles, MemoryPodFiles, MemoryStateStore};
-pub use node::{FakeNode, NODE_NAME, fixed_node};
+pub use node::{ClusterEdge, ConnectCluster, FakeNode, NODE_NAME, fixed_node};
 pub use probes::{Endpoint, FakeEndpoints, FixedCredentials};
 pub use runtime::{Behaviour, Beside, ExecScript, FakeImage, FakeRuntime, Start};
 pub use sources::{FakeSource, FakeSourceSet, SourceHandle};

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Node, NodeStatus};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -13,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_agent::{Agent, AgentConfig, AgentHandle, EventLog, HostSettings, Ports};
 use witlet_core::node::NodeFacts;
-use witlet_ports::NodeWatch;
+use witlet_ports::{ClusterObjects, EventSink, NoObjects, NoStatuses, NodeWatch, PodSource, StatusSink};
 
 use crate::volumes::MachinePorts;
 use crate::{
@@ -58,6 +59,23 @@ pub fn fixed_node() -> NodeFacts {
     }
 }
 
+/// The edge to a cluster of one run of the agent.
+pub struct ClusterEdge {
+    /// Where its pods come from.
+    pub sources: Vec<Box<dyn PodSource>>,
+    /// Who hears how pods fare.
+    pub statuses: Arc<dyn StatusSink>,
+    /// What pods draw from it.
+    pub objects: Arc<dyn ClusterObjects>,
+    /// Where events go.
+    pub events: Arc<dyn EventSink>,
+    /// What goes on beside the agent, as long as it runs; it may show the agent.
+    pub work: Box<dyn FnOnce(AgentHandle) -> BoxFuture<'static, ()> + Send>,
+}
+
+/// Makes the edge anew for each run of the agent.
+pub type ConnectCluster = Box<dyn Fn(&FakeNode) -> ClusterEdge + Send + Sync>;
+
 /// A node on fakes. What a real node would have on disk or in the runtime survives restarts of the agent here, too.
 pub struct FakeNode {
     /// Time, which stands still unless everything waits.
@@ -86,11 +104,21 @@ pub struct FakeNode {
     pub more_sources: Vec<SourceHandle>,
     /// Sources of plugins.
     pub plugin_sources: Arc<FakeSourceSet>,
+    /// The cluster that the next agent belongs to, if any.
+    pub cluster: Option<ConnectCluster>,
     /// Settings of the next agent.
     pub config: AgentConfig,
     facts: watch::Sender<Arc<NodeFacts>>,
     running: Option<RunningAgent>,
 }
+
+/// What an edge brings, or stands in for one.
+type Connected = (
+    Arc<EventLog>,
+    Arc<dyn StatusSink>,
+    Arc<dyn ClusterObjects>,
+    Option<Box<dyn FnOnce(AgentHandle) -> BoxFuture<'static, ()> + Send>>,
+);
 
 struct RunningAgent {
     handle: AgentHandle,
@@ -119,6 +147,7 @@ impl FakeNode {
             source,
             more_sources: Vec::new(),
             plugin_sources: Arc::new(FakeSourceSet::new(NODE_NAME)),
+            cluster: None,
             config: AgentConfig::default(),
             facts: watch::Sender::new(Arc::new(fixed_node())),
             running: None,
@@ -135,8 +164,17 @@ impl FakeNode {
 
     /// Starts an agent; one that runs is killed first.
     pub fn start(&mut self) {
-        let events = Arc::new(EventLog::new(Arc::new(self.clock.clone())));
-        let sources = std::iter::once(&self.source).chain(&self.more_sources).map(SourceHandle::source);
+        let edge = self.cluster.as_ref().map(|connect| connect(self));
+        let log = EventLog::new(Arc::new(self.clock.clone()));
+        let own = std::iter::once(&self.source).chain(&self.more_sources).map(SourceHandle::source);
+        let mut sources: Vec<Box<dyn PodSource>> = own.collect();
+        let (events, statuses, objects, work): Connected = match edge {
+            Some(edge) => {
+                sources.extend(edge.sources);
+                (Arc::new(log.forwarding(edge.events)), edge.statuses, edge.objects, Some(edge.work))
+            }
+            None => (Arc::new(log), Arc::new(NoStatuses), Arc::new(NoObjects), None),
+        };
         let machine = MachinePorts::of(&self.machine);
         let ports = Ports {
             runtime: self.runtime.ports(),
@@ -147,7 +185,7 @@ impl FakeNode {
             clock: Arc::new(self.clock.clone()),
             jitter: Arc::new(FixedJitter::default()),
             node: Arc::new(FakeNodeWatch(self.facts.clone())),
-            sources: sources.collect(),
+            sources,
             plugin_sources: Some(self.plugin_sources.clone()),
             host: self.host.clone(),
             host_files: self.host_files.clone(),
@@ -157,11 +195,23 @@ impl FakeNode {
             credentials: self.credentials.clone(),
             probe_types: self.endpoints.clone(),
             hooks: self.endpoints.clone(),
+            statuses,
+            objects,
         };
         let (agent, handle) = Agent::new(ports, self.config.clone());
         let stop = CancellationToken::new();
         let mut task = JoinSet::new();
         task.spawn(agent.run(stop.clone()));
+        if let Some(work) = work {
+            // Ends with the agent, however that ends.
+            let (work, ended) = (work(handle.clone()), stop.clone());
+            task.spawn(async move {
+                tokio::select! {
+                    () = work => {}
+                    () = ended.cancelled() => {}
+                }
+            });
+        }
         self.running = Some(RunningAgent { handle, stop, task });
     }
 

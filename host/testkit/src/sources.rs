@@ -111,7 +111,7 @@ impl PodSource for FakeSource {
                 self.manifests.borrow_and_update().as_ref().map(|m| m.values().flatten().cloned().collect());
             let Some(pods) = pods else { continue };
             let complete = self.complete.load(Ordering::Relaxed);
-            let snapshot = SourceSnapshot { source: self.name.clone(), pods, complete };
+            let snapshot = SourceSnapshot { source: self.name.clone(), pods, complete, restored: false };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,

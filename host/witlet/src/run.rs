@@ -25,7 +25,7 @@ use witlet_node::{
     NodeVolumes, SystemClock, ThreadJitter,
 };
 use witlet_oci::RegistryError;
-use witlet_ports::{NodeWatch, PodSource, Runtime};
+use witlet_ports::{NoObjects, NoStatuses, NodeWatch, PodSource, Runtime};
 use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket};
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
 
@@ -165,6 +165,8 @@ pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
         container_logs: Arc::new(NodeContainerLogs::new(&args.pod_logs_dir)),
         credentials: Arc::new(NodeCredentials::new(args.pods.registry_credentials.clone(), None)),
         hooks: Arc::new(HttpHooks::new(egress.share())),
+        statuses: Arc::new(NoStatuses),
+        objects: Arc::new(NoObjects),
     };
     let (agent, handle) = Agent::new(ports, agent_config(&args, logs));
     let metrics = Box::new(plugins.metrics());

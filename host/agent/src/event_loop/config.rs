@@ -16,7 +16,7 @@ use super::{EventLoop, Record, Stage};
 
 impl EventLoop {
     pub(super) fn take_config(&mut self, snapshot: SourceSnapshot) {
-        let SourceSnapshot { source, pods, complete } = snapshot;
+        let SourceSnapshot { source, pods, complete, restored } = snapshot;
         let of_plugin = self.plugin_sources.contains(&source);
         if !of_plugin && !self.sources.contains(&source) {
             // On its way when its plugin was removed: its pods have ended already.
@@ -31,6 +31,7 @@ impl EventLoop {
         let now = self.outside.clock.now();
         let changes = match of_plugin {
             true => self.merged.merge_of_plugin(&source, pods, now),
+            false if restored => self.merged.restore(&source, pods, now),
             false => self.merged.merge(&source, pods, now),
         };
         self.apply(changes);

@@ -162,6 +162,8 @@ pub struct MergedConfig {
     sources: BTreeMap<SourceName, SourceState>,
     /// Those that are plugins'.
     plugins: BTreeSet<SourceName>,
+    /// Those that have told only what they had before the agent started.
+    restored: BTreeSet<SourceName>,
     owners: HashMap<PodUid, SourceName>,
 }
 
@@ -175,6 +177,23 @@ impl MergedConfig {
         now: Timestamp,
     ) -> Vec<(SourceName, SourceChange)> {
         self.plugins.remove(source);
+        let change = self.merge_all(source, pods, now);
+        self.restored.remove(source);
+        change
+    }
+
+    /// The same for what a source had before the agent started: it stays unseen. A source that was seen knows better, and
+    /// nothing changes.
+    pub fn restore(
+        &mut self,
+        source: &SourceName,
+        pods: Vec<Arc<Pod>>,
+        now: Timestamp,
+    ) -> Vec<(SourceName, SourceChange)> {
+        if self.is_seen(source) {
+            return Vec::new();
+        }
+        self.restored.insert(source.clone());
         self.merge_all(source, pods, now)
     }
 
@@ -225,9 +244,9 @@ impl MergedConfig {
         changes
     }
 
-    /// Whether the source has ever sent a set.
+    /// Whether the source has ever sent a set of its own, not one from before the agent's start.
     pub fn is_seen(&self, source: &SourceName) -> bool {
-        self.sources.contains_key(source)
+        self.sources.contains_key(source) && !self.restored.contains(source)
     }
 
     /// How many pods all sources have.

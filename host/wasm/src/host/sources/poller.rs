@@ -111,7 +111,7 @@ impl<P: SourcePlugins> Poller<P> {
             complete,
             "a pod source has another set"
         );
-        let snapshot = SourceSnapshot { source: spec.name.clone(), pods, complete };
+        let snapshot = SourceSnapshot { source: spec.name.clone(), pods, complete, restored: false };
         self.snapshots.send(snapshot).await.map_err(|_| Deaf)
     }
 

@@ -1,0 +1,1 @@
+//! The connection to the API server: credentials, TLS, deadlines, request rate.

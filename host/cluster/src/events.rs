@@ -1,0 +1,1 @@
+//! Events to the API: correlated, rate limited, sent one after the other.

@@ -1,0 +1,1 @@
+//! kubeconfig files in their common forms.

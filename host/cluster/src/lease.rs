@@ -1,0 +1,1 @@
+//! The node's lease in `kube-node-lease`.

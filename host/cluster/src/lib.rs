@@ -1,0 +1,19 @@
+//! The edge to a Kubernetes API server: pods from it, statuses, events and the node to it, and what pods draw from it.
+#![forbid(unsafe_code)]
+
+mod access;
+mod bootstrap;
+mod client;
+mod events;
+mod kubeconfig;
+mod lease;
+mod mirror;
+mod node;
+mod objects;
+mod pods;
+mod rotation;
+mod saved;
+mod services;
+mod status;
+mod tokens;
+mod watch;

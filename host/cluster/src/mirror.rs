@@ -1,0 +1,1 @@
+//! Mirror pods: what the API shows of static pods.

@@ -1,0 +1,1 @@
+//! The node object: registration and status.

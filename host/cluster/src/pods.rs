@@ -1,0 +1,1 @@
+//! Pods of this node, from the API server: the source named `api`.

@@ -1,0 +1,1 @@
+//! Client certificates that are renewed before they end.

@@ -1,0 +1,1 @@
+//! The services of the cluster, for the environment of containers.

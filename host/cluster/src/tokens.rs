@@ -1,0 +1,1 @@
+//! Service account tokens for pods, refreshed before they end.

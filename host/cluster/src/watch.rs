@@ -1,0 +1,1 @@
+//! Lists and watches that outlive anything a server does.
