@@ -4,6 +4,7 @@
 //! argument, and so is the jitter. The other crates gather facts, ask a decision of this one, and carry it out.
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod admission;
 pub mod config;
 pub mod container;
@@ -19,6 +20,7 @@ pub mod node;
 pub mod pleg;
 pub mod pod;
 pub mod probe;
+pub mod reflector;
 pub mod runtime;
 pub mod status;
 pub mod volume;

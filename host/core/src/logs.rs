@@ -1,12 +1,22 @@
-//! When a container's log is rotated, and what becomes of those that were rotated before.
+//! When a container's log is rotated, what becomes of those that were rotated before, and what is shown of a log.
 //!
-//! Rules of the kubelet's `container_log_manager`.
+//! Rules of the kubelet's `container_log_manager` and of its `containerLogs` endpoint.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::runtime::ContainerRunState;
+
+mod entry;
+mod reading;
+mod request;
+mod which;
+
+pub use entry::{LogEntry, LogStream};
+pub use reading::{LogFilter, Taken};
+pub use request::{LogRequest, LogRequestError};
+pub use which::container_with_log;
 
 #[cfg(test)]
 mod tests;
