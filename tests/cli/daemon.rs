@@ -20,7 +20,9 @@ impl Daemon {
     /// Starts one that logs to `log`, and waits until it answers.
     fn start(log: Stdio) -> Self {
         let folder = scratch();
-        let process = Command::new(env!("CARGO_BIN_EXE_witlet"))
+        // A test run under `nohup` must not have the daemon ignore the terminal's end, too.
+        let process = Command::new("env")
+            .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_witlet")])
             .args(arguments(folder.path(), "api.sock"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
