@@ -22,6 +22,9 @@ use crate::convert;
 use crate::deadlines::Deadlines;
 use crate::endpoint::{Endpoint, EndpointError};
 
+mod image_store;
+mod streams;
+
 /// How much longer than a command's own time the runtime may take to tell how it ended.
 const EXEC_SLACK: Duration = Duration::from_secs(10);
 

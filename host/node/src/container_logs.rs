@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use rustix::fs::{CWD, RenameFlags};
 use witlet_core::logs::{PACKED, PACKING, rotated_name, rotation};
-use witlet_ports::{ContainerLogs, FilesError, RotateError, RuntimeError};
+use witlet_ports::{ContainerLogs, FilesError, LogFiles, RotateError, RuntimeError};
 
 use crate::logs::{check_log, names_below, open_regular};
 use crate::tree::remove_entry;
@@ -79,6 +79,19 @@ impl ContainerLogs for NodeContainerLogs {
             tracing::error!(%error, cause = %error.cause, "a log that could not be rotated stays under its new name");
         }
         Err(RotateError::Reopen(error))
+    }
+}
+
+#[async_trait]
+impl LogFiles for NodeContainerLogs {
+    async fn open(&self, log: &Path) -> Result<Option<File>, FilesError> {
+        check_log(log, &self.logs).map_err(failed("open", log))?;
+        let (logs, log) = (self.logs.clone(), log.to_owned());
+        blocking("open", &log.clone(), move || {
+            let names = names_below(&log, &logs).unwrap_or_default();
+            open_regular(&logs, &names).map_err(failed("open", &log))
+        })
+        .await
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use witlet_core::event::Event;
+use witlet_core::pod::PodFullName;
 
 /// An event as the agent remembers it: repeats are counted, not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +73,12 @@ pub struct AgentStats {
 pub trait AgentView: Send + Sync {
     /// All pods that a source has or that still end, with their newest status; ordered by namespace and name.
     fn pods(&self) -> Vec<Arc<Pod>>;
+    /// One of them by its name; where several have it, one that isn't deleted yet, if there is one.
+    fn pod(&self, namespace: &str, name: &str) -> Option<Arc<Pod>> {
+        let named = |pod: &Arc<Pod>| PodFullName::of(pod) == PodFullName::new(namespace, name);
+        let found = self.pods().into_iter().filter(named);
+        found.min_by_key(|pod| pod.metadata.deletion_timestamp.is_some())
+    }
     /// Remembered events, oldest first.
     fn events(&self) -> Vec<RecordedEvent>;
     /// The node, with its Ready condition as the agent sees it.

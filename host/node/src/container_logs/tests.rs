@@ -161,3 +161,18 @@ async fn sizes_are_of_logs_alone() {
     let never = async { panic!("nothing is opened anew") };
     place.logs.rotate(&place.at("2.log"), 5, at(0), Box::pin(never)).await.expect_err("gone");
 }
+
+#[tokio::test]
+async fn a_log_is_opened_and_nothing_else_is() {
+    let place = place();
+    place.put(&["0.log"]);
+    let mut text = String::new();
+    let opened = place.logs.open(&place.at("0.log")).await.expect("opened").expect("there");
+    { opened }.read_to_string(&mut text).expect("read");
+    assert_eq!(text, "content of 0.log");
+    assert!(place.logs.open(&place.at("1.log")).await.expect("looked").is_none());
+    symlink("/etc/passwd", place.at("2.log")).expect("linked");
+    for path in [place.at("2.log"), place.at("../../../etc/passwd"), PathBuf::from("/etc/passwd")] {
+        assert!(place.logs.open(&path).await.is_err(), "{}", path.display());
+    }
+}
