@@ -7,6 +7,7 @@ mod addresses;
 mod conditions;
 mod containers;
 mod merge;
+mod patch;
 mod phase;
 mod probed;
 mod readiness;
@@ -17,6 +18,7 @@ mod special;
 pub mod termination_message;
 mod transition;
 mod waiting;
+pub mod write;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -34,6 +36,7 @@ use crate::runtime::{ObservedPod, SandboxState};
 
 pub use conditions::is_readiness_outdated;
 pub use merge::merge;
+pub use patch::patch;
 pub use phase::Phase;
 pub use probed::probed;
 pub use resize::{ResizeInProgress, ResizePending, ResizePendingReason, ResizeStatus};

@@ -17,6 +17,8 @@ pub struct PodReport {
     pub may_run: bool,
     /// Whether all that the pod had on the node is gone, so that its object may go (upstream: `SyncTerminatedPod` is done).
     pub is_finished: bool,
+    /// Whether it is to end, or has ended: nothing of it is started any more.
+    pub is_ending: bool,
 }
 
 /// Hears of pods. Never blocks and never fails: of each pod it keeps the newest report.
@@ -26,6 +28,9 @@ pub trait StatusSink: Send + Sync {
 
     /// The agent has nothing to do with the pod any more: no source has it, and nothing of it is left.
     fn forget(&self, uid: &PodUid);
+
+    /// Whether every source of pods has been seen as a whole: before, one that nobody reported may only not have been read yet.
+    fn sources_seen(&self, _all: bool) {}
 }
 
 /// For a node without an API server.

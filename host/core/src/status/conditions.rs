@@ -18,7 +18,7 @@ pub(super) const CONTAINERS_READY: &str = "ContainersReady";
 const SCHEDULED: &str = "PodScheduled";
 /// Condition that others and the agent share: the pod ends for a reason that isn't its own.
 pub(super) const DISRUPTION_TARGET: &str = "DisruptionTarget";
-const OWNED: [&str; 8] = [
+pub(super) const OWNED: [&str; 8] = [
     READY_TO_START,
     INITIALIZED,
     READY,
