@@ -1,5 +1,8 @@
 //! Kubernetes events: what happened to an object, in upstream's reasons (`events/event.go`).
 
+pub mod correlate;
+mod lru;
+
 use std::fmt;
 
 use k8s_openapi::api::core::v1::Pod;

@@ -1,11 +1,36 @@
 //! The node as admission and status see it.
 
+pub mod conditions;
 pub mod facts;
+pub mod lease;
+mod overlay;
+pub mod readings;
+pub mod registration;
+pub mod status;
+pub mod update;
+
+pub use overlay::overlay;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
+
+/// The release of Kubernetes whose node this is, as others read it of `kubeletVersion`: controllers and `kubectl` compare it
+/// with their own.
+pub const KUBERNETES_VERSION: &str = "v1.36.0";
+
+/// The node's `kubeletVersion`: the release that it stands for, and this program's own version as build metadata, which
+/// comparisons of versions leave aside (a pre-release would count as older than the release).
+pub fn kubelet_version(own: &str) -> String {
+    format!("{KUBERNETES_VERSION}+witlet.{own}")
+}
+
+/// A time as the API keeps it, without fractions of a second.
+pub fn whole_seconds(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
 
 /// What is known of this machine at one moment. Immutable; a change is a new value.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,0 +1,227 @@
+//! Which events are sent, and how repeats and similar ones become one (upstream: client-go's `EventCorrelator`).
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::lru::Lru;
+use super::{Event, EventObject, EventType};
+use crate::pod::{PodFullName, PodUid};
+
+#[cfg(test)]
+mod tests;
+
+/// Entries of each table; what wasn't used for longest goes (upstream: `maxLruCacheEntries`).
+pub const CORRELATED_MAX: usize = 4096;
+/// Events about one object that are sent at once (upstream: `defaultSpamBurst`).
+pub const SPAM_BURST: u32 = 25;
+/// After that one more is sent each time so long has passed (upstream: `defaultSpamQPS`, 1 in 300 s).
+pub const SPAM_REFILL: SignedDuration = SignedDuration::from_secs(300);
+/// From so many messages on, events that differ by their message alone are one (upstream: `defaultAggregateMaxEvents`).
+pub const SIMILAR_MAX: usize = 10;
+/// When no similar event came for so long, the count begins anew (upstream: `defaultAggregateIntervalInSeconds`).
+pub const SIMILAR_INTERVAL: SignedDuration = SignedDuration::from_secs(600);
+/// Bytes of a message that are sent: what the events API takes.
+pub const MESSAGE_BYTES_MAX: usize = 1024;
+/// What a message of many begins with.
+const COMBINED: &str = "(combined from similar events): ";
+/// What a message that was cut ends with.
+const CUT: &str = "…";
+
+/// Which API object an event is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Subject {
+    /// A pod.
+    Pod {
+        /// Namespace and name.
+        full_name: PodFullName,
+        /// UID.
+        uid: PodUid,
+    },
+    /// This node; also for what is no API object, such as a plugin or a source.
+    Node,
+}
+
+impl Subject {
+    fn of(object: &EventObject) -> Self {
+        match object {
+            EventObject::Pod { full_name, uid, field_path: _ } => {
+                Self::Pod { full_name: full_name.clone(), uid: uid.clone() }
+            }
+            EventObject::Node | EventObject::Plugin(_) | EventObject::Source { .. } => Self::Node,
+        }
+    }
+}
+
+/// What makes two events the same one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EventKey {
+    /// What it is about.
+    pub subject: Subject,
+    /// The container of the pod that it concerns, as its place in the spec.
+    pub field_path: Option<String>,
+    /// Whether it is a warning.
+    pub is_warning: bool,
+    /// Reason.
+    pub reason: String,
+    /// Message; none if many are combined.
+    message: Option<String>,
+}
+
+/// An event as it is to be in the API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Which one it is; a later one with the same key replaces it.
+    pub key: EventKey,
+    /// Message, at most [`MESSAGE_BYTES_MAX`] bytes.
+    pub message: String,
+    /// Tells events about one object apart: nanoseconds of the first time, no two the same.
+    pub stamp: i128,
+    /// How often it happened, at least once. More than once is a change of the object that is there already.
+    pub count: u32,
+    /// The first time.
+    pub first: Timestamp,
+    /// The latest time.
+    pub last: Timestamp,
+}
+
+/// Which events differ by their message alone. The container isn't part of it, as upstream.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct SimilarKey {
+    subject: Subject,
+    is_warning: bool,
+    reason: String,
+}
+
+#[derive(Clone, Debug)]
+struct Similar {
+    messages: BTreeSet<String>,
+    last: Timestamp,
+}
+
+/// Permits for events about one object.
+#[derive(Clone, Debug)]
+struct Bucket {
+    left: u32,
+    /// When the permits were counted last; the part of a permit that had grown by then is kept.
+    since: Timestamp,
+}
+
+impl Bucket {
+    fn take(&mut self, now: Timestamp) -> bool {
+        let passed = now.duration_since(self.since);
+        if passed.is_negative() {
+            self.since = now;
+        }
+        let grown = (passed.as_secs() / SPAM_REFILL.as_secs()).max(0);
+        if grown > 0 {
+            self.left = u32::try_from(grown).unwrap_or(u32::MAX).saturating_add(self.left).min(SPAM_BURST);
+            let counted = SignedDuration::from_secs(grown.saturating_mul(SPAM_REFILL.as_secs()));
+            self.since = self.since.checked_add(counted).unwrap_or(now);
+        }
+        let may = self.left > 0;
+        if self.left == SPAM_BURST {
+            self.since = now;
+        }
+        self.left = self.left.saturating_sub(1);
+        may
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Observed {
+    count: u32,
+    first: Timestamp,
+    stamp: i128,
+}
+
+/// Remembers events to tell what is new. A value: the time comes in from outside.
+#[derive(Clone, Debug)]
+pub struct Correlator {
+    spam: Lru<Subject, Bucket>,
+    similar: Lru<SimilarKey, Similar>,
+    observed: Lru<EventKey, Observed>,
+    last_stamp: i128,
+}
+
+impl Default for Correlator {
+    fn default() -> Self {
+        Self {
+            spam: Lru::new(CORRELATED_MAX),
+            similar: Lru::new(CORRELATED_MAX),
+            observed: Lru::new(CORRELATED_MAX),
+            last_stamp: i128::MIN,
+        }
+    }
+}
+
+impl Correlator {
+    /// What is to be sent of an event that happened at `now`; none if there were too many about its object.
+    pub fn correlate(&mut self, event: &Event, now: Timestamp) -> Option<Outgoing> {
+        let subject = Subject::of(&event.object);
+        let bucket = self.spam.get_or_insert_with(&subject, || Bucket { left: SPAM_BURST, since: now });
+        if !bucket.take(now) {
+            return None;
+        }
+        let field_path = match &event.object {
+            EventObject::Pod { field_path, .. } => field_path.clone(),
+            EventObject::Node | EventObject::Plugin(_) | EventObject::Source { .. } => None,
+        };
+        let said = shortened(&event.message, MESSAGE_BYTES_MAX);
+        let is_warning = event.kind == EventType::Warning;
+        let is_combined = self.is_combined(&subject, is_warning, &event.reason, &said, now);
+        let message = match is_combined {
+            true => shortened(&format!("{COMBINED}{}", event.message), MESSAGE_BYTES_MAX),
+            false => said.clone(),
+        };
+        let key = EventKey {
+            subject,
+            // Combined ones are about the pod, whichever of its containers it was.
+            field_path: field_path.filter(|_| !is_combined),
+            is_warning,
+            reason: event.reason.clone(),
+            message: (!is_combined).then_some(said),
+        };
+        let stamp = now.as_nanosecond().max(self.last_stamp.saturating_add(1));
+        let known = self.observed.get_or_insert_with(&key, || Observed { count: 0, first: now, stamp });
+        known.count = known.count.saturating_add(1);
+        let Observed { count, first, stamp: named } = known.clone();
+        if named == stamp {
+            self.last_stamp = stamp;
+        }
+        Some(Outgoing { key, message, stamp: named, count, first, last: now })
+    }
+
+    fn is_combined(
+        &mut self,
+        subject: &Subject,
+        is_warning: bool,
+        reason: &str,
+        message: &str,
+        now: Timestamp,
+    ) -> bool {
+        let key = SimilarKey { subject: subject.clone(), is_warning, reason: reason.to_owned() };
+        let fresh = || Similar { messages: BTreeSet::new(), last: now };
+        let similar = self.similar.get_or_insert_with(&key, fresh);
+        if now.duration_since(similar.last) > SIMILAR_INTERVAL {
+            similar.messages.clear();
+        }
+        similar.last = now;
+        similar.messages.insert(message.to_owned());
+        let is_combined = similar.messages.len() >= SIMILAR_MAX;
+        if is_combined {
+            // Which one goes doesn't matter: only their number does.
+            similar.messages.pop_first();
+        }
+        is_combined
+    }
+}
+
+/// A text of at most `max` bytes.
+pub fn shortened(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(max.saturating_sub(CUT.len()));
+    format!("{}{CUT}", &text[..end])
+}
