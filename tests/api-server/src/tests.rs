@@ -1,0 +1,218 @@
+//! The server through its in-process client, on paused time.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::{StreamExt, TryStreamExt};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use kube::runtime::{WatchStreamExt, watcher};
+use serde_json::{Value, json};
+
+use crate::{ApiServer, Effect, Fault, Identity, Moment, Options};
+
+fn server() -> Arc<ApiServer> {
+    let start = tokio::time::Instant::now();
+    let clock = move || {
+        Timestamp::UNIX_EPOCH + jiff::SignedDuration::try_from(start.elapsed()).expect("a short time")
+    };
+    ApiServer::new(Options { history_max: 50, ..Options::new(Arc::new(clock)) })
+}
+
+fn pod(name: &str) -> Pod {
+    serde_json::from_value(json!({
+        "metadata": { "name": name }, "spec": { "nodeName": "n1", "containers": [{ "name": "c", "image": "i:1" }] },
+    }))
+    .expect("a pod")
+}
+
+fn config(name: &str, value: &str) -> ConfigMap {
+    serde_json::from_value(json!({ "metadata": { "name": name }, "data": { "k": value } }))
+        .expect("a config map")
+}
+
+fn code<T: std::fmt::Debug>(result: Result<T, kube::Error>) -> u16 {
+    match result.expect_err("a refusal") {
+        kube::Error::Api(status) => status.code,
+        other => panic!("no answer of the server: {other}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_is_created_with_defaults_patched_and_deleted_with_its_grace() {
+    let server = server();
+    let pods: Api<Pod> = Api::namespaced(server.client(&Identity::admin()), "default");
+    let made = pods.create(&PostParams::default(), &pod("a")).await.expect("created");
+    let spec = made.spec.as_ref().expect("a spec");
+    assert_eq!(spec.restart_policy.as_deref(), Some("Always"));
+    assert_eq!(spec.termination_grace_period_seconds, Some(30));
+    assert_eq!(made.status.as_ref().and_then(|s| s.phase.as_deref()), Some("Pending"));
+    assert_eq!(made.metadata.generation, Some(1));
+
+    let status = json!({ "metadata": { "uid": made.metadata.uid }, "status": { "phase": "Running" } });
+    let patched =
+        pods.patch_status("a", &PatchParams::default(), &Patch::Strategic(&status)).await.expect("patched");
+    assert_eq!(patched.status.and_then(|s| s.phase).as_deref(), Some("Running"));
+    let version = patched.metadata.resource_version;
+    let again =
+        pods.patch_status("a", &PatchParams::default(), &Patch::Strategic(&status)).await.expect("patched");
+    assert_eq!(again.metadata.resource_version, version, "a patch that changes nothing writes nothing");
+
+    let other = json!({ "metadata": { "uid": "other" }, "status": { "phase": "Running" } });
+    assert_eq!(code(pods.patch_status("a", &PatchParams::default(), &Patch::Strategic(&other)).await), 422);
+
+    let marked = pods.delete("a", &DeleteParams::default()).await.expect("deleted").left().expect("a pod");
+    assert_eq!(marked.metadata.deletion_grace_period_seconds, Some(30));
+    assert_eq!(marked.metadata.generation, Some(2));
+    assert!(server.get::<Pod>("default", "a").is_some());
+    let wrong = DeleteParams::default().grace_period(0).preconditions(kube::api::Preconditions {
+        uid: Some("other".to_owned()),
+        ..kube::api::Preconditions::default()
+    });
+    assert_eq!(code(pods.delete("a", &wrong).await), 409);
+    pods.delete("a", &DeleteParams::default().grace_period(0)).await.expect("deleted");
+    assert_eq!(code(pods.get("a").await), 404);
+    assert_eq!(server.count("patch pods/status"), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_sees_every_change_and_survives_forgotten_history() {
+    let server = server();
+    let configs: Api<ConfigMap> = Api::namespaced(server.client(&Identity::admin()), "default");
+    for streaming in [false, true] {
+        let options =
+            if streaming { watcher::Config::default().streaming_lists() } else { watcher::Config::default() };
+        let mut seen = Box::pin(watcher(configs.clone(), options).default_backoff().applied_objects());
+        let name = format!("one-{streaming}");
+        server.create(&config(&name, "1")).expect("created");
+        let mut wait_for = async |wanted: &str| loop {
+            if let Ok(config) = seen.next().await.expect("a stream without end")
+                && config.metadata.name.as_ref() == Some(&name)
+                && config.data.as_ref().and_then(|d| d.get("k")).map(String::as_str) == Some(wanted)
+            {
+                break;
+            }
+        };
+        wait_for("1").await;
+        server.update(&config(&name, "2")).expect("updated");
+        wait_for("2").await;
+        server.expire_history();
+        server.update(&config(&name, "3")).expect("updated");
+        wait_for("3").await;
+        server.down();
+        server.update(&config(&name, "4")).expect("updated");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        server.up();
+        wait_for("4").await;
+        server.end_watches();
+        server.update(&config(&name, "5")).expect("updated");
+        wait_for("5").await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_ends_in_410_where_history_is_forgotten_and_sends_bookmarks() {
+    let server = server();
+    let configs: Api<ConfigMap> = Api::namespaced(server.client(&Identity::admin()), "default");
+    for n in 0..60 {
+        server.create(&config(&format!("c{n}"), "1")).expect("created");
+    }
+    let events: Vec<_> = configs.watch(&WatchParams::default(), "2").await.expect("a watch").collect().await;
+    assert!(matches!(events.as_slice(), [Ok(WatchEvent::Error(status))] if status.code == 410), "{events:?}");
+
+    let version = server.revision().to_string();
+    let params = WatchParams::default().timeout(150);
+    let events: Vec<_> =
+        configs.watch(&params, &version).await.expect("a watch").try_collect().await.expect("events");
+    assert_eq!(events.len(), 3, "two in two minutes and one at the end: {events:?}");
+    assert!(events.iter().all(|event| matches!(event, WatchEvent::Bookmark(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_show_the_version_that_the_list_began_with() {
+    let server = server();
+    let configs: Api<ConfigMap> = Api::namespaced(server.client(&Identity::admin()), "default");
+    for n in 0..5 {
+        server.create(&config(&format!("c{n}"), "1")).expect("created");
+    }
+    let first = configs.list(&ListParams::default().limit(2)).await.expect("a page");
+    assert_eq!((first.items.len(), first.metadata.remaining_item_count), (2, Some(3)));
+    server.delete::<ConfigMap>("default", "c3", None).expect("deleted");
+    server.create(&config("c9", "1")).expect("created");
+    let token = first.metadata.continue_.expect("a token");
+    let rest = configs.list(&ListParams::default().continue_token(&token)).await.expect("the rest");
+    let names: Vec<_> = rest.items.iter().filter_map(|c| c.metadata.name.as_deref()).collect();
+    assert_eq!(names, ["c2", "c3", "c4"]);
+    server.expire_history();
+    assert_eq!(code(configs.list(&ListParams::default().continue_token(&token)).await), 410);
+    let ahead = (server.revision() + 10).to_string();
+    let ahead = ListParams::default().at(&ahead).matching(kube::api::VersionMatch::NotOlderThan);
+    assert_eq!(code(configs.list(&ahead).await), 504);
+}
+
+#[tokio::test(start_paused = true)]
+async fn faults_strike_by_their_rules() {
+    let server = server();
+    let configs: Api<ConfigMap> = Api::namespaced(server.client(&Identity::admin()), "default");
+    let create = async |name: &str| configs.create(&PostParams::default(), &config(name, "1")).await;
+    server.fault(Fault::new(Effect::code(500)).verb("create").on("configmaps").times(1));
+    server.fault(Fault::new(Effect::DropAfter).on("configmaps").name("").times(1));
+    assert_eq!(code(create("a").await), 500);
+    assert!(server.get::<ConfigMap>("default", "a").is_none());
+    assert!(matches!(create("a").await, Err(kube::Error::Service(_))));
+    assert!(server.get::<ConfigMap>("default", "a").is_some(), "applied, and the answer lost");
+    assert_eq!(code(create("a").await), 409);
+
+    let number = server.fault(Fault::new(Effect::Stall).on("configmaps"));
+    assert!(tokio::time::timeout(Duration::from_secs(3600), create("b")).await.is_err());
+    server.remove_fault(number);
+    server.fault(Fault::new(Effect::Slow(Duration::from_secs(9))).times(1));
+    let before = tokio::time::Instant::now();
+    create("b").await.expect("created, slowly");
+    assert_eq!(before.elapsed().as_secs(), 9);
+
+    server.down();
+    assert!(matches!(create("c").await, Err(kube::Error::Service(_))));
+    server.up();
+    create("c").await.expect("created");
+
+    server.fault(Fault::new(Effect::MalformedEvent).verb("watch").times(1));
+    let raw: Api<kube::api::DynamicObject> = Api::namespaced_with(
+        server.client(&Identity::admin()),
+        "default",
+        &kube::api::ApiResource::erase::<ConfigMap>(&()),
+    );
+    let mut events =
+        Box::pin(raw.watch(&WatchParams::default(), &server.revision().to_string()).await.expect("a watch"));
+    let WatchEvent::Added(event) = events.next().await.expect("an event").expect("readable without its type")
+    else {
+        panic!("the malformed event comes first")
+    };
+    assert_eq!(event.data["data"], Value::from("malformed"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_hangs_from_the_request_that_is_held() {
+    let server = server();
+    let configs: Api<ConfigMap> = Api::namespaced(server.client(&Identity::admin()), "default");
+    for (moment, is_there) in [(Moment::Before, false), (Moment::After, true)] {
+        let name = format!("held-{moment:?}").to_ascii_lowercase();
+        server.hold_from(server.last_request() + 2, moment);
+        configs.list(&ListParams::default()).await.expect("answered before");
+        let made = Mutex::new(false);
+        let create = async {
+            let answer = configs.create(&PostParams::default(), &config(&name, "1")).await;
+            *made.lock().expect("no panic") = answer.is_ok();
+        };
+        tokio::select! {
+            () = create => panic!("the held request was answered"),
+            () = server.held() => {}
+        }
+        assert_eq!(server.get::<ConfigMap>("default", &name).is_some(), is_there);
+        let late = tokio::time::timeout(Duration::from_secs(60), configs.list(&ListParams::default())).await;
+        assert!(late.is_err(), "whatever comes later hangs too");
+        server.release();
+        configs.list(&ListParams::default()).await.expect("answered again");
+    }
+}
