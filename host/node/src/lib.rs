@@ -5,6 +5,7 @@ mod container_files;
 mod container_logs;
 mod credentials;
 mod file_source;
+mod gauge;
 pub mod heap;
 mod host_files;
 mod http_source;
@@ -20,8 +21,9 @@ mod volumes;
 pub use clock::{SystemClock, ThreadJitter};
 pub use container_files::NodeContainerFiles;
 pub use container_logs::NodeContainerLogs;
-pub use credentials::{DOCKER_CONFIG_BYTES_MAX, NodeCredentials, PullSecretError, PullSecrets};
+pub use credentials::{ClusterSecrets, DOCKER_CONFIG_BYTES_MAX, NodeCredentials, PullSecretError, PullSecrets};
 pub use file_source::{FILE_CHECK_INTERVAL, FileSource, Outcome, Report, ReportReason, check_path};
+pub use gauge::Gauge;
 pub use host_files::NodeHostFiles;
 pub use http_source::{HTTP_CHECK_INTERVAL, HttpSource, ManifestUrl, ManifestUrlError};
 pub use node_info::{

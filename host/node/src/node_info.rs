@@ -7,12 +7,14 @@ pub use machine::has_swap_controller;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use thiserror::Error;
 use tokio::sync::{Mutex, watch};
 use tokio::time::MissedTickBehavior;
@@ -49,11 +51,27 @@ pub struct NodeOptions {
     pub labels: BTreeMap<String, String>,
     /// The folder whose file system is the node's ephemeral storage.
     pub root: PathBuf,
+    /// Addresses in place of the one that the machine reaches the world from (`--node-ip`): at most one of each family. An
+    /// unspecified one (`0.0.0.0`, `::`) says which family goes before.
+    pub node_ips: Vec<IpAddr>,
+    /// What pods may not have of the capacity, by the names of resources (`systemReserved`, `kubeReserved` and `evictionHard`
+    /// added up).
+    pub reserved: BTreeMap<String, Quantity>,
+    /// How many pods it takes per CPU, at most `max_pods` in all; 0 is no such limit (`podsPerCore`).
+    pub pods_per_core: u32,
 }
 
 impl Default for NodeOptions {
     fn default() -> Self {
-        Self { name: None, max_pods: PODS_MAX_DEFAULT, labels: BTreeMap::new(), root: PathBuf::from("/") }
+        Self {
+            name: None,
+            max_pods: PODS_MAX_DEFAULT,
+            labels: BTreeMap::new(),
+            root: PathBuf::from("/"),
+            node_ips: Vec::new(),
+            reserved: BTreeMap::new(),
+            pods_per_core: 0,
+        }
     }
 }
 
@@ -82,6 +100,14 @@ pub enum NodeError {
     Name {
         /// The host's name or the override.
         name: String,
+    },
+    /// An address can't be a node's.
+    #[error("{address} can't be a node's address: {reason} (set --node-ip)")]
+    Address {
+        /// Which.
+        address: IpAddr,
+        /// Why not.
+        reason: &'static str,
     },
 }
 

@@ -1,13 +1,17 @@
 //! What is said of the node, made of what the machine and others say.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, NodeAddress, NodeFeatures, NodeSpec, NodeStatus, NodeSystemInfo};
+use k8s_openapi::api::core::v1::{
+    Node, NodeAddress, NodeFeatures, NodeSpec, NodeStatus, NodeSwapStatus, NodeSystemInfo,
+};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
-use witlet_core::node::NodeFacts;
 use witlet_core::node::facts::{self, steady};
+use witlet_core::node::status::allocatable;
+use witlet_core::node::{NodeFacts, kubelet_version};
 use witlet_core::pod::validation::is_dns_subdomain;
 
 use super::machine::{Machine, Storage};
@@ -34,6 +38,7 @@ pub(super) fn describe(
     if !is_dns_subdomain(&name) {
         return Err(NodeError::Name { name });
     }
+    let addresses = addresses(&options.node_ips, &name, &machine.addresses)?;
     let facts = all_facts(machine, given, &known.facts);
     let own_labels = [
         ("kubernetes.io/hostname", name.as_str()),
@@ -51,30 +56,73 @@ pub(super) fn describe(
             ..ObjectMeta::default()
         },
         spec: Some(NodeSpec::default()),
-        status: Some(status(machine, options, &name, &facts)),
+        status: Some(status(machine, options, &name, &addresses, &facts)),
     };
-    Ok(NodeFacts { name, node, addresses: machine.addresses.clone(), facts, devices: String::new() })
+    Ok(NodeFacts { name, node, addresses, facts, devices: String::new() })
+}
+
+/// The node's addresses: those that the operator gave, else a name that is an address, else the one that the machine reaches
+/// the world from. Upstream looks the name up before that.
+fn addresses(given: &[IpAddr], name: &str, machine: &[IpAddr]) -> Result<Vec<IpAddr>, NodeError> {
+    let chosen: Vec<IpAddr> = given.iter().copied().filter(|address| !address.is_unspecified()).collect();
+    for address in &chosen {
+        let reason = match address {
+            address if address.is_loopback() => Some("it is a loopback address"),
+            address if address.is_multicast() => Some("it is a multicast address"),
+            IpAddr::V4(v4) if v4.is_link_local() => Some("it is a link-local address"),
+            IpAddr::V6(v6) if v6.is_unicast_link_local() => Some("it is a link-local address"),
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            return Err(NodeError::Address { address: *address, reason });
+        }
+    }
+    if !chosen.is_empty() {
+        return Ok(chosen);
+    }
+    if let Ok(address) = name.parse() {
+        return Ok(vec![address]);
+    }
+    let prefers_v6 = given.first().is_some_and(IpAddr::is_ipv6);
+    let preferred = machine.iter().find(|address| address.is_ipv6() == prefers_v6);
+    Ok(preferred.or(machine.first()).copied().into_iter().collect())
+}
+
+/// What there is of everything that pods can ask for.
+fn capacity(machine: &Machine, options: &NodeOptions) -> BTreeMap<String, Quantity> {
+    let pods = match options.pods_per_core {
+        0 => options.max_pods,
+        per_core => machine.cpus.saturating_mul(per_core).min(options.max_pods),
+    };
+    let own = [
+        ("cpu".to_owned(), machine.cpus.to_string()),
+        ("memory".to_owned(), format!("{}Ki", machine.memory_kib)),
+        ("ephemeral-storage".to_owned(), format!("{}Ki", machine.storage.bytes / 1024)),
+        ("pods".to_owned(), pods.to_string()),
+    ];
+    let huge = machine.huge_pages.iter().map(|(kib, bytes)| {
+        let size = match kib {
+            kib if kib % (1 << 20) == 0 => format!("{}Gi", kib >> 20),
+            kib if kib % 1024 == 0 => format!("{}Mi", kib >> 10),
+            kib => format!("{kib}Ki"),
+        };
+        let amount = if *bytes == 0 { "0".to_owned() } else { format!("{}Ki", bytes / 1024) };
+        (format!("hugepages-{size}"), amount)
+    });
+    own.into_iter().chain(huge).map(|(resource, amount)| (resource, Quantity(amount))).collect()
 }
 
 fn status(
     machine: &Machine,
     options: &NodeOptions,
     name: &str,
+    addresses: &[IpAddr],
     facts: &BTreeMap<String, String>,
 ) -> NodeStatus {
-    let capacity: BTreeMap<String, Quantity> = [
-        ("cpu", machine.cpus.to_string()),
-        ("memory", format!("{}Ki", machine.memory_kib)),
-        ("ephemeral-storage", format!("{}Ki", machine.storage.bytes / 1024)),
-        ("pods", options.max_pods.to_string()),
-    ]
-    .into_iter()
-    .map(|(resource, amount)| (resource.to_owned(), Quantity(amount)))
-    .collect();
+    let capacity = capacity(machine, options);
     let address = |kind: &str, address: String| NodeAddress { type_: kind.to_owned(), address };
-    let mut addresses: Vec<NodeAddress> =
-        machine.addresses.iter().map(|ip| address("InternalIP", ip.to_string())).collect();
-    addresses.push(address("Hostname", name.to_owned()));
+    let own = addresses.iter().map(|ip| address("InternalIP", ip.to_string()));
+    let addresses: Vec<NodeAddress> = own.chain([address("Hostname", name.to_owned())]).collect();
     let is_true = |key: &str| facts.get(key).map(|value| value == "true");
     let mut declared: Vec<String> = DECLARED_FEATURES.map(str::to_owned).into();
     if is_true(facts::RUNTIME_USER_NAMESPACES_HOST_NETWORK) == Some(true) {
@@ -82,7 +130,7 @@ fn status(
     }
     NodeStatus {
         addresses: Some(addresses),
-        allocatable: Some(capacity.clone()),
+        allocatable: Some(allocatable(&capacity, &options.reserved)),
         capacity: Some(capacity),
         declared_features: Some(declared),
         features: is_true(facts::RUNTIME_SUPPLEMENTAL_GROUPS_POLICY)
@@ -132,10 +180,13 @@ fn system_info(machine: &Machine, facts: &BTreeMap<String, String>) -> NodeSyste
             .map(|(name, version)| format!("{name}://{version}"))
             .unwrap_or_default(),
         kernel_version: machine.kernel.clone(),
-        kubelet_version: format!("witlet-{}", env!("CARGO_PKG_VERSION")),
+        kubelet_version: kubelet_version(env!("CARGO_PKG_VERSION")),
         machine_id: machine.machine_id.clone(),
         operating_system: LINUX.to_owned(),
         os_image: machine.os_image.clone(),
+        swap: (machine.swap_bytes > 0)
+            .then(|| NodeSwapStatus { capacity: i64::try_from(machine.swap_bytes).ok() }),
+        system_uuid: machine.system_uuid.clone(),
         ..NodeSystemInfo::default()
     }
 }

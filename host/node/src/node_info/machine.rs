@@ -28,6 +28,10 @@ pub(super) struct Machine {
     pub(super) os_image: String,
     pub(super) machine_id: String,
     pub(super) boot_id: String,
+    /// The firmware's id of the machine; the machine's own where it has none or it may not be read.
+    pub(super) system_uuid: String,
+    /// Memory that is set aside as huge pages: bytes by the size of a page in KiB.
+    pub(super) huge_pages: Vec<(u64, u64)>,
     /// `2`, `1` or `none`.
     pub(super) cgroup_version: &'static str,
     /// Whether profiles are enforced.
@@ -54,6 +58,8 @@ impl Machine {
         let online = Path::new("/sys/devices/system/cpu/online");
         let uname = rustix::system::uname();
         let text = |bytes: &std::ffi::CStr| bytes.to_string_lossy().into_owned();
+        let machine_id = optional("/etc/machine-id");
+        let firmware = optional("/sys/class/dmi/id/product_uuid");
         Ok(Self {
             hostname: text(uname.nodename()),
             cpus: online_cpus(&read(online)?).ok_or_else(|| content(online, "which CPUs are online"))?,
@@ -67,7 +73,9 @@ impl Machine {
                 .ok()
                 .and_then(|text| pretty_name(&text))
                 .unwrap_or_else(|| "Linux".to_owned()),
-            machine_id: optional("/etc/machine-id"),
+            system_uuid: if firmware.is_empty() { machine_id.clone() } else { firmware },
+            machine_id,
+            huge_pages: huge_pages(Path::new("/sys/kernel/mm/hugepages")),
             boot_id: optional("/proc/sys/kernel/random/boot_id"),
             cgroup_version: cgroup_version(Path::new("/sys/fs/cgroup")),
             has_apparmor: has_apparmor(
@@ -108,6 +116,20 @@ fn read(path: &Path) -> Result<String, NodeError> {
 /// Containers and small images often lack these.
 fn optional(path: &str) -> String {
     read(Path::new(path)).map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+/// Folders such as `hugepages-2048kB` have the number of pages; the sizes in order.
+fn huge_pages(folder: &Path) -> Vec<(u64, u64)> {
+    let size = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
+        let count: u64 = read(&entry.path().join("nr_hugepages")).ok()?.trim().parse().ok()?;
+        Some((kib, kib.checked_mul(1024)?.checked_mul(count)?))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let mut all: Vec<(u64, u64)> = entries.filter_map(|entry| size(entry.ok()?)).collect();
+    all.sort_unstable();
+    all
 }
 
 /// `0-3,8,10-11` is seven CPUs.

@@ -20,6 +20,8 @@ fn machine() -> Machine {
         os_image: "Debian".into(),
         machine_id: "m".into(),
         boot_id: "b".into(),
+        system_uuid: "s".into(),
+        huge_pages: vec![(2048, 4 << 20), (1 << 20, 0)],
         cgroup_version: "1",
         has_apparmor: true,
         addresses: vec![IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7))],
@@ -44,7 +46,7 @@ fn a_machine_becomes_a_node() {
     let status = facts.node.status.expect("a status");
     let amounts = status.allocatable.expect("allocatable");
     let amount = |name: &str| amounts[name].0.as_str();
-    assert_eq!((amount("cpu"), amount("memory"), amount("pods")), ("2", "4000000Ki", "110"));
+    assert_eq!((amount("cpu"), amount("memory"), amount("pods")), ("2", "3995904Ki", "110"));
     let addresses: Vec<_> =
         status.addresses.into_iter().flatten().map(|a| format!("{} {}", a.type_, a.address)).collect();
     assert_eq!(addresses, ["InternalIP 192.0.2.7", "Hostname edge-1"]);
@@ -64,6 +66,63 @@ fn the_operators_word_goes_first() {
     assert_eq!((labels["kubernetes.io/arch"].as_str(), labels["zone"].as_str()), ("mine", "a"));
     assert_eq!(labels["kubernetes.io/hostname"], "other");
     assert_eq!(facts.node.status.and_then(|status| status.capacity).expect("capacity")["pods"].0, "5");
+}
+
+#[test]
+fn what_is_reserved_isnt_for_pods() {
+    let options = NodeOptions {
+        pods_per_core: 10,
+        reserved: [("cpu".to_owned(), Quantity("500m".to_owned()))].into(),
+        ..NodeOptions::default()
+    };
+    let status = described(machine(), &options).expect("a node").node.status.expect("a status");
+    let shown = |amounts: Option<BTreeMap<String, Quantity>>| {
+        let lines = amounts.into_iter().flatten().map(|(name, amount)| format!("{name} {}", amount.0));
+        lines.collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(
+        shown(status.capacity),
+        "cpu 2, ephemeral-storage 6250Ki, hugepages-1Gi 0, hugepages-2Mi 4096Ki, memory 4000000Ki, pods 20"
+    );
+    assert_eq!(
+        shown(status.allocatable),
+        "cpu 1500m, ephemeral-storage 6250Ki, hugepages-1Gi 0, hugepages-2Mi 4096Ki, memory 3995904Ki, pods 20"
+    );
+    let info = status.node_info.expect("info");
+    assert_eq!(info.kubelet_version, concat!("v1.36.0+witlet.", env!("CARGO_PKG_VERSION")));
+    assert_eq!(info.system_uuid, "s");
+}
+
+#[test]
+fn addresses_are_the_operators_or_the_one_that_reaches_the_world() {
+    let both = ["192.0.2.7", "2001:db8::7"];
+    let cases: [(&[&str], &str, &[&str], &[&str]); 8] = [
+        (&[], "edge", &both, &["192.0.2.7"]),
+        (&["0.0.0.0"], "edge", &both, &["192.0.2.7"]),
+        (&["::"], "edge", &both, &["2001:db8::7"]),
+        (&["::"], "edge", &["192.0.2.7"], &["192.0.2.7"]),
+        (&["198.51.100.1"], "edge", &both, &["198.51.100.1"]),
+        (&["198.51.100.1", "2001:db8::1"], "edge", &both, &["198.51.100.1", "2001:db8::1"]),
+        (&[], "203.0.113.5", &both, &["203.0.113.5"]),
+        (&[], "edge", &["127.0.0.1"], &["127.0.0.1"]),
+    ];
+    let parse = |all: &[&str]| all.iter().map(|ip| ip.parse().expect("an address")).collect::<Vec<IpAddr>>();
+    for (given, name, own, expected) in cases {
+        let machine = Machine { addresses: parse(own), ..machine() };
+        let options =
+            NodeOptions { name: Some(name.to_owned()), node_ips: parse(given), ..NodeOptions::default() };
+        let facts = described(machine, &options).expect("a node");
+        assert_eq!(facts.addresses, parse(expected), "{given:?} {name} {own:?}");
+        let told = facts.node.status.and_then(|status| status.addresses).unwrap_or_default();
+        let told: Vec<&str> =
+            told.iter().filter(|a| a.type_ == "InternalIP").map(|a| a.address.as_str()).collect();
+        assert_eq!(told, expected);
+    }
+    for refused in ["127.0.0.1", "::1", "224.0.0.1", "ff02::1", "169.254.1.1", "fe80::1"] {
+        let options = NodeOptions { node_ips: parse(&[refused]), ..NodeOptions::default() };
+        let error = described(machine(), &options).expect_err(refused);
+        assert!(matches!(error, NodeError::Address { .. }), "{error}");
+    }
 }
 
 #[test]

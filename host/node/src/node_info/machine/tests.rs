@@ -27,6 +27,20 @@ fn memory_and_swap_are_the_totals() {
 }
 
 #[test]
+fn huge_pages_are_counted_by_their_size() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(huge_pages(&folder.path().join("none")).is_empty());
+    for (name, count) in
+        [("hugepages-2048kB", "3\n"), ("hugepages-1048576kB", "0\n"), ("hugepages-64kB", "x"), ("other", "1")]
+    {
+        let size = folder.path().join(name);
+        std::fs::create_dir(&size).expect("made");
+        std::fs::write(size.join("nr_hugepages"), count).expect("written");
+    }
+    assert_eq!(huge_pages(folder.path()), [(2048, 3 * 2048 * 1024), (1_048_576, 0)]);
+}
+
+#[test]
 fn apparmor_is_on_where_the_kernel_says_yes() {
     let folder = tempfile::tempdir().expect("a folder");
     let enabled = folder.path().join("enabled");

@@ -1,0 +1,142 @@
+//! What the machine has left of memory, disk and process ids, read of the kernel when it is asked for.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+use witlet_ports::{ImageStore, Left, NodeGauge, NodeImage, NodeReadings};
+
+#[cfg(test)]
+mod tests;
+
+/// One look takes at most this long; what wasn't read by then is unknown.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
+/// The runtime is asked for this long where its images are, and which.
+const IMAGES_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often it is asked where they are.
+const FOLDER_REFRESH: Duration = Duration::from_secs(600);
+/// Bytes of a kernel file that are read: all of them are far smaller.
+const KERNEL_FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Looks at the machine that it runs on.
+pub struct Gauge {
+    root: PathBuf,
+    images: Arc<dyn ImageStore>,
+    /// Where images are, and when that was asked.
+    folder: Mutex<Option<(Instant, Option<PathBuf>)>>,
+    /// One look at a time: a file system that hangs must not gather threads.
+    looking: Arc<Mutex<()>>,
+}
+
+impl Gauge {
+    /// `root` is the agent's folder; one that isn't there yet counts as the nearest that is.
+    pub fn new(root: PathBuf, images: Arc<dyn ImageStore>) -> Self {
+        Self { root, images, folder: Mutex::default(), looking: Arc::default() }
+    }
+
+    /// Where images are; none while the runtime doesn't say.
+    async fn image_folder(&self) -> Option<PathBuf> {
+        let mut folder = self.folder.lock().await;
+        if let Some((at, known)) = &*folder
+            && at.elapsed() < FOLDER_REFRESH
+        {
+            return known.clone();
+        }
+        match timeout(IMAGES_TIMEOUT, self.images.filesystems()).await {
+            Ok(Ok(found)) => {
+                let first = found.into_iter().next().map(|system| system.mountpoint);
+                *folder = Some((Instant::now(), first.clone()));
+                first
+            }
+            // A runtime that is down keeps its images where they were.
+            Ok(Err(_)) | Err(_) => folder.as_ref().and_then(|(_, known)| known.clone()),
+        }
+    }
+}
+
+#[async_trait]
+impl NodeGauge for Gauge {
+    async fn read(&self) -> NodeReadings {
+        let (root, images) = (self.root.clone(), self.image_folder().await);
+        let reading = async {
+            let turn = self.looking.clone().lock_owned().await;
+            let look = move || (readings(Path::new("/proc"), &root, images.as_deref()), turn);
+            tokio::task::spawn_blocking(look).await
+        };
+        match timeout(READ_TIMEOUT, reading).await {
+            Ok(Ok((readings, _turn))) => readings,
+            // Only a runtime that is shutting down doesn't finish the work.
+            Ok(Err(_)) => NodeReadings::default(),
+            Err(_) => {
+                tracing::warn!(timeout = ?READ_TIMEOUT, "reading what the machine has left takes too long");
+                NodeReadings::default()
+            }
+        }
+    }
+
+    async fn images(&self) -> Option<Vec<NodeImage>> {
+        timeout(IMAGES_TIMEOUT, self.images.list()).await.ok()?.ok()
+    }
+}
+
+/// `images` is where images are, if that is known.
+fn readings(proc: &Path, root: &Path, images: Option<&Path>) -> NodeReadings {
+    let (nodefs_bytes, nodefs_inodes) = file_system(root);
+    let (imagefs_bytes, imagefs_inodes) = images.map_or((None, None), file_system);
+    NodeReadings {
+        memory: read(&proc.join("meminfo")).and_then(|text| memory(&text)),
+        nodefs_bytes,
+        nodefs_inodes,
+        imagefs_bytes,
+        imagefs_inodes,
+        pids: pids(
+            read(&proc.join("sys/kernel/pid_max")).as_deref(),
+            read(&proc.join("sys/kernel/threads-max")).as_deref(),
+            read(&proc.join("loadavg")).as_deref(),
+        ),
+    }
+}
+
+/// All memory less the working set, which is what is used less the pages of files that weren't touched lately. On version 2
+/// of cgroups upstream reckons the root's usage of the same figures.
+fn memory(meminfo: &str) -> Option<Left> {
+    let bytes = |name: &str| {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    };
+    let (capacity, free) = (bytes("MemTotal:")?, bytes("MemFree:")?);
+    let working = capacity.saturating_sub(free).saturating_sub(bytes("Inactive(file):").unwrap_or(0));
+    Some(Left { capacity, available: capacity.saturating_sub(working) })
+}
+
+/// The smaller of the kernel's two limits, less the threads there are (the second figure of `0.0 0.1 0.2 3/456 789`).
+fn pids(pid_max: Option<&str>, threads_max: Option<&str>, loadavg: Option<&str>) -> Option<Left> {
+    let number = |text: Option<&str>| text.and_then(|text| text.trim().parse::<u64>().ok());
+    let capacity = [number(pid_max), number(threads_max)].into_iter().flatten().min()?;
+    let running = loadavg?.split_whitespace().nth(3)?.split_once('/')?.1.parse::<u64>().ok()?;
+    Some(Left { capacity, available: capacity.saturating_sub(running) })
+}
+
+/// Bytes and inodes of the file system that a folder is on; no inodes where it has no fixed number of them.
+fn file_system(folder: &Path) -> (Option<Left>, Option<Left>) {
+    let existing = folder.ancestors().find(|path| path.exists());
+    let Some(stats) = existing.and_then(|path| rustix::fs::statvfs(path).ok()) else { return (None, None) };
+    let bytes = Left {
+        capacity: stats.f_blocks.saturating_mul(stats.f_frsize),
+        available: stats.f_bavail.saturating_mul(stats.f_frsize),
+    };
+    let inodes = Left { capacity: stats.f_files, available: stats.f_ffree };
+    let is_there = |left: Left| (left.capacity > 0).then_some(left);
+    (is_there(bytes), is_there(inodes))
+}
+
+fn read(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    File::open(path).and_then(|file| file.take(KERNEL_FILE_BYTES_MAX).read_to_string(&mut text)).ok()?;
+    Some(text)
+}
