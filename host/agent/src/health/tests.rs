@@ -23,8 +23,13 @@ fn the_runtime_is_well_if_it_says_so_and_is_listed_often_enough() {
     let cases = [
         (status(true, true), fresh, vec![], None),
         (status(true, true), Some(MAX), vec![], None),
-        (status(true, false), fresh, vec![], Some("NetworkReady: R m")),
-        (status(false, true), fresh, vec!["container runtime not ready: RuntimeReady: R m"], None),
+        (status(true, false), fresh, vec![], Some("NetworkReady=false reason:R message:m")),
+        (
+            status(false, true),
+            fresh,
+            vec!["container runtime not ready: RuntimeReady=false reason:R message:m"],
+            None,
+        ),
         (Err("no answer".to_owned()), fresh, vec!["container runtime is down: no answer"], None),
         (status(true, true), None, vec!["PLEG is not healthy: pleg has yet to be successful"], None),
         (
@@ -77,4 +82,36 @@ fn the_ready_condition_keeps_the_time_of_its_last_change_and_other_conditions() 
             "False KubeletNotReady Some(4)",
         ]
     );
+}
+
+#[test]
+fn one_problem_is_told_as_it_is_and_several_in_brackets() {
+    let health = |errors: &[&str], network: Option<&str>| Health {
+        errors: errors.iter().map(|error| (*error).to_owned()).collect(),
+        network: network.map(str::to_owned),
+        ..Health::unknown()
+    };
+    let cases = [
+        (health(&["a"], None), "a"),
+        (health(&[], Some("n")), "container runtime network not ready: n"),
+        (health(&["a"], Some("n")), "[a, container runtime network not ready: n]"),
+    ];
+    for (health, expected) in cases {
+        let node = node_with_ready(&Node::default(), &health, &Node::default(), Timestamp::UNIX_EPOCH);
+        assert_eq!(ready(&node).and_then(|ready| ready.message.as_deref()), Some(expected));
+    }
+}
+
+#[test]
+fn the_runtimes_handlers_are_told() {
+    let handlers =
+        [RuntimeHandler { name: "kata".into(), user_namespaces: true, ..RuntimeHandler::default() }];
+    let health = Health { handlers: handlers.into(), ..Health::unknown() };
+    let told = |health: &Health| {
+        let node = node_with_ready(&Node::default(), health, &Node::default(), Timestamp::UNIX_EPOCH);
+        serde_json::to_value(node.status.and_then(|status| status.runtime_handlers)).expect("JSON")
+    };
+    let features = serde_json::json!({"recursiveReadOnlyMounts": false, "userNamespaces": true});
+    assert_eq!(told(&health), serde_json::json!([{"name": "kata", "features": features}]));
+    assert_eq!(told(&Health::unknown()), serde_json::Value::Null);
 }

@@ -372,7 +372,7 @@ impl RuntimeStatus {
     pub fn failing(&self, kind: &str) -> Option<String> {
         match self.conditions.iter().find(|c| c.kind == kind) {
             Some(c) if c.status => None,
-            Some(c) => Some(format!("{kind}: {} {}", c.reason, c.message)),
+            Some(c) => Some(format!("{kind}=false reason:{} message:{}", c.reason, c.message)),
             None => Some(format!("{kind}: the runtime doesn't report it")),
         }
     }

@@ -48,7 +48,7 @@ async fn the_runtime_introduces_itself() {
     assert_eq!(status.failing("RuntimeReady"), None);
     assert_eq!(
         status.failing("NetworkReady").as_deref(),
-        Some("NetworkReady: NoCni cni plugin not initialized")
+        Some("NetworkReady=false reason:NoCni message:cni plugin not initialized")
     );
 }
 
