@@ -1,0 +1,94 @@
+//! Answers that are remembered for a while, and asked for once at a time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use witlet_ports::AccessError;
+
+#[cfg(test)]
+mod tests;
+
+/// What a question is known by.
+pub(crate) type Key = [u8; 32];
+
+#[derive(Clone, Debug)]
+struct Answer<V> {
+    answer: Result<V, AccessError>,
+    came: Instant,
+    known: Duration,
+}
+
+type Place<V> = Arc<tokio::sync::Mutex<Option<Answer<V>>>>;
+
+/// A bounded memory. Who asks what somebody else is asking already waits for that answer.
+#[derive(Debug)]
+pub(crate) struct Memory<V> {
+    places: Mutex<HashMap<Key, Place<V>>>,
+    most: usize,
+}
+
+impl<V: Clone> Memory<V> {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { places: Mutex::default(), most }
+    }
+
+    /// The answer that is known, or else the one that `ask` gives, which is known for as long as `known` says. Failures are
+    /// known to nobody but those who waited for them.
+    pub(crate) async fn ask(
+        &self,
+        key: Key,
+        ask: impl Future<Output = Result<V, AccessError>>,
+        known: impl FnOnce(&V) -> Duration,
+    ) -> Result<V, AccessError> {
+        let begun = Instant::now();
+        let place = self.place(key)?;
+        let mut held = place.lock().await;
+        if let Some(last) = &*held
+            && (last.came.elapsed() < last.known || last.came > begun)
+        {
+            return last.answer.clone();
+        }
+        let answer = ask.await;
+        let known = answer.as_ref().map_or(Duration::ZERO, known);
+        *held = Some(Answer { answer: answer.clone(), came: Instant::now(), known });
+        answer
+    }
+
+    fn place(&self, key: Key) -> Result<Place<V>, AccessError> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = places.get(&key) {
+            return Ok(place.clone());
+        }
+        if places.len() >= self.most {
+            forget(&mut places);
+        }
+        if places.len() >= self.most {
+            return Err(AccessError { message: "too many questions at once".to_owned() });
+        }
+        Ok(places.entry(key).or_default().clone())
+    }
+}
+
+/// Forgets what is known no longer; and if nothing is, what will be forgotten first. Places where somebody waits stay.
+fn forget<V>(places: &mut HashMap<Key, Place<V>>) {
+    let now = Instant::now();
+    let mut first: Option<(Instant, Key)> = None;
+    places.retain(|key, place| {
+        if Arc::strong_count(place) > 1 {
+            return true;
+        }
+        // Nobody else has the place, so that nobody holds its lock.
+        let Ok(held) = place.try_lock() else { return true };
+        let until = held.as_ref().and_then(|answer| answer.came.checked_add(answer.known));
+        let Some(until) = until.filter(|until| *until > now) else { return false };
+        if first.is_none_or(|(earliest, _)| until < earliest) {
+            first = Some((until, *key));
+        }
+        true
+    });
+    if let Some((_, key)) = first {
+        places.remove(&key);
+    }
+}

@@ -1,0 +1,61 @@
+//! How many requests may be made: a bucket of tokens, as client-go has it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+#[cfg(test)]
+mod tests;
+
+/// A bucket that fills at a steady rate. Who takes from an empty one owes, and waits until the debt is paid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bucket {
+    per_second: f64,
+    burst: f64,
+    tokens: f64,
+    /// Since the bucket's beginning.
+    filled: Duration,
+}
+
+impl Bucket {
+    /// A full one; none for a rate that is no limit: zero, less, or no number.
+    pub(crate) fn new(per_second: f64, burst: u32) -> Option<Self> {
+        let burst = f64::from(burst.max(1));
+        let limits = per_second > 0.0 && per_second.is_finite();
+        limits.then_some(Self { per_second, burst, tokens: burst, filled: Duration::ZERO })
+    }
+
+    /// Takes one token at this time since the bucket's beginning, and says how long to wait before it may be used.
+    pub(crate) fn take(&mut self, now: Duration) -> Duration {
+        let since = now.saturating_sub(self.filled);
+        self.tokens = (self.tokens + since.as_secs_f64() * self.per_second).min(self.burst) - 1.0;
+        self.filled = self.filled.max(now);
+        // A debt that no duration can hold is one of more than 500 billion years.
+        Duration::try_from_secs_f64((-self.tokens).max(0.0) / self.per_second).unwrap_or(Duration::MAX)
+    }
+}
+
+/// A bucket that requests share.
+#[derive(Debug)]
+pub(crate) struct Rate {
+    bucket: Mutex<Bucket>,
+    begun: Instant,
+}
+
+impl Rate {
+    pub(crate) fn new(bucket: Bucket) -> Self {
+        Self { bucket: Mutex::new(bucket), begun: Instant::now() }
+    }
+
+    /// Returns when one more request may be made. First come, first served.
+    pub(crate) async fn wait(&self) {
+        let wait = {
+            let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+            bucket.take(self.begun.elapsed())
+        };
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
+    }
+}
