@@ -1,0 +1,240 @@
+//! How objects of an API server are read and watched for good: what is asked next, and how long is waited after a failure
+//! (upstream: client-go's `Reflector`).
+//!
+//! Versions only go forward: what is read anew is never older than what was seen, unless the server says that it doesn't have
+//! that version (any more, or yet). Then the newest is read.
+
+use std::time::Duration;
+
+#[cfg(test)]
+mod tests;
+
+/// The first failure is waited for this long, each further one twice as long; the jitter adds up to as much again.
+pub const BACK_OFF_MIN: Duration = Duration::from_millis(800);
+/// At most this long, before jitter.
+pub const BACK_OFF_MAX: Duration = Duration::from_secs(30);
+/// After this long without a failure the next one counts as the first.
+pub const BACK_OFF_RESET: Duration = Duration::from_secs(120);
+/// Where nobody listens, the next try costs nobody anything.
+pub const REFUSED_WAIT: Duration = Duration::from_secs(1);
+/// What a server may ask us to wait (`Retry-After`); what it asks beyond that is cut.
+pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+/// A watch lasts this long, and up to as long again by chance, so that not all end at once.
+pub const WATCH_MIN: Duration = Duration::from_secs(300);
+/// Objects that are asked for at once, where the server pages.
+pub const PAGE_OBJECTS: u32 = 500;
+/// A watch that ends sooner isn't simply opened again.
+pub const SHORT_WATCH: Duration = Duration::from_secs(1);
+
+/// How all objects are read at first, and after a version was lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Initial {
+    /// By a watch that begins with them (`sendInitialEvents`); by pages from when the server refuses that.
+    #[default]
+    Stream,
+    /// By lists.
+    Pages,
+}
+
+/// What is asked of the server next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// A watch that begins with all objects, no older than the version; an empty one is the newest.
+    Stream {
+        /// The version.
+        version: String,
+        /// How long it is to last.
+        timeout: Duration,
+    },
+    /// A part of a list, or all of it.
+    Page {
+        /// No older than this; none is the newest, or what the token says.
+        version: Option<String>,
+        /// How many objects; none is all.
+        limit: Option<u32>,
+        /// Where the part before ended.
+        token: Option<String>,
+    },
+    /// A watch of what changes after the version.
+    Watch {
+        /// The version.
+        version: String,
+        /// How long it is to last.
+        timeout: Duration,
+    },
+}
+
+/// Why an attempt failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The server doesn't have the version any more (410).
+    Expired,
+    /// The server doesn't have the version yet.
+    TooLarge,
+    /// Nobody listens.
+    Refused,
+    /// The server doesn't do watches that begin with all objects.
+    Unsupported,
+    /// The server can't now (429, 5xx), and may have said when.
+    Busy(Option<Duration>),
+    /// The connection broke, or there was no answer.
+    Broken,
+    /// Any other refusal, or an answer that makes no sense.
+    Other,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stage {
+    Begin,
+    Pages { token: String },
+    Watch,
+}
+
+/// Where one list and watch stands.
+#[derive(Clone, Debug)]
+pub struct Reflector {
+    initial: Initial,
+    /// The newest that was seen; empty before the first.
+    version: String,
+    /// Whether the server doesn't have that version.
+    is_lost: bool,
+    stage: Stage,
+    /// Whether an event was missed, so that what was seen isn't all that there is.
+    has_missed: bool,
+    back_off: BackOff,
+}
+
+impl Reflector {
+    /// One that has seen nothing.
+    pub fn new(initial: Initial) -> Self {
+        let back_off = BackOff { next: BACK_OFF_MIN, last: None };
+        Self {
+            initial,
+            version: String::new(),
+            is_lost: false,
+            stage: Stage::Begin,
+            has_missed: false,
+            back_off,
+        }
+    }
+
+    /// What to ask now. `unit` is a random number in `[0, 1)`.
+    pub fn next(&self, unit: f64) -> Request {
+        let timeout = WATCH_MIN + WATCH_MIN.mul_f64(unit);
+        let known = if self.is_lost { "" } else { self.version.as_str() };
+        match (&self.stage, self.initial) {
+            (Stage::Watch, _) => Request::Watch { version: self.version.clone(), timeout },
+            (Stage::Pages { token }, _) => {
+                Request::Page { version: None, limit: Some(PAGE_OBJECTS), token: Some(token.clone()) }
+            }
+            (Stage::Begin, Initial::Stream) => Request::Stream { version: known.to_owned(), timeout },
+            // With a limit the server would take the version for an exact one.
+            (Stage::Begin, Initial::Pages) if !known.is_empty() => {
+                Request::Page { version: Some(known.to_owned()), limit: None, token: None }
+            }
+            // At first what the server has in memory will do.
+            (Stage::Begin, Initial::Pages) => {
+                let version = (!self.is_lost).then(|| "0".to_owned());
+                Request::Page { version, limit: Some(PAGE_OBJECTS), token: None }
+            }
+        }
+    }
+
+    /// A page came, of a list with this version; with a token there is more. Gives whether that was all.
+    pub fn page(&mut self, version: &str, token: Option<String>) -> bool {
+        match token.filter(|token| !token.is_empty()) {
+            Some(token) => {
+                self.stage = Stage::Pages { token };
+                false
+            }
+            None => {
+                self.synced(version);
+                true
+            }
+        }
+    }
+
+    /// All objects were read, at this version.
+    pub fn synced(&mut self, version: &str) {
+        self.version = version.to_owned();
+        self.is_lost = false;
+        self.has_missed = false;
+        self.stage = Stage::Watch;
+    }
+
+    /// A change or a bookmark of this version was seen.
+    pub fn saw(&mut self, version: &str) {
+        if self.stage == Stage::Watch && !version.is_empty() {
+            self.version = version.to_owned();
+        }
+    }
+
+    /// An event came that doesn't even tell its object. When this watch has ended all objects are read anew.
+    pub fn missed(&mut self) {
+        self.has_missed = true;
+    }
+
+    /// The watch ended, however, after it was open for so long; `events` came, bookmarks included. Gives how long to wait
+    /// before the next request. The watch goes on where it ended; if nothing ever came, or not all objects had come, all are read anew.
+    pub fn ended(&mut self, lived: Duration, events: u64, now: Duration, unit: f64) -> Duration {
+        let is_short = lived < SHORT_WATCH;
+        let was_watched = self.stage == Stage::Watch;
+        if (is_short && events == 0) || self.has_missed {
+            self.stage = Stage::Begin;
+        }
+        if was_watched && !is_short {
+            return Duration::ZERO;
+        }
+        self.back_off.next(now, unit)
+    }
+
+    /// An attempt failed at `now`, counted from any fixed moment. Gives how long to wait before the next request.
+    pub fn failed(&mut self, failure: Failure, now: Duration, unit: f64) -> Duration {
+        let watched = self.stage == Stage::Watch;
+        match failure {
+            Failure::Unsupported if self.initial == Initial::Stream && !watched => {
+                self.initial = Initial::Pages;
+                return Duration::ZERO;
+            }
+            Failure::Expired | Failure::TooLarge if !watched => {
+                let is_first = !self.is_lost;
+                self.is_lost = true;
+                self.stage = Stage::Begin;
+                if is_first {
+                    return Duration::ZERO;
+                }
+            }
+            // A list of what isn't older than the version still has an answer.
+            Failure::Expired => self.stage = Stage::Begin,
+            Failure::TooLarge => {
+                self.is_lost = true;
+                self.stage = Stage::Begin;
+            }
+            Failure::Refused | Failure::Busy(_) | Failure::Broken if watched => {}
+            _ => self.stage = Stage::Begin,
+        }
+        match failure {
+            Failure::Refused => REFUSED_WAIT,
+            Failure::Busy(Some(asked)) => self.back_off.next(now, unit).max(asked.min(RETRY_AFTER_MAX)),
+            _ => self.back_off.next(now, unit),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct BackOff {
+    next: Duration,
+    last: Option<Duration>,
+}
+
+impl BackOff {
+    fn next(&mut self, now: Duration, unit: f64) -> Duration {
+        if self.last.is_some_and(|last| now.saturating_sub(last) > BACK_OFF_RESET) {
+            self.next = BACK_OFF_MIN;
+        }
+        self.last = Some(now);
+        let wait = self.next;
+        self.next = (wait * 2).min(BACK_OFF_MAX);
+        wait + wait.mul_f64(unit)
+    }
+}
