@@ -160,6 +160,7 @@ impl Agent {
             removals: Arc::default(),
             container_files: ports.container_files,
             hooks: ports.hooks,
+            objects: ports.objects.clone(),
             prober: prober.clone(),
             start_retry: SignedDuration::try_from(config.requeue.error).unwrap_or(SignedDuration::MAX),
         };
@@ -186,6 +187,7 @@ impl Agent {
             health,
             node,
             handlers,
+            objects: ports.objects,
             sync_ticks: ticker(config.sync_tick),
             housekeeping: ticker(config.housekeeping),
             stop,

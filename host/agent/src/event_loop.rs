@@ -249,6 +249,7 @@ impl EventLoop {
                 self.reconsider_resizes();
             }
             Event::Handlers => self.queue.world_changed(),
+            Event::Objects(uids) => self.take_objects(&uids),
             Event::SyncTick => {
                 for uid in self.due.take_due(Instant::now()) {
                     self.wake(&uid);

@@ -9,6 +9,7 @@ pub(crate) mod images;
 mod kill;
 mod memory;
 mod mounts;
+mod objects;
 mod resize;
 mod start;
 mod sync;
@@ -28,7 +29,8 @@ use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{ContainerId, ObservedPod, RuntimeHandler, UserNamespace};
 use witlet_core::status::{self, ResizeInProgress, ResizePending, ResizeStatus, StatusInput};
 use witlet_ports::{
-    Clock, ContainerFiles, EventSink, HookRequests, HostFiles, PodFiles, Runtime, RuntimeError, Volumes,
+    Clock, ClusterObjects, ContainerFiles, EventSink, HookRequests, HostFiles, PodFiles, Runtime,
+    RuntimeError, Volumes,
 };
 
 use crate::board::Board;
@@ -54,6 +56,8 @@ pub(crate) struct Job {
     pub(crate) resize_pending: Option<ResizePending>,
     /// The ids of a pod with a user namespace of its own.
     pub(crate) user_namespace: Option<UserNamespace>,
+    /// The pod is only remembered: its source wasn't heard since the agent's start.
+    pub(crate) is_restored: bool,
     /// Cuts the work short where it waits.
     pub(crate) cancel: CancellationToken,
 }
@@ -82,6 +86,7 @@ pub(crate) struct Executor {
     pub(crate) removals: Arc<Removals>,
     pub(crate) container_files: Arc<dyn ContainerFiles>,
     pub(crate) hooks: Arc<dyn HookRequests>,
+    pub(crate) objects: Arc<dyn ClusterObjects>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cache: Arc<PodCache>,
@@ -114,6 +119,9 @@ impl Executor {
             (Task::Settle, Some(pod)) => self.settle(&mut job, &pod).await,
             (Task::Settle, None) => End::DONE,
         };
+        if job.work.task == Task::Settle && end == End::DONE {
+            self.objects.unregister(&job.uid);
+        }
         (job.memory, end)
     }
 
@@ -124,7 +132,10 @@ impl Executor {
     /// What the runtime can do for this pod.
     fn handler_of(&self, pod: &Pod) -> RuntimeHandler {
         let class = pod.spec.as_ref().and_then(|spec| spec.runtime_class_name.as_deref()).unwrap_or_default();
-        let name = self.host.runtime_classes.get(class).map(String::as_str).unwrap_or_default();
+        let of_cluster = self.objects.runtime_classes();
+        let name = of_cluster.as_ref().and_then(|classes| classes.get(class));
+        let name =
+            name.or_else(|| self.host.runtime_classes.get(class)).map(String::as_str).unwrap_or_default();
         let health = self.health.borrow();
         health.handlers.iter().find(|handler| handler.name == name).cloned().unwrap_or_default()
     }

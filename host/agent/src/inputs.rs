@@ -13,7 +13,7 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pleg::PlegEvent;
 use witlet_core::pod::worker::Task;
 use witlet_core::pod::{PodUid, SourceName};
-use witlet_ports::{FilesError, SourceSnapshot};
+use witlet_ports::{ClusterObjects, FilesError, SourceSnapshot};
 
 use crate::admission_queue::AskId;
 use crate::executor::{End, PodMemory};
@@ -54,6 +54,8 @@ pub(crate) enum Event {
     Node,
     /// The admission handlers changed.
     Handlers,
+    /// What these pods draw from the cluster changed.
+    Objects(Vec<PodUid>),
     /// Time to look which pods are due.
     SyncTick,
     /// Time to clean up.
@@ -86,6 +88,7 @@ pub(crate) struct Inputs {
     pub(crate) health: watch::Receiver<Health>,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
     pub(crate) handlers: watch::Receiver<u64>,
+    pub(crate) objects: Arc<dyn ClusterObjects>,
     pub(crate) sync_ticks: Interval,
     pub(crate) housekeeping: Interval,
     pub(crate) stop: CancellationToken,
@@ -159,6 +162,7 @@ impl Inputs {
             Some(event) = self.pleg.recv(), if working => Event::Pleg(event),
             // Before the sets: one of a source that is new or gone is known as such.
             names = self.plugin_sources.changed(), if open => Event::Sources(names),
+            uids = self.objects.changed(), if open => Event::Objects(uids),
             Some(snapshot) = self.snapshots.recv(), if open => Event::Config(snapshot),
         }
     }

@@ -2,18 +2,26 @@
 //!
 //! Rules of the kubelet's volume manager, its plugins for volumes that need no API server, and `makeMounts`.
 
+mod drawn;
 mod empty_dir;
 mod error;
 mod expand;
 mod files;
+mod fingerprint;
 mod mounts;
 mod set_up;
+pub mod token;
 
 use std::path::PathBuf;
 
+pub use drawn::{Drawn, Fetched, InsteadOf, TokenWish, instead};
 pub use error::VolumeSpecError;
+pub use files::ROOT_CA;
+pub(crate) use files::wish_of;
+pub use fingerprint::Fingerprint;
 pub use mounts::{MountInput, MountSource, PlannedMount, mounts};
-pub use set_up::set_ups;
+pub(crate) use set_up::mounted_volumes;
+pub use set_up::{WantedVolume, mounted_names, set_ups};
 
 /// One volume as it should be on the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,14 +56,28 @@ pub enum VolumeKind {
         /// What has to be there.
         check: HostPathCheck,
     },
-    /// Files that the agent writes: `downwardAPI`, and what draws from the cluster.
+    /// Files that the agent writes: `configMap`, `downwardAPI`, `projected` and `secret`.
     Files {
         /// The plugin's name in the path on disk: `kubernetes.io~downward-api`.
         plugin: &'static str,
         /// What is in it: no path twice.
         files: Vec<VolumeFile>,
-        /// They are kept in memory, in this many bytes at most; none leaves it to the kernel.
+        /// Where they are kept.
+        medium: FilesMedium,
+    },
+}
+
+/// Where files are kept that the agent writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilesMedium {
+    /// On the node's disk: `configMap`, as upstream has it.
+    Disk,
+    /// In memory.
+    Memory {
+        /// Bytes at most; none leaves it to the kernel (half of the memory).
         size_bytes: Option<u64>,
+        /// They never go to a disk, not even where the agent may not mount.
+        is_secret: bool,
     },
 }
 
@@ -68,12 +90,14 @@ pub struct VolumeFile {
     pub content: Vec<u8>,
     /// Permission bits.
     pub mode: u32,
+    /// The user that owns it; none is the agent.
+    pub owner: Option<u32>,
 }
 
 impl std::fmt::Debug for VolumeFile {
     /// Leaves the content out, which may be secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { path, content, mode } = self;
+        let Self { path, content, mode, owner: _ } = self;
         write!(f, "{} ({} bytes, {mode:o})", path.display(), content.len())
     }
 }

@@ -16,7 +16,7 @@ use witlet_core::error::one_line;
 use witlet_core::image::docker_config::{DockerConfig, DockerConfigError};
 use witlet_core::image::keyring::Keyring;
 use witlet_core::runtime::ImageAuth;
-use witlet_ports::{CredentialsError, FilesError, ImageCredentials};
+use witlet_ports::{ClusterObjects, CredentialsError, FilesError, ImageCredentials};
 
 use crate::{blocking, failed};
 
@@ -39,6 +39,27 @@ pub struct PullSecretError {
 pub trait PullSecrets: Send + Sync {
     /// The secret of this name in the pod's namespace.
     async fn get(&self, namespace: &str, name: &str) -> Result<Secret, PullSecretError>;
+}
+
+/// Pull secrets from what pods draw from the cluster: those that they name are watched there anyway.
+pub struct ClusterSecrets(Arc<dyn ClusterObjects>);
+
+impl ClusterSecrets {
+    /// The secrets of these objects.
+    pub fn new(objects: Arc<dyn ClusterObjects>) -> Self {
+        Self(objects)
+    }
+}
+
+#[async_trait]
+impl PullSecrets for ClusterSecrets {
+    async fn get(&self, namespace: &str, name: &str) -> Result<Secret, PullSecretError> {
+        match self.0.secret(namespace, name).await {
+            Ok(Some(secret)) => Ok(Arc::unwrap_or_clone(secret)),
+            Ok(None) => Err(PullSecretError { message: format!("secret {name:?} not found") }),
+            Err(error) => Err(PullSecretError { message: error.to_string() }),
+        }
+    }
 }
 
 /// The credentials that this node has. Its docker configuration (`config.json`) is read anew whenever the file was

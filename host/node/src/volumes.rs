@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use witlet_core::pod::PodUid;
-use witlet_core::volume::{Ownership, SubPath, VolumeFile, VolumeKind, VolumeSetUp};
+use witlet_core::volume::{FilesMedium, Ownership, SubPath, VolumeFile, VolumeKind, VolumeSetUp};
 use witlet_ports::{Clock, VolumeError, Volumes};
 
 use crate::clock::SystemClock;
@@ -72,6 +72,17 @@ impl Volumes for NodeVolumes {
         };
         let turn = self.turns.take(uid, part).await;
         blocking(turn, &pod.clone(), move || set_up(&pod, &volume)).await
+    }
+
+    async fn written(&self, uid: &PodUid, plugin: &str, name: &str) -> Result<Option<PathBuf>, VolumeError> {
+        let path = named(&named(&self.pod(uid)?.join(VOLUMES), plugin)?, name)?;
+        let turn = self.turns.take(uid, Part::Own).await;
+        blocking(turn, &path.clone(), move || match atomic::is_written(&path) {
+            Ok(true) => Ok(Some(path)),
+            Ok(false) => Ok(None),
+            Err(error) => Err(failed("look at", &path)(error)),
+        })
+        .await
     }
 
     async fn sub_path(
@@ -176,9 +187,9 @@ fn set_up(pod: &Path, volume: &VolumeSetUp) -> Result<PathBuf, VolumeError> {
             host_path::check(path, *check)?;
             Ok(path.clone())
         }
-        VolumeKind::Files { plugin, files, size_bytes } => {
+        VolumeKind::Files { plugin, files, medium } => {
             let path = place(plugin)?;
-            write_files(&path, files, *size_bytes, volume.ownership)?;
+            write_files(&path, files, *medium, volume.ownership)?;
             Ok(path)
         }
     }
@@ -187,14 +198,16 @@ fn set_up(pod: &Path, volume: &VolumeSetUp) -> Result<PathBuf, VolumeError> {
 fn write_files(
     path: &Path,
     files: &[VolumeFile],
-    size_bytes: Option<u64>,
+    medium: FilesMedium,
     ownership: Option<Ownership>,
 ) -> Result<(), VolumeError> {
     empty_dir::on_disk(path, ownership)?;
-    match empty_dir::in_memory(path, size_bytes, ownership) {
-        // Nobody but root may mount: what the pod knows of itself is no secret, and goes to the disk.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-        result => result.map_err(failed("mount tmpfs at", path))?,
+    if let FilesMedium::Memory { size_bytes, is_secret } = medium {
+        match empty_dir::in_memory(path, size_bytes, ownership) {
+            // Nobody but root may mount: what is no secret goes to the disk.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_secret => {}
+            result => result.map_err(failed("mount tmpfs at", path))?,
+        }
     }
     let own = |folder: &Path| match ownership {
         Some(ownership) => ownership::give(folder, ownership),

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use thiserror::Error;
+use witlet_core::container::config::ServiceAddress;
 use witlet_core::pod::PodUid;
+pub use witlet_core::volume::TokenWish;
 
 /// An object can't be had. That one doesn't exist is no error.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -28,15 +30,6 @@ pub enum ObjectError {
         /// The server's words.
         message: String,
     },
-}
-
-/// Which token a pod wants (`serviceAccountToken` of a projected volume).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TokenWish {
-    /// For whom it is; none is for the API server itself.
-    pub audience: Option<String>,
-    /// How long it is to last, in seconds.
-    pub expiration_seconds: i64,
 }
 
 /// A service account token. What it says isn't shown by `Debug`.
@@ -77,7 +70,7 @@ pub trait ClusterObjects: Send + Sync {
 
     /// Services whose addresses a container's environment tells of: those of the namespace, and the ones that the cluster tells
     /// everybody (upstream: `getServiceEnvVarMap`). None while the list wasn't read yet; upstream lets no container start then.
-    fn services(&self, namespace: &str) -> Option<Vec<Arc<Service>>>;
+    fn services(&self, namespace: &str) -> Option<Vec<Arc<ServiceAddress>>>;
 
     /// Waits until an object that registered pods use has changed, or a token of theirs is due to be refreshed; gives the pods. A
     /// change that nobody waited for is told to the next who does. Without an API server it waits for good.
@@ -115,7 +108,7 @@ impl ClusterObjects for NoObjects {
         Err(Self::nobody("service account token".to_owned()))
     }
 
-    fn services(&self, _: &str) -> Option<Vec<Arc<Service>>> {
+    fn services(&self, _: &str) -> Option<Vec<Arc<ServiceAddress>>> {
         Some(Vec::new())
     }
 

@@ -65,6 +65,11 @@ pub trait Volumes: Send + Sync {
     /// only what is different and costs little; files of a `downwardAPI` volume are replaced all at once.
     async fn set_up(&self, uid: &PodUid, volume: &VolumeSetUp) -> Result<PathBuf, VolumeError>;
 
+    /// Where a volume of files is whose content was written before, be it by an earlier life of the agent; none if it wasn't, or
+    /// if that is gone, as what was in memory is after a restart of the machine. `plugin` is that of
+    /// [`witlet_core::volume::VolumeKind::Files`].
+    async fn written(&self, uid: &PodUid, plugin: &str, name: &str) -> Result<Option<PathBuf>, VolumeError>;
+
     /// The path on the host of a place below a volume, made as a folder if it isn't there, which nobody in the pod can
     /// turn into a way out of the volume. `volume` is what `set_up` gave. Asked for again (another instance of the
     /// container), it gives the same path, which then leads to what is there now.

@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::ContainerId;
-use witlet_core::volume::{SubPath, VolumeSetUp};
+use witlet_core::volume::{FilesMedium, SubPath, VolumeFile, VolumeKind, VolumeSetUp};
 use witlet_ports::{
     ContainerFiles, ContainerLogs, FilesError, RotateError, RuntimeError, VolumeError, Volumes,
 };
@@ -59,6 +59,26 @@ impl MemoryMachine {
         }
     }
 
+    /// What volumes had in memory is gone, as after a restart of the machine.
+    pub fn lose_memory(&self) {
+        self.lock().volumes.retain(|_, volume| match &volume.kind {
+            VolumeKind::Files { medium, .. } => *medium == FilesMedium::Disk,
+            VolumeKind::Tmpfs { .. } | VolumeKind::HugePages { .. } => false,
+            VolumeKind::EmptyDir | VolumeKind::HostPath { .. } => true,
+        });
+    }
+
+    /// What the agent wrote into a volume: a line for each file.
+    pub fn files_of(&self, uid: &PodUid, name: &str) -> Vec<String> {
+        let Some(volume) = self.volume(uid, name) else { return Vec::new() };
+        let VolumeKind::Files { files, .. } = volume.kind else { return Vec::new() };
+        let line = |file: &VolumeFile| {
+            let content = String::from_utf8_lossy(&file.content);
+            format!("{}: {content}", file.path.display())
+        };
+        files.iter().map(line).collect()
+    }
+
     /// A pod's hosts file.
     pub fn hosts(&self, uid: &PodUid) -> Option<String> {
         self.lock().hosts.get(uid).cloned()
@@ -103,6 +123,11 @@ impl Volumes for MemoryMachine {
         }
         inner.volumes.insert((uid.clone(), volume.name.clone()), volume.clone());
         Ok(path)
+    }
+
+    async fn written(&self, uid: &PodUid, _: &str, name: &str) -> Result<Option<PathBuf>, VolumeError> {
+        let is_there = self.lock().volumes.contains_key(&(uid.clone(), name.to_owned()));
+        Ok(is_there.then(|| Self::directory(uid).join("volumes").join(name)))
     }
 
     async fn sub_path(&self, _: &PodUid, volume: &Path, sub_path: &SubPath) -> Result<PathBuf, VolumeError> {

@@ -75,6 +75,15 @@ impl EventLoop {
         }
     }
 
+    /// Something that these pods draw from the cluster is other than it was. A burst comes to one more sync of each.
+    pub(super) fn take_objects(&mut self, uids: &[PodUid]) {
+        for uid in uids {
+            if self.workers.contains_key(uid) {
+                self.update_worker(uid, UpdateKind::Sync, None);
+            }
+        }
+    }
+
     /// Ends a pod that only the runtime has.
     pub(super) fn kill_orphan(&mut self, uid: &PodUid, full_name: PodFullName, grace_seconds: i64) {
         let update = Update {
@@ -154,6 +163,7 @@ impl EventLoop {
             memory: managed.memory.take().unwrap_or_else(PodMemory::new),
             resize_pending,
             user_namespace: self.ledger.user_namespaces().of(uid),
+            is_restored: self.records.get(uid).is_some_and(|record| !self.merged.is_seen(&record.source)),
             cancel: managed.cancel.clone(),
         };
         self.due.remove(uid);

@@ -1,5 +1,6 @@
 //! The machine as configurations of pods draw from it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use witlet_core::container::config::Host;
@@ -13,19 +14,30 @@ use crate::config::HostSettings;
 pub(super) struct HostNow<'a> {
     settings: &'a HostSettings,
     node: Arc<NodeFacts>,
+    runtime_classes: Arc<BTreeMap<String, String>>,
     resolv_conf: Option<String>,
     etc_hosts: String,
 }
 
 impl<'a> HostNow<'a> {
-    /// Looks at the machine.
+    /// Looks at the machine. `of_cluster` are the runtime classes of the cluster, which come before the node's own.
     pub(super) async fn read(
         settings: &'a HostSettings,
         node: Arc<NodeFacts>,
+        of_cluster: Option<Arc<BTreeMap<String, String>>>,
         files: &dyn HostFiles,
     ) -> Result<Self, FilesError> {
         let (resolv_conf, etc_hosts) = tokio::try_join!(files.resolv_conf(), files.etc_hosts())?;
-        Ok(Self { settings, node, resolv_conf, etc_hosts })
+        let own = &settings.runtime_classes;
+        let runtime_classes = match of_cluster {
+            Some(classes) if own.is_empty() => classes,
+            Some(classes) => {
+                let all = own.iter().chain(classes.iter());
+                Arc::new(all.map(|(name, handler)| (name.clone(), handler.clone())).collect())
+            }
+            None => Arc::new(own.clone()),
+        };
+        Ok(Self { settings, node, runtime_classes, resolv_conf, etc_hosts })
     }
 
     /// The same as decisions take it.
@@ -38,7 +50,7 @@ impl<'a> HostNow<'a> {
             cluster_dns: &self.settings.cluster_dns,
             cluster_domain: &self.settings.cluster_domain,
             etc_hosts: &self.etc_hosts,
-            runtime_classes: &self.settings.runtime_classes,
+            runtime_classes: &self.runtime_classes,
             swap_controller: self.settings.swap_controller,
         }
     }

@@ -11,7 +11,7 @@ use witlet_core::container::plan::resize::Actuated;
 use witlet_core::image::with_default_tag;
 use witlet_core::runtime::{ContainerRunState, ObservedPod};
 use witlet_core::status::Waiting;
-use witlet_core::volume::VolumeSetUp;
+use witlet_core::volume::Fingerprint;
 
 use super::images::PullFailure;
 use crate::cache::Stamp;
@@ -30,8 +30,9 @@ pub(crate) struct PodMemory {
     pub(crate) failed_pulls: BTreeMap<String, PullFailure>,
     /// Why containers that should run don't, as far as no look at the runtime can tell.
     pub(crate) waiting: BTreeMap<String, Waiting>,
-    /// Volumes as they were set up last, with their paths on the host.
-    pub(crate) volumes: BTreeMap<String, (VolumeSetUp, PathBuf)>,
+    /// Volumes as they were set up last, with their paths on the host. One without a fingerprint is as an earlier life of the
+    /// agent left it.
+    pub(crate) volumes: BTreeMap<String, (Option<Fingerprint>, PathBuf)>,
     /// What running containers were last given.
     pub(crate) actuated: Actuated,
     /// Why the last try to change resources failed; none if it didn't.

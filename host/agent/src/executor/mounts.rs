@@ -11,9 +11,13 @@ use witlet_core::container::config::env_files;
 use witlet_core::container::plan::sandbox::network_of;
 use witlet_core::network::hostname::HostnameError;
 use witlet_core::network::hosts;
+use witlet_core::pod::PodUid;
 use witlet_core::pod::fields::PodFields;
 use witlet_core::runtime::{Mount, NamespaceMode};
-use witlet_core::volume::{MountInput, MountSource, VolumeSetUp, VolumeSpecError, mounts, set_ups};
+use witlet_core::volume::{
+    Drawn, Fingerprint, InsteadOf, MountInput, MountSource, VolumeSetUp, VolumeSpecError, WantedVolume,
+    instead, mounted_names, mounts, set_ups,
+};
 use witlet_ports::{FilesError, VolumeError};
 
 use super::host::HostNow;
@@ -32,6 +36,19 @@ pub(super) type EnvFiles = BTreeMap<(String, String), String>;
 
 /// Paths on the host by the names of volumes.
 pub(super) type VolumePaths = BTreeMap<String, PathBuf>;
+
+/// A volume as it was made, and its path on the host.
+type Made = (Option<Fingerprint>, PathBuf);
+
+/// A volume that can't be made as the spec has it.
+#[derive(Clone, Copy)]
+struct Troubled<'a> {
+    fields: PodFields<'a>,
+    drawn: &'a Drawn,
+    volume: &'a WantedVolume,
+    error: &'a VolumeSpecError,
+    is_restored: bool,
+}
 
 /// Why a container has no mounts.
 #[derive(Debug, Error)]
@@ -86,32 +103,31 @@ impl Executor {
     /// Sets up the volumes that the pod's containers mount and that aren't as they should be. What fails is told as events;
     /// each volume is tried. One that was there before goes on being used as it was.
     pub(super) async fn set_up_volumes(&self, job: &mut Job, pod: &Pod) -> Result<VolumePaths, ()> {
-        let wanted = self.wanted_volumes(pod).map_err(|error| {
-            let message = format!("Unable to attach or mount volumes: {}", one_line(&error));
-            self.events(job).warning("FailedMount", &message);
-        })?;
         let events = self.events(job);
-        let (uid, known) = (&job.uid, &mut job.memory.volumes);
-        known.retain(|name, _| wanted.iter().any(|volume| volume.name == *name));
+        let (uid, is_restored, known) = (&job.uid, job.is_restored, &mut job.memory.volumes);
+        let names: Vec<String> = pod.spec.as_ref().map(mounted_names).unwrap_or_default();
+        known.retain(|name, _| names.contains(name));
         let setting_up = async {
-            for volume in &wanted {
-                if known.get(&volume.name).is_some_and(|(as_it_is, _)| as_it_is == volume) {
-                    continue;
-                }
-                match self.volumes.set_up(uid, volume).await {
-                    Ok(path) => drop(known.insert(volume.name.clone(), (volume.clone(), path))),
+            let (drawn, node) = (self.draw(pod).await, self.node.borrow().clone());
+            let fields = PodFields { pod, pod_ips: &[], node: &node };
+            for volume in set_ups(fields, &drawn) {
+                let have = known.get(&volume.name);
+                let made = match &volume.set_up {
+                    Ok(set_up) => self.make_volume(uid, set_up, have).await,
                     Err(error) => {
-                        let cause = one_line(&error);
-                        let message =
-                            format!("MountVolume.SetUp failed for volume {:?} : {cause}", volume.name);
-                        events.warning("FailedMount", &message);
+                        let of = Troubled { fields, drawn: &drawn, volume: &volume, error, is_restored };
+                        self.instead_of_volume(uid, of, have).await
                     }
+                };
+                match made {
+                    Ok(now) => drop(known.insert(volume.name, now)),
+                    Err(message) => events.warning("FailedMount", &message),
                 }
             }
         };
         let in_time = tokio::time::timeout(SET_UP_MAX, setting_up).await.is_ok();
         let left: Vec<&str> =
-            wanted.iter().map(|v| v.name.as_str()).filter(|name| !known.contains_key(*name)).collect();
+            names.iter().map(String::as_str).filter(|name| !known.contains_key(*name)).collect();
         if left.is_empty() {
             return Ok(known.iter().map(|(name, (_, path))| (name.clone(), path.clone())).collect());
         }
@@ -125,9 +141,52 @@ impl Executor {
         Err(())
     }
 
-    fn wanted_volumes(&self, pod: &Pod) -> Result<Vec<VolumeSetUp>, VolumeSpecError> {
-        let node = self.node.borrow().clone();
-        set_ups(PodFields { pod, pod_ips: &[], node: &node })
+    /// Makes the volume what it is to be, unless it is that. An error is the words of an event.
+    async fn make_volume(
+        &self,
+        uid: &PodUid,
+        wanted: &VolumeSetUp,
+        have: Option<&Made>,
+    ) -> Result<Made, String> {
+        let fingerprint = wanted.fingerprint();
+        if let Some((Some(made), path)) = have
+            && *made == fingerprint
+        {
+            return Ok((Some(fingerprint), path.clone()));
+        }
+        match self.volumes.set_up(uid, wanted).await {
+            Ok(path) => Ok((Some(fingerprint), path)),
+            Err(error) => Err(set_up_failed(&wanted.name, &error)),
+        }
+    }
+
+    /// What is used instead of a volume that can't be made as the spec has it.
+    async fn instead_of_volume(
+        &self,
+        uid: &PodUid,
+        of: Troubled<'_>,
+        have: Option<&Made>,
+    ) -> Result<Made, String> {
+        let written = match (have, of.volume.plugin) {
+            (Some(have), _) => Some(have.clone()),
+            (None, Some(plugin)) => {
+                let found = self.volumes.written(uid, plugin, &of.volume.name).await;
+                found.map_err(|error| set_up_failed(&of.volume.name, &error))?.map(|path| (None, path))
+            }
+            (None, None) => None,
+        };
+        match (instead(of.error, written.is_some(), of.is_restored), written) {
+            (InsteadOf::UseAsItIs, Some(made)) => Ok(made),
+            (InsteadOf::WithoutCredentials, _) => {
+                let left = set_ups(of.fields, &of.drawn.without_credentials());
+                match left.into_iter().find(|left| left.name == of.volume.name).map(|left| left.set_up) {
+                    Some(Ok(wanted)) => self.make_volume(uid, &wanted, have).await,
+                    Some(Err(error)) => Err(not_mounted(&of.volume.name, &error)),
+                    None => Err(not_mounted(&of.volume.name, of.error)),
+                }
+            }
+            (InsteadOf::UseAsItIs | InsteadOf::Wait, _) => Err(not_mounted(&of.volume.name, of.error)),
+        }
     }
 
     /// The container's mounts, with all that they need on the host made.
@@ -210,5 +269,18 @@ impl Executor {
     async fn write_hosts(&self, job: &Job, of: MountsOf<'_>) -> Result<PathBuf, HostsError> {
         let content = hosts::content(of.pod, of.pod_ips, of.host.facts()).map_err(HostsError::Name)?;
         self.container_files.write_hosts(&job.uid, &content).await.map_err(HostsError::Files)
+    }
+}
+
+fn set_up_failed(volume: &str, error: &dyn std::error::Error) -> String {
+    format!("MountVolume.SetUp failed for volume {volume:?} : {}", one_line(error))
+}
+
+/// Upstream sets up what is in the spec, and says so of its volume; what can't be is found before that.
+fn not_mounted(volume: &str, error: &VolumeSpecError) -> String {
+    if error.is_about_content() {
+        set_up_failed(volume, error)
+    } else {
+        format!("Unable to attach or mount volumes: {}", one_line(error))
     }
 }

@@ -284,6 +284,7 @@ impl Executor {
         let no_config = refuse(WaitingReason::CreateContainerConfigError);
         let info = image.info.as_ref();
         let env_files = self.read_env_files(container, volumes).await.map_err(|e| no_config(&e))?;
+        let drawn = self.environment_objects(job, pod, container).await.map_err(|e| no_config(&e))?;
         let pid_target = pid_target(pod, start, &place.seen).map_err(|e| no_config(&e))?;
         let mut config = container_config(ContainerInput {
             pod,
@@ -298,7 +299,12 @@ impl Executor {
             mounts: &[],
             devices: &[],
             pid_target: pid_target.as_ref(),
-            objects: Objects { env_files: Some(&env_files), ..Objects::default() },
+            objects: Objects {
+                config_maps: Some(&drawn.config_maps),
+                secrets: Some(&drawn.secrets),
+                env_files: Some(&env_files),
+                services: Some(&drawn.services),
+            },
             host: host.facts(),
         })
         .map_err(|e| no_config(&e))?;

@@ -84,6 +84,7 @@ impl Progress {
 
 impl Executor {
     pub(super) async fn sync(&self, job: &mut Job, pod: &Arc<Pod>) -> End {
+        self.register_objects(pod);
         let end = self.sync_once(job, pod).await;
         // However the sync ended, the pod's time may be over before it is looked at again.
         let begun = self.board.status(&job.uid).and_then(|status| status.start_time.clone());
@@ -233,10 +234,12 @@ impl Executor {
 
     async fn read_host(&self, job: &Job) -> Result<HostNow<'_>, ()> {
         let node = self.node.borrow().clone();
-        HostNow::read(&self.host, node, &*self.host_files).await.map_err(|error| {
-            let message = format!("error reading files of the node: {}", one_line(&error));
-            self.events(job).warning("FailedSync", &message);
-        })
+        HostNow::read(&self.host, node, self.objects.runtime_classes(), &*self.host_files).await.map_err(
+            |error| {
+                let message = format!("error reading files of the node: {}", one_line(&error));
+                self.events(job).warning("FailedSync", &message);
+            },
+        )
     }
 
     /// Containers that wait for their delay to end say so, whatever else happens in this sync.

@@ -149,6 +149,10 @@ impl Volumes for Stuck {
         Ok(PathBuf::new())
     }
 
+    async fn written(&self, _: &PodUid, _: &str, _: &str) -> Result<Option<PathBuf>, VolumeError> {
+        Ok(None)
+    }
+
     async fn sub_path(&self, _: &PodUid, _: &Path, _: &SubPath) -> Result<PathBuf, VolumeError> {
         Ok(PathBuf::new())
     }

@@ -68,6 +68,10 @@ impl Volumes for Machine {
         Ok(Path::new("/volumes").join(&volume.name))
     }
 
+    async fn written(&self, _: &PodUid, _: &str, _: &str) -> Result<Option<PathBuf>, VolumeError> {
+        Ok(None)
+    }
+
     async fn sub_path(&self, _: &PodUid, volume: &Path, sub_path: &SubPath) -> Result<PathBuf, VolumeError> {
         Ok(volume.join(&sub_path.path))
     }

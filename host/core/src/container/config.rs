@@ -12,6 +12,7 @@ mod input;
 mod linux;
 mod sandbox;
 mod security;
+mod services;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ pub use error::ConfigError;
 pub use input::{ContainerInput, Host, ImageFacts, Objects, SandboxInput};
 pub use linux::{cpu_quota, cpu_shares, oom_score_adj};
 pub use sandbox::sandbox_config;
+pub use services::{MASTER_NAMESPACE, ServiceAddress, ServicePort, service_variables};
 
 /// One container in its pod's sandbox.
 pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, ConfigError> {

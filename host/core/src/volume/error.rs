@@ -86,6 +86,46 @@ pub enum VolumeSpecError {
         #[source]
         cause: FieldError,
     },
+    /// A config map or secret doesn't exist, and isn't optional.
+    #[error("{kind} {name:?} not found")]
+    NoObject {
+        /// `configmap` or `secret`.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A config map or secret doesn't have a key, which isn't optional.
+    #[error("{kind} key: {key}")]
+    NoKey {
+        /// `configmap references non-existent config` or `references non-existent secret`.
+        kind: &'static str,
+        /// The key.
+        key: String,
+    },
+    /// The API server doesn't let this node have it.
+    #[error("{message}")]
+    Refused {
+        /// What, and the server's words.
+        message: String,
+    },
+    /// Nobody can be asked for it.
+    #[error("{message}")]
+    Unavailable {
+        /// What, and why not.
+        message: String,
+    },
+    /// Several sources of a projected volume, as upstream puts such lists.
+    #[error("[{}]", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    Several {
+        /// What is wrong with each.
+        errors: Vec<VolumeSpecError>,
+    },
+    /// A user that `runAsUser` names isn't a user's number.
+    #[error("runAsUser {uid} is not a user id")]
+    User {
+        /// The number.
+        uid: i64,
+    },
     /// `fsGroup` isn't a group's number.
     #[error("fsGroup {gid} is not a group id")]
     Group {
@@ -142,4 +182,26 @@ pub enum VolumeSpecError {
         /// The word.
         mode: String,
     },
+}
+
+impl VolumeSpecError {
+    /// Nothing is wrong but that nobody can be asked.
+    pub(super) fn is_unavailable(&self) -> bool {
+        if let Self::Several { errors } = self {
+            return errors.iter().all(Self::is_unavailable);
+        }
+        matches!(self, Self::Unavailable { .. })
+    }
+
+    /// It is about what the volume draws from, which may change, and not about the spec.
+    pub fn is_about_content(&self) -> bool {
+        matches!(
+            self,
+            Self::NoObject { .. }
+                | Self::NoKey { .. }
+                | Self::Refused { .. }
+                | Self::Unavailable { .. }
+                | Self::Several { .. }
+        )
+    }
 }

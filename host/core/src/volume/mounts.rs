@@ -130,7 +130,8 @@ fn volume_mount(
 
 /// Volumes that the agent writes are for reading.
 fn is_read_only(volume: &Volume) -> bool {
-    volume.downward_api.is_some() || volume.projected.is_some()
+    let Volume { config_map, downward_api, projected, secret, .. } = volume;
+    config_map.is_some() || downward_api.is_some() || projected.is_some() || secret.is_some()
 }
 
 /// The place below the volume, expanded; none is the volume itself.

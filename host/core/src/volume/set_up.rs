@@ -5,36 +5,66 @@ use std::path::{Component, Path};
 
 use k8s_openapi::api::core::v1::{HostPathVolumeSource, PodSpec, Volume};
 
-use super::{HostPathCheck, Ownership, VolumeKind, VolumeSetUp, VolumeSpecError, empty_dir, files};
+use super::files::{self, Sources};
+use super::{Drawn, HostPathCheck, Ownership, VolumeKind, VolumeSetUp, VolumeSpecError, empty_dir};
 use crate::pod::fields::PodFields;
 
 #[cfg(test)]
 mod tests;
 
-/// Every volume that a container of the pod mounts, in the spec's order; others are left alone, as upstream does. Files of
-/// `downwardAPI` volumes have the values that the fields have now.
-pub fn set_ups(fields: PodFields<'_>) -> Result<Vec<VolumeSetUp>, VolumeSpecError> {
-    let Some(spec) = &fields.pod.spec else { return Ok(Vec::new()) };
-    let used = mounted(spec);
-    let gid = group(spec)?;
-    let volumes = spec.volumes.iter().flatten().filter(|volume| used.contains(volume.name.as_str()));
-    volumes.map(|volume| set_up(fields, volume, gid)).collect()
+/// A volume that a container mounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedVolume {
+    /// Its name in the pod's spec.
+    pub name: String,
+    /// The plugin's name in the path on disk, if it is one of files.
+    pub plugin: Option<&'static str>,
+    /// What it is to be, or why it can't be.
+    pub set_up: Result<VolumeSetUp, VolumeSpecError>,
 }
 
-fn set_up(fields: PodFields<'_>, volume: &Volume, gid: Option<u32>) -> Result<VolumeSetUp, VolumeSpecError> {
+/// Every volume that a container of the pod mounts, in the spec's order; others are left alone, as upstream does. Files have
+/// the values that fields and objects have now.
+pub fn set_ups(fields: PodFields<'_>, drawn: &Drawn) -> Vec<WantedVolume> {
+    let Some(spec) = &fields.pod.spec else { return Vec::new() };
+    let volumes = mounted_volumes(spec).map(|volume| WantedVolume {
+        name: volume.name.clone(),
+        plugin: files::plugin(volume),
+        set_up: set_up(Sources { fields, drawn, volume: &volume.name }, spec, volume),
+    });
+    volumes.collect()
+}
+
+/// Names of the volumes that any container mounts, in the spec's order.
+pub fn mounted_names(spec: &PodSpec) -> Vec<String> {
+    mounted_volumes(spec).map(|volume| volume.name.clone()).collect()
+}
+
+/// The volumes that any container mounts, in the spec's order.
+pub(crate) fn mounted_volumes(spec: &PodSpec) -> impl Iterator<Item = &Volume> {
+    let used = mounted(spec);
+    spec.volumes.iter().flatten().filter(move |volume| used.contains(volume.name.as_str()))
+}
+
+fn set_up(of: Sources<'_>, spec: &PodSpec, volume: &Volume) -> Result<VolumeSetUp, VolumeSpecError> {
     let kind = if let Some(source) = &volume.host_path {
         host_path(&volume.name, source)?
+    } else if let Some(source) = &volume.config_map {
+        files::config_map(of, source)?
+    } else if let Some(source) = &volume.secret {
+        files::secret(of, source)?
     } else if let Some(source) = &volume.downward_api {
-        files::downward_api(fields, &volume.name, source)?
+        files::downward_api(of, source)?
     } else if let Some(source) = &volume.projected {
-        files::projected(fields, &volume.name, source)?
+        files::projected(of, source)?
     } else if let Some(kind) = unsupported(volume) {
         return Err(VolumeSpecError::Unsupported { volume: volume.name.clone(), kind });
     } else {
         // A volume without a source is an `emptyDir`.
         let source = volume.empty_dir.clone().unwrap_or_default();
-        empty_dir::kind(fields, &volume.name, &source)?
+        empty_dir::kind(of.fields, &volume.name, &source)?
     };
+    let gid = group(spec)?;
     // `fsGroupChangePolicy` concerns none of these kinds.
     let ownership = |read_only| gid.map(|gid| Ownership { gid, on_root_mismatch: false, read_only });
     let ownership = match &kind {
@@ -88,12 +118,13 @@ fn unsupported(volume: &Volume) -> Option<&'static str> {
         host_path: _,
         downward_api: _,
         projected: _,
+        config_map: _,
+        secret: _,
         aws_elastic_block_store,
         azure_disk,
         azure_file,
         cephfs,
         cinder,
-        config_map,
         csi,
         ephemeral,
         fc,
@@ -111,7 +142,6 @@ fn unsupported(volume: &Volume) -> Option<&'static str> {
         quobyte,
         rbd,
         scale_io,
-        secret,
         storageos,
         vsphere_volume,
     } = volume;
@@ -121,7 +151,6 @@ fn unsupported(volume: &Volume) -> Option<&'static str> {
         ("azureFile", azure_file.is_some()),
         ("cephfs", cephfs.is_some()),
         ("cinder", cinder.is_some()),
-        ("configMap", config_map.is_some()),
         ("csi", csi.is_some()),
         ("ephemeral", ephemeral.is_some()),
         ("fc", fc.is_some()),
@@ -139,7 +168,6 @@ fn unsupported(volume: &Volume) -> Option<&'static str> {
         ("quobyte", quobyte.is_some()),
         ("rbd", rbd.is_some()),
         ("scaleIO", scale_io.is_some()),
-        ("secret", secret.is_some()),
         ("storageos", storageos.is_some()),
         ("vsphereVolume", vsphere_volume.is_some()),
     ];

@@ -13,7 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, fchown, symlink};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -65,6 +65,16 @@ pub(super) fn write(
         remove_entry(&volume.join(stale))?;
     }
     remove_old(volume, OsStr::new(&name))
+}
+
+/// Whether files were written here, and are still there.
+pub(super) fn is_written(volume: &Path) -> io::Result<bool> {
+    let Some(current) = current(volume)? else { return Ok(false) };
+    match fs::symlink_metadata(volume.join(current)) {
+        Ok(found) => Ok(found.is_dir()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The folder that `..data` leads to; none if there is none yet, or it leads elsewhere.
@@ -137,6 +147,16 @@ fn fill(folder: &Path, files: &[VolumeFile]) -> io::Result<()> {
         made.write_all(&file.content)?;
         // The process's mask took bits away.
         made.set_permissions(fs::Permissions::from_mode(file.mode))?;
+        if let Some(owner) = file.owner {
+            // Where the agent may not give files away, the container may have access all the same.
+            match fchown(&made, Some(owner), None) {
+                Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+                Err(error) => {
+                    tracing::warn!(path = %path.display(), owner, %error, "the owner of a volume's file can't be set");
+                }
+                Ok(()) => {}
+            }
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use witlet_core::volume::{VolumeFile, VolumeKind};
+use witlet_core::volume::{FilesMedium, VolumeFile, VolumeKind};
 use witlet_ports::VolumeError;
 
 use crate::{Case, Place};
@@ -74,9 +74,15 @@ fn huge_pages_are_mounted_with_the_size_of_a_page(place: &Place) {
 
 fn files_of_the_agent_are_in_memory_and_the_groups(place: &Place) {
     let files = |content: &str| {
-        let file = |path: &str, mode| VolumeFile { path: path.into(), content: content.into(), mode };
+        let file = |path: &str, mode| VolumeFile {
+            path: path.into(),
+            content: content.into(),
+            mode,
+            owner: (path == "inner/secret").then_some(1234),
+        };
         let files = vec![file("name", 0o644), file("inner/secret", 0o400)];
-        VolumeKind::Files { plugin: "kubernetes.io~downward-api", files, size_bytes: Some(1 << 20) }
+        let medium = FilesMedium::Memory { size_bytes: Some(1 << 20), is_secret: true };
+        VolumeKind::Files { plugin: "kubernetes.io~downward-api", files, medium }
     };
     let volume = |kind| witlet_core::volume::VolumeSetUp {
         name: "v".to_owned(),
@@ -101,6 +107,13 @@ fn files_of_the_agent_are_in_memory_and_the_groups(place: &Place) {
         let found = fs::metadata(path.join(name)).expect("there");
         assert_eq!((found.mode() & 0o7777, found.gid()), (expected, GID), "{name}");
     }
+    assert_eq!(fs::metadata(path.join("inner/secret")).expect("there").uid(), 1234);
+    let written = || {
+        use witlet_ports::Volumes;
+        let looked = place.volumes.written(&place.uid, "kubernetes.io~downward-api", "v");
+        place.tokio.block_on(looked).expect("looked")
+    };
+    assert_eq!(written(), Some(path.clone()));
     let data = || fs::read_link(path.join("..data")).expect("a link");
     let before = data();
     set_up("one");

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, FileType};
 use rustix::process::Uid;
-use witlet_core::volume::{HostPathCheck, Ownership, VolumeFile, VolumeKind, VolumeSetUp};
+use witlet_core::volume::{FilesMedium, HostPathCheck, Ownership, VolumeFile, VolumeKind, VolumeSetUp};
 use witlet_ports::{VolumeError, Volumes};
 
 use crate::{Case, Place};
@@ -33,14 +33,20 @@ fn folders_files_and_host_paths_work(place: &Place) {
     // A group that isn't the agent's can't be given; the folder is for all anyway.
     let disk = place.set_up("disk", VolumeKind::EmptyDir, Some(4)).expect("set up");
     fs::write(disk.join("file"), "x").expect("written");
-    let files = vec![VolumeFile { path: "name".into(), content: "web".into(), mode: 0o644 }];
-    let kind = VolumeKind::Files { plugin: "kubernetes.io~downward-api", files, size_bytes: Some(1 << 20) };
+    let files = vec![VolumeFile { path: "name".into(), content: "web".into(), mode: 0o644, owner: Some(5) }];
+    let medium = |is_secret| FilesMedium::Memory { size_bytes: Some(1 << 20), is_secret };
+    let secret =
+        VolumeKind::Files { plugin: "kubernetes.io~secret", files: files.clone(), medium: medium(true) };
+    let kind = VolumeKind::Files { plugin: "kubernetes.io~downward-api", files, medium: medium(false) };
     let ownership = Some(Ownership { gid: 4, on_root_mismatch: false, read_only: true });
     let volume = VolumeSetUp { name: "down".into(), kind, ownership };
     for _ in 0..2 {
         let path = place.tokio.block_on(place.volumes.set_up(&place.uid, &volume)).expect("set up");
         assert_eq!(fs::read_to_string(path.join("name")).expect("read"), "web");
     }
+    // A secret doesn't go to the disk.
+    place.set_up("hidden", secret, None).expect_err("only root may mount");
+    assert!(!place.at("pods/u-1/volumes/kubernetes.io~secret/hidden/name").exists());
     let host = |path: &Path, check| VolumeKind::HostPath { path: path.to_owned(), check };
     place.set_up("host", host(&place.at("data"), HostPathCheck::DirectoryOrCreate), None).expect("set up");
     let denied = place.set_up("host", host(Path::new("/root-no-longer"), HostPathCheck::FileOrCreate), None);

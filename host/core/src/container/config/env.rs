@@ -14,9 +14,12 @@ use crate::pod::fields::{FieldError, PodFields};
 use crate::pod::validation::is_environment_name;
 
 /// The variables, each name once: those of `envFrom`, then those of `env` in their order. A later value replaces an
-/// earlier one at its place. A value may refer to the variables before it.
+/// earlier one at its place. A value may refer to the variables before it, and to those of services, which come last and give
+/// way to all others.
 pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, String)>, ConfigError> {
     let mut env = Environment::default();
+    let mut services: BTreeMap<&str, &str> =
+        input.objects.services.into_iter().flatten().map(|(name, value)| (&**name, &**value)).collect();
     let too_much = |TooLong| ConfigError::TooMuch { container: input.container.name.clone() };
     for source in input.container.env_from.iter().flatten() {
         for (name, value) in from_object(input, source)? {
@@ -26,10 +29,11 @@ pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, Stri
         }
     }
     for variable in input.container.env.iter().flatten() {
+        services.remove(variable.name.as_str());
         let value = match (&variable.value, &variable.value_from) {
             (Some(value), _) if !value.is_empty() => {
-                let expanded =
-                    expand(value, |name| env.get(name)).map_err(|TooLong| ConfigError::TooLong {
+                let expanded = expand(value, |name| env.get(name).or_else(|| services.get(name).copied()))
+                    .map_err(|TooLong| ConfigError::TooLong {
                         container: input.container.name.clone(),
                         text: format!("environment variable {}", variable.name),
                     })?;
@@ -41,6 +45,11 @@ pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, Stri
         // An optional source that isn't there leaves the variable out.
         if let Some(value) = value {
             env.set(variable.name.clone(), value).map_err(too_much)?;
+        }
+    }
+    for (name, value) in services {
+        if env.get(name).is_none() {
+            env.set(name.to_owned(), value.to_owned()).map_err(too_much)?;
         }
     }
     Ok(env.variables)

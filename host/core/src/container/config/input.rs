@@ -91,6 +91,8 @@ pub struct Objects<'a> {
     pub secrets: Option<&'a BTreeMap<String, BTreeMap<String, Vec<u8>>>>,
     /// Content of environment files, by volume and path in it.
     pub env_files: Option<&'a BTreeMap<(String, String), String>>,
+    /// What [`service_variables`](super::service_variables) gave.
+    pub services: Option<&'a BTreeMap<String, String>>,
 }
 
 /// One container to be made.

@@ -5,23 +5,62 @@ use k8s_openapi::api::core::v1::Pod;
 use super::super::{VolumeSetUp, set_ups};
 use super::*;
 use crate::node::NodeFacts;
+use std::sync::Arc;
 
 fn of(source: &str) -> Result<Vec<VolumeSetUp>, String> {
+    with(source, "", &Drawn::default())
+}
+
+/// `pod` is more of the spec.
+fn with(source: &str, pod: &str, drawn: &Drawn) -> Result<Vec<VolumeSetUp>, String> {
     let yaml = format!(
         "{{metadata: {{name: web, uid: u-1}},
-           spec: {{volumes: [{{name: v, {source}}}],
+           spec: {{{pod} volumes: [{{name: v, {source}}}],
                    containers: [{{name: a, resources: {{limits: {{cpu: 2}}}},
                                   volumeMounts: [{{name: v, mountPath: /v}}]}}]}}}}"
     );
     let pod: Pod = serde_saphyr::from_str(&yaml).unwrap();
-    set_ups(PodFields { pod: &pod, pod_ips: &[], node: &NodeFacts::default() })
-        .map_err(|error| error.to_string())
+    let fields = PodFields { pod: &pod, pod_ips: &[], node: &NodeFacts::default() };
+    let wanted = set_ups(fields, drawn);
+    wanted.into_iter().map(|wanted| wanted.set_up.map_err(|error| error.to_string())).collect()
+}
+
+/// Two config maps, a secret and tokens; who is `unavailable` can't be asked for, and `refused` isn't for this node.
+fn cluster() -> Drawn {
+    fn found<T: serde::de::DeserializeOwned>(yaml: &str) -> Fetched<Arc<T>> {
+        Fetched::Found(Arc::new(serde_saphyr::from_str(yaml).unwrap()))
+    }
+    let text = |text: &str| text.to_owned();
+    let wish = |audience: Option<&str>, expiration_seconds| TokenWish {
+        audience: audience.map(str::to_owned),
+        expiration_seconds,
+    };
+    Drawn {
+        config_maps: BTreeMap::from([
+            (text("settings"), found("{data: {greeting: hello, name: web}, binaryData: {blob: AAEC}}")),
+            (text(ROOT_CA), found("{data: {ca.crt: certificate}}")),
+            (text("gone"), Fetched::Missing),
+            (text("unavailable"), Fetched::Unavailable(text("no answer"))),
+            (text("left-out"), Fetched::LeftOut),
+        ]),
+        secrets: BTreeMap::from([
+            (text("keys"), found("{data: {password: d29yZA==, user: bWU=}}")),
+            (text("refused"), Fetched::Refused(text("forbidden"))),
+        ]),
+        tokens: BTreeMap::from([
+            (wish(None, 3600), Fetched::Found(text("token"))),
+            (wish(Some("vault"), 600), Fetched::Found(text("for the vault"))),
+            (wish(Some("late"), 3600), Fetched::LeftOut),
+            (wish(Some("dead"), 3600), Fetched::Unavailable(text("failed to fetch token: no answer"))),
+        ]),
+    }
 }
 
 /// Plugin, and path, content and mode of each file.
 fn files(source: &str) -> (&'static str, Vec<(String, String, u32)>) {
     match of(source).unwrap().remove(0).kind {
-        VolumeKind::Files { plugin, files, size_bytes: None } => {
+        VolumeKind::Files { plugin, files, medium } => {
+            assert_eq!(medium, FilesMedium::Memory { size_bytes: None, is_secret: false });
             let row = |file: VolumeFile| {
                 let content = String::from_utf8(file.content).unwrap();
                 (file.path.display().to_string(), content, file.mode)
@@ -60,16 +99,161 @@ fn projected_sources_share_a_folder_and_the_last_of_a_path_counts() {
     assert_eq!(rows, [row("x", "u-1", 0o444), row("y", "web", 0o440)]);
 }
 
+/// Plugin, medium, and a line for each file: path, content, mode and owner.
+fn drawn(source: &str, pod: &str) -> Result<(&'static str, FilesMedium, Vec<String>), String> {
+    match with(source, pod, &cluster())?.remove(0).kind {
+        VolumeKind::Files { plugin, files, medium } => {
+            let row = |file: VolumeFile| {
+                let content = String::from_utf8_lossy(&file.content).escape_default().to_string();
+                let owner = file.owner.map(|uid| format!(" of {uid}")).unwrap_or_default();
+                format!("{} {content} {:o}{owner}", file.path.display(), file.mode)
+            };
+            Ok((plugin, medium, files.into_iter().map(row).collect()))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+const HIDDEN: FilesMedium = FilesMedium::Memory { size_bytes: None, is_secret: true };
+const PUBLIC: FilesMedium = FilesMedium::Memory { size_bytes: None, is_secret: false };
+
 #[test]
-fn sources_that_need_an_api_server_are_refused() {
-    for (source, kind) in [
-        ("{secret: {name: s}}", "projected secret"),
-        ("{configMap: {name: c}}", "projected configMap"),
-        ("{serviceAccountToken: {path: t}}", "projected serviceAccountToken"),
-        ("{clusterTrustBundle: {path: t}}", "projected clusterTrustBundle"),
+fn objects_become_files_of_their_keys_or_of_the_items() {
+    let cases: [(&str, &str, FilesMedium, &[&str]); 9] = [
+        (
+            "configMap: {name: settings}",
+            "configmap",
+            FilesMedium::Disk,
+            &["blob \\u{0}\\u{1}\\u{2} 644", "greeting hello 644", "name web 644"],
+        ),
+        (
+            "configMap: {name: settings, defaultMode: 0o400, items: [{key: name, path: a/b}, {key: blob, path: c, mode: 0o640}]}",
+            "configmap",
+            FilesMedium::Disk,
+            &["a/b web 400", "c \\u{0}\\u{1}\\u{2} 640"],
+        ),
+        ("configMap: {name: gone, optional: true}", "configmap", FilesMedium::Disk, &[]),
+        (
+            "configMap: {name: settings, optional: true, items: [{key: nothing, path: x}, {key: name, path: y}]}",
+            "configmap",
+            FilesMedium::Disk,
+            &["y web 644"],
+        ),
+        (
+            "configMap: {name: gone, optional: true, items: [{key: k, path: x}]}",
+            "configmap",
+            FilesMedium::Disk,
+            &[],
+        ),
+        ("secret: {secretName: keys}", "secret", HIDDEN, &["password word 644", "user me 644"]),
+        (
+            "secret: {secretName: keys, items: [{key: user, path: ./u, mode: 0o400}]}",
+            "secret",
+            HIDDEN,
+            &["u me 400"],
+        ),
+        ("secret: {secretName: gone, optional: true}", "secret", HIDDEN, &[]),
+        (
+            "projected: {sources: [{configMap: {name: settings, items: [{key: name, path: name}]}}]}",
+            "projected",
+            PUBLIC,
+            &["name web 644"],
+        ),
+    ];
+    for (source, plugin, medium, files) in cases {
+        let (found, kept, rows) = drawn(source, "").unwrap();
+        assert_eq!((found, kept), (format!("kubernetes.io~{plugin}").as_str(), medium), "{source}");
+        assert_eq!(rows, files, "{source}");
+    }
+}
+
+#[test]
+fn sources_of_a_projected_volume_come_in_their_order() {
+    let source = "projected: {defaultMode: 0o444, sources: [
+        {serviceAccountToken: {path: token}},
+        {serviceAccountToken: {path: vault/token, audience: vault, expirationSeconds: 600}},
+        {serviceAccountToken: {path: late, audience: late}},
+        {configMap: {name: kube-root-ca.crt, items: [{key: ca.crt, path: ca.crt}]}},
+        {configMap: {name: left-out}},
+        {configMap: {name: settings}},
+        {secret: {name: keys, items: [{key: user, path: greeting, mode: 0o400}]}},
+        {downwardAPI: {items: [{path: blob, fieldRef: {fieldPath: metadata.name}}]}}]}";
+    let (plugin, medium, rows) = drawn(source, "").unwrap();
+    assert_eq!((plugin, medium), ("kubernetes.io~projected", HIDDEN));
+    let expected = [
+        "blob web 444",
+        "ca.crt certificate 444",
+        "greeting me 400",
+        "name web 444",
+        "token token 444",
+        "vault/token for the vault 444",
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn tokens_belong_to_the_one_user_of_the_pod() {
+    let source =
+        "projected: {sources: [{serviceAccountToken: {path: token}}, {configMap: {name: kube-root-ca.crt}}]}";
+    let pod = |security: &str| format!("securityContext: {security},");
+    let init = |security: &str, of_init: &str| {
+        format!("securityContext: {security}, initContainers: [{{name: i, securityContext: {of_init}}}],")
+    };
+    for (pod, token) in [
+        (String::new(), "token token 644"),
+        (pod("{fsGroup: 5}"), "token token 600"),
+        (pod("{runAsUser: 7}"), "token token 600 of 7"),
+        (pod("{runAsUser: 0}"), "token token 600 of 0"),
+        (pod("{runAsUser: 7, fsGroup: 5}"), "token token 600 of 7"),
+        (init("{runAsUser: 7}", "{runAsUser: 7}"), "token token 600 of 7"),
+        (init("{runAsUser: 7}", "{runAsUser: 8}"), "token token 644"),
+        (init("{runAsUser: 7}", "{}"), "token token 600 of 7"),
+        (init("{}", "{runAsUser: 8}"), "token token 644"),
+        (init("{runAsUser: 7, fsGroup: 5}", "{runAsUser: 8}"), "token token 600"),
     ] {
-        let expected = Err(format!("volume v: {kind} volumes are not supported by this release"));
-        assert_eq!(of(&format!("projected: {{sources: [{source}]}}")), expected);
+        let (_, _, rows) = drawn(source, &pod).unwrap();
+        assert_eq!(rows, ["ca.crt certificate 644", token], "{pod}");
+    }
+    let error = drawn(source, &pod("{runAsUser: -1}"));
+    assert_eq!(error, Err("runAsUser -1 is not a user id".to_owned()));
+}
+
+#[test]
+fn what_can_not_be_drawn_is_told_in_upstreams_words() {
+    let projected = |sources: &str| format!("projected: {{sources: [{sources}]}}");
+    for (source, message) in [
+        ("configMap: {name: gone}".to_owned(), "configmap \"gone\" not found"),
+        ("configMap: {name: unasked}".to_owned(), "configmap \"unasked\" not found"),
+        ("secret: {secretName: gone}".to_owned(), "secret \"gone\" not found"),
+        (
+            "configMap: {name: settings, items: [{key: nothing, path: x}]}".to_owned(),
+            "configmap references non-existent config key: nothing",
+        ),
+        (
+            "secret: {secretName: keys, items: [{key: nothing, path: x}]}".to_owned(),
+            "references non-existent secret key: nothing",
+        ),
+        ("configMap: {name: unavailable, optional: true}".to_owned(), "no answer"),
+        ("secret: {secretName: refused, optional: true}".to_owned(), "forbidden"),
+        (projected("{serviceAccountToken: {path: x, audience: dead}}"), "failed to fetch token: no answer"),
+        (
+            projected("{configMap: {name: gone}}, {secret: {name: keys}}, {secret: {name: gone}}"),
+            "[configmap \"gone\" not found, secret \"gone\" not found]",
+        ),
+        (
+            projected("{clusterTrustBundle: {path: t}}"),
+            "volume v: projected clusterTrustBundle volumes are not supported by this release",
+        ),
+        (
+            projected("{podCertificate: {keyType: ED25519, signerName: s}}"),
+            "volume v: projected podCertificate volumes are not supported by this release",
+        ),
+        (
+            projected("{configMap: {name: settings, items: [{key: name, path: ../x}]}}"),
+            "volume v: invalid path \"../x\": must not contain '..'",
+        ),
+    ] {
+        assert_eq!(drawn(&source, ""), Err(message.to_owned()), "{source}");
     }
 }
 

@@ -7,8 +7,9 @@ use crate::node::NodeFacts;
 
 fn of(yaml: &str) -> Result<Vec<VolumeSetUp>, String> {
     let pod: Pod = serde_saphyr::from_str(yaml).unwrap();
-    set_ups(PodFields { pod: &pod, pod_ips: &[], node: &NodeFacts::default() })
-        .map_err(|error| error.to_string())
+    let fields = PodFields { pod: &pod, pod_ips: &[], node: &NodeFacts::default() };
+    let wanted = set_ups(fields, &Drawn::default());
+    wanted.into_iter().map(|wanted| wanted.set_up.map_err(|error| error.to_string())).collect()
 }
 
 fn one(volume: &str, pod: &str) -> Result<VolumeSetUp, String> {
@@ -73,6 +74,8 @@ fn the_pods_group_owns_what_is_the_pods_and_not_what_is_the_hosts() {
         ("emptyDir: {medium: Memory}", own(false)),
         ("downwardAPI: {}", own(true)),
         ("projected: {}", own(true)),
+        ("configMap: {name: c, optional: true}", own(true)),
+        ("secret: {secretName: s, optional: true}", own(true)),
         ("hostPath: {path: /x}", None),
     ] {
         assert_eq!(one(volume, group).unwrap().ownership, ownership, "{volume}");
@@ -83,10 +86,72 @@ fn the_pods_group_owns_what_is_the_pods_and_not_what_is_the_hosts() {
 }
 
 #[test]
+fn a_volume_that_can_not_be_is_told_beside_those_that_can() {
+    let pod: Pod = serde_saphyr::from_str(
+        "{spec: {volumes: [{name: a, configMap: {name: gone}}, {name: b, emptyDir: {}}, {name: c, nfs: {server: s, path: /}}],
+                 containers: [{name: x, volumeMounts: [{name: a, mountPath: /a}, {name: b, mountPath: /b},
+                                                       {name: c, mountPath: /c}]}]}}",
+    )
+    .unwrap();
+    let fields = PodFields { pod: &pod, pod_ips: &[], node: &NodeFacts::default() };
+    let wanted = set_ups(fields, &Drawn::default());
+    let rows: Vec<(&str, Option<String>, bool)> = wanted
+        .iter()
+        .map(|wanted| {
+            let error = wanted.set_up.as_ref().err();
+            let about_content = error.is_some_and(VolumeSpecError::is_about_content);
+            (wanted.name.as_str(), error.map(ToString::to_string), about_content)
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("a", Some("configmap \"gone\" not found".to_owned()), true),
+            ("b", None, false),
+            ("c", Some("volume c: nfs volumes are not supported by this release".to_owned()), false),
+        ]
+    );
+}
+
+#[test]
+fn a_volume_has_another_fingerprint_as_soon_as_anything_of_it_differs() {
+    let file = |path: &str, content: &str, mode, owner| crate::volume::VolumeFile {
+        path: path.into(),
+        content: content.into(),
+        mode,
+        owner,
+    };
+    let of = |files, medium| VolumeSetUp {
+        name: "v".to_owned(),
+        kind: VolumeKind::Files { plugin: "p", files, medium },
+        ownership: None,
+    };
+    use crate::volume::FilesMedium::{Disk, Memory};
+    let all = [
+        of(vec![], Disk),
+        of(vec![], Memory { size_bytes: None, is_secret: false }),
+        of(vec![file("a", "b", 0o644, None)], Disk),
+        of(vec![file("ab", "", 0o644, None)], Disk),
+        of(vec![file("", "ab", 0o644, None)], Disk),
+        of(vec![file("a", "b", 0o600, None)], Disk),
+        of(vec![file("a", "b", 0o644, Some(1))], Disk),
+        VolumeSetUp { name: "w".to_owned(), ..of(vec![], Disk) },
+        VolumeSetUp { kind: VolumeKind::EmptyDir, ..of(vec![], Disk) },
+        VolumeSetUp {
+            ownership: Some(Ownership { gid: 1, on_root_mismatch: false, read_only: true }),
+            ..of(vec![], Disk)
+        },
+    ];
+    for (i, one) in all.iter().enumerate() {
+        for (j, other) in all.iter().enumerate() {
+            assert_eq!(one.fingerprint() == other.fingerprint(), i == j, "{one:?} {other:?}");
+        }
+    }
+}
+
+#[test]
 fn kinds_that_are_not_done_are_refused_by_name() {
     for (source, kind) in [
-        ("secret: {secretName: s}", "secret"),
-        ("configMap: {name: c}", "configMap"),
         ("persistentVolumeClaim: {claimName: c}", "persistentVolumeClaim"),
         ("nfs: {server: s, path: /}", "nfs"),
         ("csi: {driver: d}", "csi"),

@@ -13,7 +13,7 @@ fn volume() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn file(path: &str, content: &str) -> VolumeFile {
-    VolumeFile { path: path.into(), content: content.into(), mode: 0o640 }
+    VolumeFile { path: path.into(), content: content.into(), mode: 0o640, owner: None }
 }
 
 fn at(second: i64) -> Timestamp {
@@ -62,7 +62,12 @@ fn hidden_files_deep_files_and_any_mode_are_written() {
         ("a", 0o407),
     ];
     let binary: Vec<u8> = (0..=255).collect();
-    let files = modes.map(|(path, mode)| VolumeFile { path: path.into(), content: binary.clone(), mode });
+    let files = modes.map(|(path, mode)| VolumeFile {
+        path: path.into(),
+        content: binary.clone(),
+        mode,
+        owner: None,
+    });
     put(&volume, &files);
     assert_eq!(visible(&volume), [".dotfile", ".dotfile.file", "1", "a"]);
     for (path, mode) in modes {

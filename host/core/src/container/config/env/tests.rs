@@ -50,6 +50,7 @@ fn container_environment(yaml: &str, host_network: bool) -> Result<Vec<(String, 
             config_maps: Some(&config_maps),
             secrets: Some(&secrets),
             env_files: Some(&env_files),
+            services: None,
         },
         ..fixtures::input(&pod, &container, fixtures::host(&node))
     })
@@ -309,4 +310,37 @@ proptest! {
     fn expansion_ends_and_never_grows_without_a_reference(text in "[$()A a]{0,40}") {
         prop_assert!(expanded(&text, &vars(&[])).unwrap().len() <= text.len());
     }
+}
+
+#[test]
+fn variables_of_services_come_last_and_give_way() {
+    let yaml = "{name: a, envFrom: [{configMapRef: {name: map}}],
+                 env: [{name: URL, value: $(DB_PORT)/x}, {name: DB_SERVICE_PORT, value: '1'},
+                       {name: LATE, value: $(DB_SERVICE_PORT)},
+                       {name: NONE, valueFrom: {secretKeyRef: {name: gone, key: k, optional: true}}}]}";
+    let container: Container = serde_saphyr::from_str(yaml).unwrap();
+    let (pod, node) = (pod("Always", &["a"]), fixtures::node("1"));
+    let text = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> { vars(pairs).into_iter().collect() };
+    let services = text(&[
+        ("DB_PORT", "tcp://10.0.0.5:5432"),
+        ("DB_SERVICE_PORT", "5432"),
+        ("FROM_MAP", "of the service"),
+        ("NONE", "of the service"),
+        ("Z", "z"),
+    ]);
+    let config_maps = BTreeMap::from([("map".to_owned(), text(&[("FROM_MAP", "of the map")]))]);
+    let objects =
+        Objects { config_maps: Some(&config_maps), services: Some(&services), ..Objects::default() };
+    let input = ContainerInput { objects, ..fixtures::input(&pod, &container, fixtures::host(&node)) };
+    assert_eq!(
+        environment(input),
+        Ok(vars(&[
+            ("FROM_MAP", "of the map"),
+            ("URL", "tcp://10.0.0.5:5432/x"),
+            ("DB_SERVICE_PORT", "1"),
+            ("LATE", "1"),
+            ("DB_PORT", "tcp://10.0.0.5:5432"),
+            ("Z", "z"),
+        ]))
+    );
 }
