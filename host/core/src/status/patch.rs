@@ -1,7 +1,9 @@
 //! What the API server is sent so that its status of a pod becomes the agent's: a strategic merge patch of the fields that
 //! differ, and of those only that a kubelet writes (upstream: `PatchPodStatus`).
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::PodStatus;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Map, Value, json};
 
 use super::conditions::OWNED;
@@ -58,6 +60,40 @@ pub fn patch(uid: &str, base: &PodStatus, wanted: &PodStatus) -> Option<Value> {
         addresses.put_change(&mut status, field, list(&wanted, field), |_| true);
     }
     (!status.is_empty()).then(|| json!({ "metadata": { "uid": uid }, "status": status }))
+}
+
+/// Cuts all times to whole seconds, in which the API tells them. A status that went through the server and came back is equal
+/// then, so that nothing has to be looked at in detail.
+pub(super) fn in_whole_seconds(status: &mut PodStatus) {
+    let cut = |time: &mut Option<Time>| {
+        if let Some(time) = time
+            && time.0.subsec_nanosecond() != 0
+        {
+            // A second that begins in range is in range itself.
+            time.0 = Timestamp::from_second(time.0.as_second()).unwrap_or(time.0);
+        }
+    };
+    cut(&mut status.start_time);
+    for condition in status.conditions.iter_mut().flatten() {
+        cut(&mut condition.last_transition_time);
+        cut(&mut condition.last_probe_time);
+    }
+    let lists = [
+        &mut status.container_statuses,
+        &mut status.init_container_statuses,
+        &mut status.ephemeral_container_statuses,
+    ];
+    for container in lists.into_iter().flatten().flatten() {
+        for state in [&mut container.state, &mut container.last_state].into_iter().flatten() {
+            if let Some(running) = &mut state.running {
+                cut(&mut running.started_at);
+            }
+            if let Some(ended) = &mut state.terminated {
+                cut(&mut ended.started_at);
+                cut(&mut ended.finished_at);
+            }
+        }
+    }
 }
 
 fn as_object(status: &PodStatus) -> Map<String, Value> {

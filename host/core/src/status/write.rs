@@ -1,13 +1,15 @@
 //! What is written about a pod to the API server next, and what follows from the server's answer (upstream: `syncPod`,
 //! `needsUpdate`, `needsReconcile` and `canBeDeleted` of the status manager).
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::PodStatus;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Status};
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use serde_json::Value;
 
+use super::patch::in_whole_seconds;
 use super::{Phase, merge, patch};
 
 #[cfg(test)]
@@ -21,27 +23,33 @@ pub const RETRY_MAX: Duration = Duration::from_secs(10);
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
 /// What the API server has of a pod.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AtServer {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AtServer<'a> {
     /// `metadata.uid`; of a static pod the mirror's.
-    pub uid: String,
+    pub uid: &'a str,
     /// `metadata.resourceVersion`
-    pub resource_version: String,
+    pub resource_version: &'a str,
     /// Whether it has a deletion timestamp.
     pub is_deleted: bool,
     /// Its status.
-    pub status: PodStatus,
+    pub status: &'a PodStatus,
 }
 
-impl AtServer {
-    /// Of an object's parts.
-    pub fn new(metadata: &ObjectMeta, status: Option<&PodStatus>) -> Self {
+impl<'a> AtServer<'a> {
+    /// What an object tells.
+    pub fn of(pod: &'a Pod) -> Self {
+        static NONE: LazyLock<PodStatus> = LazyLock::new(PodStatus::default);
         Self {
-            uid: metadata.uid.clone().unwrap_or_default(),
-            resource_version: metadata.resource_version.clone().unwrap_or_default(),
-            is_deleted: metadata.deletion_timestamp.is_some(),
-            status: status.cloned().unwrap_or_default(),
+            uid: pod.metadata.uid.as_deref().unwrap_or_default(),
+            resource_version: pod.metadata.resource_version.as_deref().unwrap_or_default(),
+            is_deleted: pod.metadata.deletion_timestamp.is_some(),
+            status: pod.status.as_ref().unwrap_or(&NONE),
         }
+    }
+
+    /// Whether it is of the same object as the other, and newer.
+    pub fn is_newer_than(&self, other: &AtServer<'_>) -> bool {
+        self.uid == other.uid && is_newer(self.resource_version, other.resource_version)
     }
 }
 
@@ -81,10 +89,11 @@ pub enum Write {
 }
 
 /// What is to be written now. `at` is the newest that is known of the server's object.
-pub fn next_write(at: &AtServer, told: Told<'_>, now: Timestamp) -> Write {
+pub fn next_write(at: AtServer<'_>, told: Told<'_>, now: Timestamp) -> Write {
     if let Some(status) = told.status {
-        let wanted = merge(&at.status, status, told.may_run, now);
-        if let Some(body) = patch(&at.uid, &at.status, &wanted) {
+        let mut wanted = merge(at.status, status, told.may_run, now);
+        in_whole_seconds(&mut wanted);
+        if let Some(body) = patch(at.uid, at.status, &wanted) {
             return Write::Patch { body, wanted: Box::new(wanted) };
         }
     }
@@ -93,8 +102,8 @@ pub fn next_write(at: &AtServer, told: Told<'_>, now: Timestamp) -> Write {
 
 /// A deleted pod's object may go once its end was told and nothing of the pod is left on the node. Mirror pods go with
 /// their static pods only.
-pub fn can_be_deleted(at: &AtServer, told: Told<'_>) -> bool {
-    let has_ended = Phase::of(&at.status).is_some_and(Phase::is_terminal);
+pub fn can_be_deleted(at: AtServer<'_>, told: Told<'_>) -> bool {
+    let has_ended = Phase::of(at.status).is_some_and(Phase::is_terminal);
     at.is_deleted && !told.is_static && has_ended && told.is_finished
 }
 

@@ -6,7 +6,6 @@ use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStateRunning, ContainerStatus, PodCondition, PodIP, ResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
 
 use super::*;
@@ -154,6 +153,9 @@ fn what_only_reads_differently_is_the_same() {
         status.start_time = Some(Time(at(0) + jiff::SignedDuration::from_millis(400)));
     });
     check("parts of a second", &running(), &later, &Value::Null);
+    let mut cut = later;
+    in_whole_seconds(&mut cut);
+    assert_eq!(cut, running());
     let spelled = changed(|status| {
         status.init_container_statuses = Some(Vec::new());
         status.container_statuses.as_mut().unwrap()[0].last_state = Some(ContainerState::default());

@@ -11,8 +11,8 @@ fn status(phase: &str) -> PodStatus {
     PodStatus { phase: Some(phase.to_owned()), ..PodStatus::default() }
 }
 
-fn at_server(phase: &str, is_deleted: bool) -> AtServer {
-    AtServer { uid: "u1".to_owned(), resource_version: "7".to_owned(), is_deleted, status: status(phase) }
+fn at_server(status: &PodStatus, is_deleted: bool) -> AtServer<'_> {
+    AtServer { uid: "u1", resource_version: "7", is_deleted, status }
 }
 
 /// Told of a pod: it may run, or is finished, or neither.
@@ -61,7 +61,7 @@ fn an_end_is_told_then_the_object_goes() {
             PodStatus { conditions, ..status(phase) }
         });
         let told = Told { is_static, ..told(tells.as_ref(), may_run, is_finished) };
-        let write = next_write(&at_server(phase, deleted), told, at(0));
+        let write = next_write(at_server(&status(phase), deleted), told, at(0));
         assert_eq!(show(&write), expected, "{phase} {deleted} {told:?}");
     }
 }
