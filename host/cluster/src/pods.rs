@@ -1,1 +1,213 @@
 //! Pods of this node, from the API server: the source named `api`.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use k8s_openapi::api::core::v1::Pod;
+use tokio::sync::{Notify, mpsc, watch as channel};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use witlet_core::pod::static_pod::is_mirror;
+use witlet_core::pod::{PodFullName, PodUid, SourceName};
+use witlet_core::reflector::Initial;
+use witlet_ports::{Clock, Jitter, PodSource, SourceSnapshot};
+
+use crate::saved::SavedPods;
+use crate::watch::{self, Change, Selection};
+
+pub use known::KnownPods;
+use set::PodSet;
+
+mod known;
+mod set;
+#[cfg(test)]
+mod tests;
+
+/// The source's name.
+pub const API_SOURCE: &str = "api";
+/// Sets follow one another no faster: what changes in between goes into the next one.
+pub const SETS_APART: Duration = Duration::from_millis(20);
+
+/// Mirror pods by their names, which are the static pods' names.
+pub type Mirrors = Arc<BTreeMap<PodFullName, Arc<Pod>>>;
+
+/// Brings the pods that are bound to this node.
+///
+/// An object that can't be read leaves the pod as it was. At its start the source sends what it had before, marked as restored;
+/// its first real set follows once the API server was read. Upstream waits for the node object before it reads pods, for it
+/// admits pods by it; here the admission has a node of its own at any time.
+pub struct ApiPods {
+    client: kube::Client,
+    node_name: String,
+    saved: Option<SavedPods>,
+    clock: Arc<dyn Clock>,
+    jitter: Arc<dyn Jitter>,
+    known: Arc<KnownPods>,
+    mirrors: channel::Sender<Mirrors>,
+}
+
+impl ApiPods {
+    /// Of the node with this name. Without `saved` nothing is remembered over a restart.
+    pub fn new(
+        client: kube::Client,
+        node_name: &str,
+        saved: Option<SavedPods>,
+        clock: Arc<dyn Clock>,
+        jitter: Arc<dyn Jitter>,
+    ) -> Self {
+        let node_name = node_name.to_owned();
+        Self {
+            client,
+            node_name,
+            saved,
+            clock,
+            jitter,
+            known: Arc::default(),
+            mirrors: channel::Sender::default(),
+        }
+    }
+
+    /// The mirror pods that the API server has, as they change.
+    pub fn mirrors(&self) -> channel::Receiver<Mirrors> {
+        self.mirrors.subscribe()
+    }
+
+    /// The newest objects of this node's pods. It knows of a change before anybody else is told of it.
+    pub fn known(&self) -> Arc<KnownPods> {
+        self.known.clone()
+    }
+}
+
+/// What the watch writes and the other parts read.
+struct Shared {
+    set: Mutex<PodSet>,
+    changed: Notify,
+    worth_saving: Notify,
+}
+
+impl Shared {
+    fn set(&self) -> MutexGuard<'_, PodSet> {
+        self.set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The pods that are worth remembering: mirror pods are made anew from their manifests.
+    fn to_save(&self) -> Vec<Arc<Pod>> {
+        let mut pods = self.set().pods();
+        pods.retain(|pod| !is_mirror(pod));
+        pods
+    }
+}
+
+#[async_trait]
+impl PodSource for ApiPods {
+    fn name(&self) -> SourceName {
+        SourceName::from(API_SOURCE)
+    }
+
+    async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+        let set = Mutex::new(PodSet::new(&self.node_name));
+        let shared = Shared { set, changed: Notify::new(), worth_saving: Notify::new() };
+        if self.restore(&shared, &snapshots, &stop).await.is_err() {
+            return;
+        }
+        let fields = Some(format!("spec.nodeName={}", self.node_name));
+        let selection = Selection { namespace: None, fields, initial: Initial::Stream };
+        let on = |change| self.take(&shared, change);
+        let watching = watch::run::<Pod>(&self.client, &selection, &*self.jitter, &stop, on);
+        let sending = send_sets(&shared, &snapshots);
+        let saving = async {
+            match &self.saved {
+                Some(saved) => {
+                    saved.run(&self.node_name, &shared.worth_saving, || shared.to_save(), &*self.clock).await
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = watching => {}
+            () = sending => {}
+            () = saving => {}
+        }
+    }
+}
+
+/// Nobody listens, or the source is to stop.
+struct Ended;
+
+impl ApiPods {
+    /// Sends what was there before the agent's start, if anything is known of it.
+    async fn restore(
+        &self,
+        shared: &Shared,
+        snapshots: &mpsc::Sender<SourceSnapshot>,
+        stop: &CancellationToken,
+    ) -> Result<(), Ended> {
+        let Some(saved) = &self.saved else { return Ok(()) };
+        let Some(loaded) = stop.run_until_cancelled(saved.load(&self.node_name)).await else {
+            return Err(Ended);
+        };
+        let Some(pods) = loaded else { return Ok(()) };
+        let pods = {
+            let mut set = shared.set();
+            set.restore(pods);
+            set.pods()
+        };
+        tracing::info!("{} pods that the API server had before the start go on", pods.len());
+        let source = SourceName::from(API_SOURCE);
+        let snapshot = SourceSnapshot { source, pods, complete: true, restored: true };
+        match stop.run_until_cancelled(snapshots.send(snapshot)).await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(_)) | None => Err(Ended),
+        }
+    }
+
+    /// Takes one change: first into what others look up, then to whoever waits for it.
+    fn take(&self, shared: &Shared, change: Change<Pod>) {
+        match &change {
+            Change::Disconnected(error) => tracing::warn!("pods of the API server: {error}"),
+            Change::Connected => tracing::info!("pods of the API server are watched again"),
+            _ => {}
+        }
+        let mut set = shared.set();
+        let changed = set.take(change);
+        let mirrors = changed.mirrors.then(|| Arc::new(set.mirrors()));
+        if changed.replaced {
+            self.known.replace(changed.put);
+        } else {
+            changed.removed.iter().for_each(|uid: &PodUid| self.known.remove(uid));
+            changed.put.into_iter().for_each(|pod| self.known.put(pod));
+        }
+        drop(set);
+        if let Some(mirrors) = mirrors {
+            self.mirrors.send_replace(mirrors);
+        }
+        for warning in changed.warnings {
+            tracing::warn!("{warning}");
+        }
+        if changed.set {
+            shared.changed.notify_one();
+        }
+        if changed.saved {
+            shared.worth_saving.notify_one();
+        }
+    }
+}
+
+/// Sends the set after each change, but no faster than one can take it.
+async fn send_sets(shared: &Shared, snapshots: &mpsc::Sender<SourceSnapshot>) {
+    let mut earliest = Instant::now();
+    loop {
+        shared.changed.notified().await;
+        sleep_until(earliest).await;
+        let Ok(place) = snapshots.reserve().await else { return };
+        let (pods, complete) = {
+            let set = shared.set();
+            (set.pods(), set.is_complete())
+        };
+        let source = SourceName::from(API_SOURCE);
+        place.send(SourceSnapshot { source, pods, complete, restored: false });
+        earliest = Instant::now() + SETS_APART;
+    }
+}

@@ -1,1 +1,370 @@
-//! Lists and watches that outlive anything a server does.
+//! Lists and watches that outlive anything a server does: one helper for whatever this crate watches.
+//!
+//! What is asked and when is decided by [`Reflector`]; this carries it out. Not through kube-runtime's watcher: that one ends a
+//! watch's life at one fixed time, reads anew at any version the server likes, and has no bound for an event.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use kube::api::{ListParams, WatchParams};
+use kube::client::Body;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+use witlet_core::reflector::{Failure, Initial, Reflector, Request};
+use witlet_ports::Jitter;
+
+use answers::{Listed, Said};
+use lines::{Line, Lines};
+
+mod answers;
+mod lines;
+#[cfg(test)]
+mod tests;
+
+/// Bytes of one event; the server's own bound for an object is far below.
+const EVENT_BYTES_MAX: usize = 8 << 20;
+/// Bytes of one page of a list.
+const PAGE_BYTES_MAX: usize = 256 << 20;
+/// Bytes of a refusal.
+const REFUSAL_BYTES_MAX: usize = 64 << 10;
+/// Objects that one watch may have at once.
+const OBJECTS_MAX: usize = 200_000;
+/// A page is there within this time, and so are the first objects of a stream.
+const PAGE_WITHIN: Duration = Duration::from_secs(120);
+/// A server begins to answer a watch, and says why it refuses one, within this time.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+/// A watch that the server didn't end so long after it was to end is dead.
+const WATCH_MARGIN: Duration = Duration::from_secs(30);
+
+/// Objects of an API server that this crate watches.
+pub(crate) trait Watched:
+    kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static
+{
+}
+
+impl<K: kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static> Watched for K {}
+
+/// Which objects of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Selection {
+    /// Those of one namespace; none is all, also for kinds without namespaces.
+    pub(crate) namespace: Option<String>,
+    /// A field selector: `spec.nodeName=node1`.
+    pub(crate) fields: Option<String>,
+    /// How all of them are read at first.
+    pub(crate) initial: Initial,
+}
+
+/// What tells objects of a kind apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ObjectKey {
+    /// Empty for kinds without namespaces.
+    pub(crate) namespace: String,
+    /// Never empty.
+    pub(crate) name: String,
+    /// May be empty where the server sent none.
+    pub(crate) uid: String,
+}
+
+/// An object that can't be read. It exists: whoever knew it before goes on with what was known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// Which one, where even that can be told.
+    pub(crate) key: Option<ObjectKey>,
+    /// One sentence.
+    pub(crate) message: String,
+}
+
+/// What happened to the objects. Managed fields are gone from all of them.
+#[derive(Debug)]
+pub(crate) enum Change<K> {
+    /// These are all objects now; there are none besides them and those that can't be read.
+    Replaced {
+        /// As the server has them, in its order.
+        objects: Vec<Arc<K>>,
+        /// Those that can't be read.
+        malformed: Vec<Malformed>,
+    },
+    /// The object is new, or changed.
+    Put(Arc<K>),
+    /// The object is gone.
+    Deleted(ObjectKey),
+    /// The object is new, or changed, and can't be read.
+    Malformed(Malformed),
+    /// A request failed; the next one follows after a while. What is known may be outdated until the next change.
+    Disconnected(WatchError),
+    /// A watch goes on after requests had failed: what is known is as new as the server tells it.
+    Connected,
+}
+
+/// A list or watch failed.
+#[derive(Debug, Error)]
+pub(crate) enum WatchError {
+    /// The server couldn't be asked.
+    #[error("{0}")]
+    Request(#[source] kube::Error),
+    /// The server refused.
+    #[error("the server says {code} {reason}: {message}")]
+    Refused {
+        /// The HTTP status.
+        code: u16,
+        /// The CamelCase word.
+        reason: String,
+        /// The server's words.
+        message: String,
+        /// What that means for the next request.
+        failure: Failure,
+    },
+    /// The answer broke off.
+    #[error("the answer broke off: {0}")]
+    Broken(String),
+    /// The answer can't be read.
+    #[error("the answer can't be read: {0}")]
+    Malformed(String),
+    /// The answer has too much.
+    #[error("the answer has more than {0}")]
+    TooMuch(String),
+    /// No answer came.
+    #[error("no answer within {}s", .0.as_secs())]
+    TimedOut(Duration),
+    /// The objects that a watch was to begin with weren't there in time, or their end wasn't told.
+    #[error("the watch didn't say within {}s that all objects were sent", .0.as_secs())]
+    NeverSynced(Duration),
+}
+
+impl WatchError {
+    /// What it means for the next request.
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Request(error) if is_refused(error) => Failure::Refused,
+            Self::Refused { failure, .. } => *failure,
+            Self::Request(_) | Self::Broken(_) | Self::TimedOut(_) => Failure::Broken,
+            Self::Malformed(_) | Self::TooMuch(_) => Failure::Other,
+            Self::NeverSynced(_) => Failure::Unsupported,
+        }
+    }
+}
+
+/// Whether nobody listens at the server's address.
+fn is_refused(error: &kube::Error) -> bool {
+    let first: &(dyn std::error::Error + 'static) = error;
+    std::iter::successors(Some(first), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+/// Reads the objects and watches them until `stop` is cancelled. `on` hears of all changes in their order and doesn't block;
+/// the first is [`Change::Replaced`], however long that takes, save for failures before it.
+pub(crate) async fn run<K: Watched>(
+    client: &kube::Client,
+    selection: &Selection,
+    jitter: &dyn Jitter,
+    stop: &CancellationToken,
+    on: impl FnMut(Change<K>) + Send,
+) {
+    let mut watch = Watch {
+        client,
+        selection,
+        jitter,
+        on,
+        reflector: Reflector::new(selection.initial),
+        began: Instant::now(),
+        is_failing: false,
+        listed: Listed::default(),
+    };
+    stop.run_until_cancelled(watch.run()).await;
+}
+
+struct Watch<'a, K, F> {
+    client: &'a kube::Client,
+    selection: &'a Selection,
+    jitter: &'a dyn Jitter,
+    on: F,
+    reflector: Reflector,
+    began: Instant,
+    is_failing: bool,
+    /// What came of a list that isn't whole yet.
+    listed: Listed<K>,
+}
+
+impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
+    async fn run(&mut self) {
+        loop {
+            let request = self.reflector.next(self.jitter.unit());
+            let is_more = matches!(&request, Request::Page { token: Some(_), .. });
+            if !is_more {
+                self.listed = Listed::default();
+            }
+            let answer = match request {
+                Request::Page { version, limit, token } => self.page(version, limit, token).await,
+                Request::Stream { version, timeout } => self.watch(version, timeout, false).await,
+                Request::Watch { version, timeout } => self.watch(version, timeout, true).await,
+            };
+            let wait = answer.unwrap_or_else(|error| self.failed(error));
+            if !wait.is_zero() {
+                sleep(wait).await;
+            }
+        }
+    }
+
+    fn failed(&mut self, error: WatchError) -> Duration {
+        let failure = error.failure();
+        let wait = self.reflector.failed(failure, self.began.elapsed(), self.jitter.unit());
+        tracing::debug!(kind = %K::plural(&()), "list or watch: {error}; again in {}ms", wait.as_millis());
+        if failure != Failure::Unsupported {
+            self.is_failing = true;
+            (self.on)(Change::Disconnected(error));
+        }
+        wait
+    }
+
+    fn path(&self) -> kube::core::Request {
+        kube::core::Request::new(K::url_path(&(), self.selection.namespace.as_deref()))
+    }
+
+    async fn send(
+        &self,
+        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+    ) -> Result<Body, WatchError> {
+        let request = request.map_err(|error| WatchError::Request(kube::Error::BuildRequest(error)))?;
+        let (mut head, body) = request.map(Body::from).into_parts();
+        // Compressed, an event would wait for the next one.
+        head.headers.insert(http::header::ACCEPT_ENCODING, http::HeaderValue::from_static("identity"));
+        head.headers.insert(http::header::ACCEPT, http::HeaderValue::from_static("application/json"));
+        let answer = self.client.send(http::Request::from_parts(head, body)).await;
+        let answer = answer.map_err(WatchError::Request)?;
+        if answer.status().is_success() {
+            return Ok(answer.into_body());
+        }
+        let (head, body) = answer.into_parts();
+        // A refusal that is too long or breaks off still has its code.
+        let said = read(body, REFUSAL_BYTES_MAX).await.unwrap_or_default();
+        Err(answers::refusal(head.status.as_u16(), &head.headers, &said))
+    }
+
+    /// Reads one page.
+    async fn page(
+        &mut self,
+        resource_version: Option<String>,
+        limit: Option<u32>,
+        continue_token: Option<String>,
+    ) -> Result<Duration, WatchError> {
+        let field_selector = self.selection.fields.clone();
+        let list =
+            ListParams { field_selector, limit, continue_token, resource_version, ..ListParams::default() };
+        let reading = async {
+            let body = self.send(self.path().list(&list)).await?;
+            read(body, PAGE_BYTES_MAX).await
+        };
+        let page = timeout(PAGE_WITHIN, reading).await.map_err(|_| WatchError::TimedOut(PAGE_WITHIN))??;
+        let page = answers::page::<K>(&page)?;
+        drop(self.listed.extend(page.listed)?);
+        if self.reflector.page(&page.version, page.token) {
+            self.synced();
+        }
+        Ok(Duration::ZERO)
+    }
+
+    fn synced(&mut self) {
+        self.is_failing = false;
+        let Listed { objects, malformed } = std::mem::take(&mut self.listed);
+        (self.on)(Change::Replaced { objects, malformed });
+    }
+
+    /// Watches from a version on, which all objects were read at; or with all objects first.
+    async fn watch(
+        &mut self,
+        version: String,
+        lasts: Duration,
+        mut is_synced: bool,
+    ) -> Result<Duration, WatchError> {
+        let params = WatchParams {
+            field_selector: self.selection.fields.clone(),
+            timeout: Some(u32::try_from(lasts.as_secs()).unwrap_or(u32::MAX)),
+            send_initial_events: !is_synced,
+            ..WatchParams::default()
+        };
+        let sending = self.send(self.path().watch(&params, &version));
+        let sent = timeout(ANSWER_WITHIN, sending).await;
+        let mut body = sent.map_err(|_| WatchError::TimedOut(ANSWER_WITHIN))??;
+        let opened = Instant::now();
+        if is_synced && std::mem::take(&mut self.is_failing) {
+            (self.on)(Change::Connected);
+        }
+        let mut lines = Lines::new(EVENT_BYTES_MAX);
+        let mut events: u64 = 0;
+        loop {
+            let ends = opened + if is_synced { lasts + WATCH_MARGIN } else { PAGE_WITHIN };
+            let frame = match timeout_at(ends, body.frame()).await {
+                Ok(Some(Ok(frame))) => frame,
+                Ok(Some(Err(error))) => {
+                    tracing::debug!(kind = %K::plural(&()), "a watch broke off: {error}");
+                    break;
+                }
+                Ok(None) => break,
+                Err(_) if is_synced => {
+                    tracing::debug!(kind = %K::plural(&()), "a watch outlived its time");
+                    break;
+                }
+                Err(_) => return Err(WatchError::NeverSynced(PAGE_WITHIN)),
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            lines.feed(&data);
+            while let Some(line) = lines.next() {
+                events += 1;
+                is_synced = self.hear(line, is_synced)?;
+            }
+        }
+        Ok(self.reflector.ended(opened.elapsed(), events, self.began.elapsed(), self.jitter.unit()))
+    }
+
+    /// Takes one event. Gives whether all objects were read by now.
+    fn hear(&mut self, line: Line<'_>, is_synced: bool) -> Result<bool, WatchError> {
+        let Said { version, event } = match line {
+            Line::Whole(line) => answers::event::<K>(line)?,
+            Line::TooLong => Said::malformed(format!("an event has more than {EVENT_BYTES_MAX} bytes")),
+        };
+        let change = match event {
+            answers::Event::Put(object) => Change::Put(object),
+            answers::Event::Deleted(key) => Change::Deleted(key),
+            answers::Event::Malformed(malformed) => Change::Malformed(malformed),
+            answers::Event::Bookmark { is_end } => {
+                if is_end && !is_synced {
+                    self.reflector.synced(&version);
+                    self.synced();
+                    return Ok(true);
+                }
+                self.reflector.saw(&version);
+                return Ok(is_synced);
+            }
+        };
+        if matches!(&change, Change::Malformed(Malformed { key: None, .. })) {
+            self.reflector.missed();
+        }
+        if is_synced {
+            self.reflector.saw(&version);
+            (self.on)(change);
+        } else {
+            self.listed.take(change)?;
+        }
+        Ok(is_synced)
+    }
+}
+
+/// All of a body, if it isn't longer.
+async fn read(mut body: Body, bytes_max: usize) -> Result<Vec<u8>, WatchError> {
+    let mut read = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| WatchError::Broken(error.to_string()))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if read.len() + data.len() > bytes_max {
+            return Err(WatchError::TooMuch(format!("{bytes_max} bytes")));
+        }
+        read.extend_from_slice(&data);
+    }
+    Ok(read)
+}

@@ -1,0 +1,51 @@
+//! The newest objects of this node's pods, as the watch brought them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::pod::PodUid;
+
+/// The newest object of each pod by its UID, mirror pods among them. Whoever asks never waits for the API server.
+#[derive(Debug, Default)]
+pub struct KnownPods {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    pods: HashMap<PodUid, Arc<Pod>>,
+    is_synced: bool,
+}
+
+impl KnownPods {
+    /// The newest object of the pod; none if the API server doesn't have it, or wasn't read yet.
+    pub fn get(&self, uid: &PodUid) -> Option<Arc<Pod>> {
+        self.lock().pods.get(uid).cloned()
+    }
+
+    /// Whether the API server was read since the start: before, nothing follows from a pod that isn't known.
+    pub fn is_synced(&self) -> bool {
+        self.lock().is_synced
+    }
+
+    /// These pods and no others, as a list told.
+    pub fn replace(&self, pods: impl IntoIterator<Item = Arc<Pod>>) {
+        let pods = pods.into_iter().map(|pod| (PodUid::of(&pod), pod)).collect();
+        *self.lock() = Inner { pods, is_synced: true };
+    }
+
+    /// A pod that is new or has changed.
+    pub fn put(&self, pod: Arc<Pod>) {
+        self.lock().pods.insert(PodUid::of(&pod), pod);
+    }
+
+    /// The API server doesn't have the pod any more.
+    pub fn remove(&self, uid: &PodUid) {
+        self.lock().pods.remove(uid);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

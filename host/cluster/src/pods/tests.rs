@@ -1,0 +1,301 @@
+//! Changes to the set in tables, and the source against the API server of the tests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use witlet_api_server::{ApiServer, Effect, Fault, Identity, Options};
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_ports::{Clock, PodSource, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore};
+use witlet_testkit::{FixedJitter, ManualClock, MemoryStateStore};
+
+use super::set::{Changed, PodSet};
+use super::{ApiPods, KnownPods, Mirrors};
+use crate::saved::{SAVED_PODS, SavedPods, UNREADABLE_PODS};
+use crate::watch::{Change, Malformed, ObjectKey};
+
+fn pod(name: &str, uid: &str, version: u64) -> Arc<Pod> {
+    let metadata =
+        json!({"namespace": "ns", "name": name, "uid": uid, "resourceVersion": version.to_string()});
+    let value = json!({"metadata": metadata, "spec": {"nodeName": "node1", "containers": []}});
+    Arc::new(serde_json::from_value(value).unwrap())
+}
+
+fn with(pod: &Pod, edit: impl FnOnce(&mut Pod)) -> Arc<Pod> {
+    let mut pod = pod.clone();
+    edit(&mut pod);
+    Arc::new(pod)
+}
+
+fn key(name: &str, uid: &str) -> ObjectKey {
+    ObjectKey { namespace: "ns".to_owned(), name: name.to_owned(), uid: uid.to_owned() }
+}
+
+fn unreadable(name: &str, uid: &str) -> Malformed {
+    Malformed { key: Some(key(name, uid)), message: "no".to_owned() }
+}
+
+fn all(objects: Vec<Arc<Pod>>, malformed: Vec<Malformed>) -> Change<Pod> {
+    Change::Replaced { objects, malformed }
+}
+
+/// `name uid version` of all pods.
+fn shown(set: &PodSet) -> Vec<String> {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let shown = |pod: &Arc<Pod>| {
+        let meta = &pod.metadata;
+        format!("{} {} {}", text(&meta.name), text(&meta.uid), text(&meta.resource_version))
+    };
+    set.pods().iter().map(shown).collect()
+}
+
+fn of(changes: Vec<Change<Pod>>) -> (PodSet, Changed) {
+    let mut set = PodSet::new("node1");
+    let mut last = Changed::default();
+    for change in changes {
+        last = set.take(change);
+    }
+    (set, last)
+}
+
+#[test]
+fn pods_that_did_not_change_stay_the_same_objects_over_lists() {
+    let mut set = PodSet::new("node1");
+    set.take(all(vec![pod("a", "u1", 1), pod("b", "u2", 1)], vec![]));
+    let before = set.pods();
+    set.take(all(vec![pod("a", "u1", 1), pod("b", "u2", 2)], vec![]));
+    let after = set.pods();
+    assert!(Arc::ptr_eq(&before[0], &after[0]));
+    assert!(!Arc::ptr_eq(&before[1], &after[1]));
+    assert_eq!(after[0].metadata.annotations.as_ref().unwrap()["kubernetes.io/config.source"], "api");
+}
+
+#[test]
+fn a_pod_that_cannot_be_read_stays_as_it_was() {
+    let (mut set, changed) =
+        of(vec![all(vec![pod("a", "u1", 1)], vec![]), Change::Malformed(unreadable("a", "u1"))]);
+    assert_eq!(shown(&set), ["a u1 1"]);
+    assert!(set.is_complete());
+    let told = ["the API server's pod ns/a (u1) can't be read and stays as it was: no"];
+    assert_eq!(changed.warnings, told);
+    // Told once.
+    let changed = set.take(all(vec![], vec![unreadable("a", "u1")]));
+    assert_eq!((shown(&set), changed.warnings.len()), (vec!["a u1 1".to_owned()], 0));
+    set.take(Change::Put(pod("a", "u1", 4)));
+    assert_eq!(shown(&set), ["a u1 4"]);
+    set.take(all(vec![], vec![]));
+    assert!(shown(&set).is_empty());
+}
+
+#[test]
+fn a_pod_that_could_never_be_read_makes_the_set_incomplete_until_it_goes() {
+    let (mut set, changed) = of(vec![all(vec![pod("a", "u1", 1)], vec![unreadable("b", "u2")])]);
+    assert_eq!((shown(&set), set.is_complete()), (vec!["a u1 1".to_owned()], false));
+    assert!(changed.set);
+    assert!(set.take(Change::Deleted(key("b", "u2"))).set);
+    assert!(set.is_complete());
+}
+
+#[test]
+fn while_an_object_without_a_name_is_there_nobody_is_taken_for_gone() {
+    let nameless = Malformed { key: None, message: "no".to_owned() };
+    let (mut set, _) = of(vec![
+        all(vec![pod("a", "u1", 1), pod("b", "u2", 1)], vec![]),
+        all(vec![pod("a", "u1", 2)], vec![nameless]),
+    ]);
+    assert_eq!((shown(&set), set.is_complete()), (vec!["a u1 2".to_owned(), "b u2 1".to_owned()], false));
+    set.take(all(vec![pod("a", "u1", 2)], vec![]));
+    assert_eq!((shown(&set), set.is_complete()), (vec!["a u1 2".to_owned()], true));
+}
+
+#[test]
+fn another_pod_under_the_same_name_takes_its_place_and_the_end_of_the_old_one_comes_late() {
+    let (mut set, changed) = of(vec![all(vec![pod("a", "u1", 1)], vec![]), Change::Put(pod("a", "u2", 5))]);
+    assert_eq!(shown(&set), ["a u2 5"]);
+    assert_eq!(changed.removed, [PodUid::from("u1")]);
+    set.take(Change::Deleted(key("a", "u1")));
+    assert_eq!(shown(&set), ["a u2 5"]);
+    // Even if the new one can't be read the old one is gone.
+    let changed = set.take(Change::Malformed(unreadable("a", "u3")));
+    assert!(shown(&set).is_empty() && !set.is_complete());
+    assert_eq!(changed.removed, [PodUid::from("u2")]);
+}
+
+#[test]
+fn pods_of_other_nodes_and_without_an_identity_are_not_taken_in() {
+    let elsewhere =
+        with(&pod("a", "u1", 1), |pod| pod.spec.as_mut().unwrap().node_name = Some("other".to_owned()));
+    let nobody = with(&pod("b", "", 1), |_| {});
+    let climbs = with(&pod("c", "../../etc", 1), |_| {});
+    let (set, changed) = of(vec![all(vec![elsewhere, nobody, climbs, pod("d", "u4", 1)], vec![])]);
+    assert_eq!(shown(&set), ["d u4 1"]);
+    assert_eq!(changed.warnings.len(), 2, "{:?}", changed.warnings);
+}
+
+#[test]
+fn only_what_would_matter_after_a_restart_is_worth_a_write() {
+    let status = |phase: &str, ip: &str| json!({"phase": phase, "podIP": ip});
+    let put = |pod: &Pod, status: Value| {
+        Change::Put(with(pod, |pod| pod.status = Some(serde_json::from_value(status).unwrap())))
+    };
+    let first = pod("a", "u1", 1);
+    let (mut set, changed) = of(vec![all(vec![], vec![]), Change::Put(first.clone())]);
+    assert!(changed.saved);
+    assert!(set.take(put(&first, status("Running", "10.0.0.1"))).saved);
+    assert!(!set.take(put(&first, status("Running", "10.0.0.2"))).saved);
+    assert!(set.take(put(&first, status("Succeeded", "10.0.0.2"))).saved);
+    assert!(set.take(Change::Deleted(key("a", "u1"))).saved);
+}
+
+/// An API server with one node, and the source of that node on paused time.
+struct World {
+    server: Arc<ApiServer>,
+    state: Arc<MemoryStateStore>,
+    clock: Arc<ManualClock>,
+}
+
+struct Running {
+    known: Arc<KnownPods>,
+    mirrors: tokio::sync::watch::Receiver<Mirrors>,
+    sets: mpsc::Receiver<SourceSnapshot>,
+    stop: CancellationToken,
+    _task: JoinSet<()>,
+}
+
+impl World {
+    fn new() -> Self {
+        let clock = Arc::new(ManualClock::new());
+        let time = clock.clone();
+        let server = ApiServer::new(Options::new(Arc::new(move || time.now())));
+        Self { server, state: Arc::default(), clock }
+    }
+
+    fn start(&self) -> Running {
+        let client = self.server.client(&Identity::node("node1"));
+        let saved = SavedPods::new(self.state.clone());
+        let source =
+            ApiPods::new(client, "node1", Some(saved), self.clock.clone(), Arc::new(FixedJitter(0.0)));
+        let (known, mirrors, stop) = (source.known(), source.mirrors(), CancellationToken::new());
+        let (sender, sets) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
+        let mut task = JoinSet::new();
+        task.spawn(Box::new(source).run(sender, stop.clone()));
+        Running { known, mirrors, sets, stop, _task: task }
+    }
+
+    fn create(&self, name: &str, annotations: Value) -> Pod {
+        let metadata = json!({"namespace": "default", "name": name, "annotations": annotations});
+        let spec = json!({"nodeName": "node1", "containers": [{"name": "app", "image": "image:1"}]});
+        let pod: Pod = serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap();
+        self.server.create(&pod).unwrap()
+    }
+}
+
+impl Running {
+    /// Sets that come within so many milliseconds: whether restored, and the names.
+    async fn sets(&mut self, milliseconds: u64) -> Vec<(bool, Vec<String>)> {
+        tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        let mut sets = Vec::new();
+        while let Ok(set) = self.sets.try_recv() {
+            let names = set.pods.iter().map(|pod| pod.metadata.name.clone().unwrap_or_default());
+            sets.push((set.restored, names.collect()));
+        }
+        sets
+    }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lone_change_is_told_at_once_and_a_burst_in_few_sets() {
+    let world = World::new();
+    let mut running = world.start();
+    assert_eq!(running.sets(100).await, [(false, vec![])]);
+    world.create("a", json!({}));
+    assert_eq!(running.sets(1).await, [(false, names(&["a"]))]);
+    for number in 0..450 {
+        world.create(&format!("burst-{number}"), json!({}));
+    }
+    let sets = running.sets(100).await;
+    assert!((1..=3).contains(&sets.len()), "{} sets", sets.len());
+    assert_eq!(sets.last().unwrap().1.len(), 451);
+    assert_eq!(world.server.count("list pods"), 0, "the stream was enough");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_looked_up_is_newer_than_what_was_told() {
+    let world = World::new();
+    let mut running = world.start();
+    running.sets(100).await;
+    assert!(running.known.is_synced());
+    let plain = world.create("a", json!({}));
+    let mirror = world.create("m-node1", json!({"kubernetes.io/config.mirror": "x"}));
+    running.sets(100).await;
+    let uid = PodUid::of(&plain);
+    assert_eq!(running.known.get(&uid).unwrap().metadata.name.as_deref(), Some("a"));
+    let name = PodFullName::of(&mirror);
+    assert_eq!(running.mirrors.borrow().keys().collect::<Vec<_>>(), [&name]);
+    world.server.delete::<Pod>("default", "m-node1", Some(0)).unwrap();
+    running.sets(100).await;
+    assert!(running.mirrors.borrow().is_empty());
+    assert!(running.known.get(&PodUid::of(&mirror)).is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_set_goes_on_after_a_restart_without_a_server_and_mirrors_are_not_in_it() {
+    let world = World::new();
+    let mut running = world.start();
+    world.create("a", json!({}));
+    world.create("m-node1", json!({"kubernetes.io/config.mirror": "x"}));
+    running.sets(10_000).await;
+    drop(running);
+    world.server.down();
+    let mut running = world.start();
+    assert_eq!(running.sets(60_000).await, [(true, names(&["a"]))]);
+    assert!(!running.known.is_synced());
+    world.server.up();
+    let sets = running.sets(90_000).await;
+    assert_eq!(sets, [(false, names(&["a", "m-node1"]))]);
+    running.stop.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_cannot_be_read_is_moved_aside_and_the_source_goes_on() {
+    for page in
+        ["{", "[]", r#"{"version":9,"nodeName":"node1","writtenAt":"2030-01-01T00:00:00Z","pods":[]}"#]
+    {
+        let world = World::new();
+        world.state.save(SAVED_PODS, page.as_bytes()).await.unwrap();
+        let mut running = world.start();
+        assert_eq!(running.sets(100).await, [(false, vec![])], "{page}");
+        let aside = world.state.load(UNREADABLE_PODS).await.unwrap();
+        assert_eq!(aside.as_deref(), Some(page.as_bytes()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn faults_of_the_server_cost_time_and_no_pods() {
+    let world = World::new();
+    world.create("a", json!({}));
+    for effect in [Effect::code(500), Effect::DropBefore, Effect::too_many(3), Effect::code(422)] {
+        world.server.fault(Fault::new(effect).verb("watch").on("pods").times(1));
+    }
+    let mut running = world.start();
+    assert_eq!(running.sets(30_000).await, [(false, names(&["a"]))]);
+    world.server.expire_history();
+    world.create("b", json!({}));
+    let sets = running.sets(30_000).await;
+    assert!(sets.iter().all(|(_, pods)| pods.contains(&"a".to_owned())), "{sets:?}");
+    assert_eq!(sets.last().unwrap().1, names(&["a", "b"]));
+    world.server.fault(Fault::new(Effect::MalformedEvent).verb("watch").on("pods").times(1));
+    world.server.end_watches();
+    running.sets(10_000).await;
+    world.create("c", json!({}));
+    let sets = running.sets(30_000).await;
+    assert_eq!(sets.last().unwrap().1, names(&["a", "b", "c"]));
+}

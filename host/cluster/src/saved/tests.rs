@@ -1,0 +1,50 @@
+//! What is kept, and what is read of it.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::json;
+
+use super::{read, write};
+
+fn pod(name: &str, priority: i32, created: &str) -> Arc<Pod> {
+    let metadata = json!({"namespace": "ns", "name": name, "uid": name, "creationTimestamp": created});
+    let spec = json!({"nodeName": "node1", "priority": priority, "containers": []});
+    Arc::new(serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap())
+}
+
+fn names(pods: &[Arc<Pod>]) -> Vec<&str> {
+    pods.iter().map(|pod| pod.metadata.name.as_deref().unwrap()).collect()
+}
+
+#[test]
+fn pods_come_back_as_they_were_and_the_important_ones_first() {
+    let pods = vec![
+        pod("young", 0, "2030-01-02T00:00:00Z"),
+        pod("old", 0, "2030-01-01T00:00:00Z"),
+        pod("critical", 2_000_001_000, "2030-01-03T00:00:00Z"),
+    ];
+    let (page, left_out) = write("node1", pods.clone(), Timestamp::UNIX_EPOCH, usize::MAX);
+    let back = read(&page, "node1").unwrap();
+    assert_eq!((names(&back), left_out), (vec!["critical", "old", "young"], 0));
+    assert_eq!(back[2], pods[0]);
+    let one = serde_json::to_vec(&*pods[2]).unwrap().len();
+    let (page, left_out) = write("node1", pods, Timestamp::UNIX_EPOCH, one + 10);
+    assert_eq!((names(&read(&page, "node1").unwrap()), left_out), (vec!["critical"], 2));
+}
+
+#[test]
+fn a_pod_that_cannot_be_read_costs_itself_and_a_strange_page_everything() {
+    let page = |version: u32, node: &str| {
+        let pods = json!([{"metadata": {"name": "a"}}, {"metadata": 7}, {"metadata": {"name": "b"}}]);
+        json!({"version": version, "nodeName": node, "writtenAt": "2030-01-01T00:00:00Z", "pods": pods})
+            .to_string()
+    };
+    assert_eq!(names(&read(page(1, "node1").as_bytes(), "node1").unwrap()), ["a", "b"]);
+    let error = |page: &str| read(page.as_bytes(), "node1").unwrap_err().to_string();
+    assert_eq!(error(&page(2, "node1")), "it is of version 2");
+    assert_eq!(error(&page(1, "other")), "it is of node \"other\"");
+    assert!(error("").starts_with("it is no JSON of this kind"));
+    assert!(error("\u{0}\u{0}\u{0}").starts_with("it is no JSON of this kind"));
+}
