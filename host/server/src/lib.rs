@@ -1,13 +1,21 @@
-//! The local API: what the agent knows, over a unix socket that only root can open, and a client for it.
+//! What a node answers over HTTP: the local API, over a unix socket that only root can open, with a client for it; and the
+//! kubelet's endpoints, over TLS for whoever may use them.
 //!
-//! HTTP/1.1 with JSON bodies, and metrics as Prometheus reads them. Every request is a read of published state, so none of them waits for the agent.
+//! The local API is HTTP/1.1 with JSON bodies, and metrics as Prometheus reads them. Its requests are reads of published
+//! state, so none of them waits for the agent.
 #![forbid(unsafe_code)]
 
 mod client;
+mod kubelet;
 mod local;
 mod metrics;
+mod pod_list;
 mod socket;
 
 pub use client::{ClientError, LocalClient};
+pub use kubelet::{
+    Authentication, Authorization, KubeletServer, ServerOptions, ServerParts, ServerTls, TlsError, TlsOptions,
+};
 pub use local::{LocalApi, PluginView};
+pub use metrics::Metrics;
 pub use socket::{BindError, RootOnlySocket};

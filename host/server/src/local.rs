@@ -4,19 +4,16 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use k8s_openapi::api::core::v1::Pod;
 use prometheus_client::collector::Collector;
-use prometheus_client::registry::Registry;
-use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_ports::{AgentView, RecordedEvent};
 
-use crate::metrics::{self, OfAgent};
+use crate::metrics::Metrics;
+use crate::pod_list::PodList;
 use crate::socket::RootOnlySocket;
 
 /// What is known of the plugins, as JSON objects with `name`, `role`, `state` and whatever else the host tells.
@@ -29,7 +26,7 @@ pub trait PluginView: Send + Sync {
 pub struct LocalApi {
     agent: Arc<dyn AgentView>,
     plugins: Arc<dyn PluginView>,
-    metrics: Registry,
+    metrics: Metrics,
 }
 
 /// The same for all requests.
@@ -38,15 +35,19 @@ type Shared = Arc<LocalApi>;
 impl LocalApi {
     /// Over an agent and its plugin host.
     pub fn new(agent: Arc<dyn AgentView>, plugins: Arc<dyn PluginView>) -> Self {
-        let mut metrics = Registry::default();
-        metrics.register_collector(Box::new(OfAgent(agent.clone())));
+        let metrics = Metrics::of_agent(agent.clone());
         Self { agent, plugins, metrics }
     }
 
     /// Shows these numbers among the metrics, too.
-    pub fn with_collector(mut self, collector: Box<dyn Collector>) -> Self {
-        self.metrics.register_collector(collector);
+    pub fn with_collector(self, collector: Box<dyn Collector>) -> Self {
+        self.metrics.add(collector);
         self
+    }
+
+    /// The same numbers for another server; those of later collectors, too.
+    pub fn metrics(&self) -> Metrics {
+        self.metrics.clone()
     }
 
     /// Serves until `stop` is cancelled, then lets running requests finish.
@@ -69,19 +70,8 @@ impl LocalApi {
     }
 }
 
-/// A list as the API has it; written as it is read, for hundreds of pods are a lot.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PodList {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: Value,
-    items: Vec<Arc<Pod>>,
-}
-
 async fn pods(State(api): State<Shared>) -> Json<PodList> {
-    let items = api.agent.pods();
-    Json(PodList { api_version: "v1", kind: "PodList", metadata: json!({}), items })
+    Json(PodList::new(api.agent.pods()))
 }
 
 async fn events(State(api): State<Shared>) -> Json<Value> {
@@ -112,13 +102,7 @@ async fn stats(State(api): State<Shared>) -> Json<Value> {
 }
 
 async fn metrics(State(api): State<Shared>) -> Response {
-    match metrics::text(&api.metrics) {
-        Some(text) => ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
-        None => {
-            let words = format!("the metrics have more than {} bytes", metrics::METRICS_BYTES_MAX);
-            (StatusCode::INTERNAL_SERVER_ERROR, words).into_response()
-        }
-    }
+    api.metrics.answer()
 }
 
 async fn healthz(State(api): State<Shared>) -> Response {

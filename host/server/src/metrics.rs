@@ -1,8 +1,10 @@
 //! Numbers as Prometheus reads them: the agent's own, and those of whoever brings a collector.
 
 use std::fmt::{self, Write};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
@@ -11,9 +13,38 @@ use prometheus_client::registry::Registry;
 use witlet_ports::{AgentStats, AgentView, ProbeTotals};
 
 /// The form of the answer (OpenMetrics 1.0, which Prometheus reads).
-pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// The largest answer; 16 plugins have 20 KB.
-pub(crate) const METRICS_BYTES_MAX: usize = 16 << 20;
+const METRICS_BYTES_MAX: usize = 16 << 20;
+
+/// All numbers of this process: whoever serves them has a clone.
+#[derive(Clone, Debug, Default)]
+pub struct Metrics(Arc<RwLock<Registry>>);
+
+impl Metrics {
+    /// The agent's own.
+    pub(crate) fn of_agent(agent: Arc<dyn AgentView>) -> Self {
+        let metrics = Self::default();
+        metrics.add(Box::new(OfAgent(agent)));
+        metrics
+    }
+
+    /// Shows these numbers, too.
+    pub(crate) fn add(&self, collector: Box<dyn Collector>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).register_collector(collector);
+    }
+
+    /// As an answer to a request.
+    pub(crate) fn answer(&self) -> Response {
+        match text(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
+            Some(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
+            None => {
+                let words = format!("the metrics have more than {METRICS_BYTES_MAX} bytes");
+                (StatusCode::INTERNAL_SERVER_ERROR, words).into_response()
+            }
+        }
+    }
+}
 
 /// The answer; none if it would be too large.
 pub(crate) fn text(registry: &Registry) -> Option<String> {
@@ -35,7 +66,7 @@ impl Write for Bounded {
 }
 
 /// The agent's own numbers.
-pub(crate) struct OfAgent(pub(crate) Arc<dyn AgentView>);
+struct OfAgent(Arc<dyn AgentView>);
 
 impl fmt::Debug for OfAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,190 @@
+//! The kubelet's endpoints: port 10250 over TLS for whoever may use them, and the plain ones for health and, if wanted,
+//! for reading.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::{Method, Request};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use witlet_ports::{AgentView, Clock, Containers, LogFiles, NodeAccess, PodView, Streaming};
+
+use crate::metrics::Metrics;
+use crate::pod_list::PodList;
+
+mod answers;
+mod connections;
+mod doors;
+mod find;
+mod health;
+mod log_reader;
+mod logs;
+mod route;
+mod run;
+mod streams;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod upgrade;
+
+use doors::Door;
+use health::SyncLoop;
+use route::Route;
+pub use tls::{ServerTls, TlsError, TlsOptions};
+
+/// Streams (followed logs, commands, attached terminals, forwarded ports) that are open at the same time.
+const STREAMS_MAX: usize = 512;
+
+/// Upstream's `streamingConnectionIdleTimeout`.
+const STREAMING_IDLE_DEFAULT: Duration = Duration::from_hours(4);
+
+/// How long the event loop may be silent: the least that upstream allows.
+const SYNC_LOOP_SILENCE_DEFAULT: Duration = Duration::from_mins(5);
+
+/// How a sender is known. Client certificates count where [`TlsOptions::client_ca`] names who signs them.
+#[derive(Clone, Default)]
+pub struct Authentication {
+    /// Whether requests without credentials are `system:anonymous`; if not, they are refused (401).
+    pub anonymous: bool,
+    /// Who is asked about bearer tokens; none if they don't count.
+    pub tokens: Option<Arc<dyn NodeAccess>>,
+}
+
+/// Who may do what.
+#[derive(Clone)]
+pub enum Authorization {
+    /// Whoever is known may do everything.
+    AlwaysAllow,
+    /// What this says.
+    Webhook(Arc<dyn NodeAccess>),
+}
+
+/// What an operator may set.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// `enableDebuggingHandlers`: logs, commands and forwarded ports.
+    pub debugging_handlers: bool,
+    /// `streamingConnectionIdleTimeout`: a stream on which nothing moves for so long ends.
+    pub streaming_idle: Duration,
+    /// The event loop isn't well if it did nothing for so long (upstream: twice the sync frequency, at least 5 min).
+    pub sync_loop_silence: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            debugging_handlers: true,
+            streaming_idle: STREAMING_IDLE_DEFAULT,
+            sync_loop_silence: SYNC_LOOP_SILENCE_DEFAULT,
+        }
+    }
+}
+
+/// What the endpoints answer from.
+#[derive(Clone)]
+pub struct ServerParts {
+    /// The agent's pods and their statuses.
+    pub view: Arc<dyn AgentView>,
+    /// The runtime's pods, for the ids of containers.
+    pub pods: Arc<dyn PodView>,
+    /// For commands that are run to their end.
+    pub containers: Arc<dyn Containers>,
+    /// For streams to containers.
+    pub streaming: Arc<dyn Streaming>,
+    /// Logs of containers.
+    pub logs: Arc<dyn LogFiles>,
+    /// The time, for what is shown of logs and for certificates.
+    pub clock: Arc<dyn Clock>,
+    /// `/metrics`, from [`LocalApi::metrics`](crate::LocalApi::metrics).
+    pub metrics: Metrics,
+    /// `/configz`: an object with the configuration under `kubeletconfig`.
+    pub configz: Value,
+    /// How senders are known.
+    pub authentication: Authentication,
+    /// What they may do.
+    pub authorization: Authorization,
+    /// What an operator may set.
+    pub options: ServerOptions,
+}
+
+/// The kubelet's endpoints. One value serves any number of listeners.
+pub struct KubeletServer {
+    parts: ServerParts,
+    sync_loop: SyncLoop,
+    /// One for each stream.
+    streams: Arc<Semaphore>,
+    /// What outlives the request that began it: streams, and connections to the runtime.
+    tasks: TaskTracker,
+}
+
+impl KubeletServer {
+    /// Over these parts. Serves nothing yet.
+    pub fn new(parts: ServerParts) -> Arc<Self> {
+        let sync_loop = SyncLoop::new(parts.options.sync_loop_silence);
+        let streams = Arc::new(Semaphore::new(STREAMS_MAX));
+        Arc::new(Self { parts, sync_loop, streams, tasks: TaskTracker::new() })
+    }
+
+    /// Serves everything over TLS to whoever may use it (upstream: port 10250), until `stop` is cancelled, which ends streams,
+    /// too. [`ServerTls::run`] takes care of `tls` meanwhile.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener, tls: Arc<ServerTls>, stop: CancellationToken) {
+        connections::serve_tls(self, listener, tls, stop).await;
+    }
+
+    /// Serves `/healthz` to everybody, in the clear (upstream: port 10248 on the loopback). It says that the process is there,
+    /// and not more, as upstream's: who sets a node up asks it before there are a network and pods.
+    pub async fn serve_healthz(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+        connections::serve_plain(self, listener, Door::Healthz, stop).await;
+    }
+
+    /// Serves what may be read to everybody, in the clear (upstream: port 10255, off unless asked for).
+    pub async fn serve_read_only(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+        connections::serve_plain(self, listener, Door::ReadOnly, stop).await;
+    }
+
+    /// Answers one request that came in by a door.
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        door: Door,
+        from: SocketAddr,
+        stop: CancellationToken,
+    ) -> Response {
+        if let Err(refused) = self.admit(&request, &door).await {
+            tracing::debug!(%from, method = %request.method(), path = request.uri().path(), code = refused.status().as_u16(), "request refused");
+            return refused;
+        }
+        let path = request.uri().path().to_owned();
+        let Some(route) = Route::of(&path).filter(|route| door.opens(route)) else {
+            return answers::not_found();
+        };
+        if route.is_debugging() && !self.parts.options.debugging_handlers {
+            return answers::debugging_is_disabled();
+        }
+        if !route.takes(request.method()) {
+            return answers::method_not_allowed(route.methods());
+        }
+        match route {
+            Route::Healthz(check) => self.healthz(&door, check, request.uri()),
+            Route::Pods => answers::json(&PodList::new(self.parts.view.pods())),
+            Route::RunningPods => self.running_pods().await,
+            Route::Configz => answers::json(&self.parts.configz),
+            Route::Metrics => self.parts.metrics.answer(),
+            Route::ContainerLogs(target) => self.container_logs(request.uri(), target, stop).await,
+            Route::Exec(target) => self.exec(request, target, stop).await,
+            Route::Attach(target) => self.attach(request, target, stop).await,
+            Route::PortForward(target) => self.port_forward(request, target, stop).await,
+            Route::Run(target) => self.run(request.uri(), target).await,
+            Route::Logs => answers::not_found(),
+        }
+    }
+}
+
+/// What reads take; a `HEAD` isn't one of them, as upstream has it.
+const READS: &[Method] = &[Method::GET];

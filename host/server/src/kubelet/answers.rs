@@ -1,0 +1,59 @@
+//! Answers in the form that upstream gives them.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hyper::Method;
+use serde::Serialize;
+use witlet_ports::RuntimeError;
+
+/// Plain words.
+pub(super) fn text(code: StatusCode, words: impl Into<String>) -> Response {
+    let mut answer = (code, words.into()).into_response();
+    answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    answer
+}
+
+/// Words of a failure with an end of line, as Go's `http.Error` has them.
+pub(super) fn error(code: StatusCode, words: &str) -> Response {
+    text(code, format!("{words}\n"))
+}
+
+pub(super) fn json(value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(bytes) => json_bytes(bytes),
+        Err(failed) => error(StatusCode::INTERNAL_SERVER_ERROR, &failed.to_string()),
+    }
+}
+
+/// What is called JSON, whatever it is.
+pub(super) fn json_bytes(bytes: Vec<u8>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], Body::from(bytes)).into_response()
+}
+
+pub(super) fn not_found() -> Response {
+    error(StatusCode::NOT_FOUND, "404 page not found")
+}
+
+pub(super) fn method_not_allowed(allowed: &[Method]) -> Response {
+    let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
+    let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
+    if let Ok(names) = HeaderValue::from_str(&names.join(", ")) {
+        answer.headers_mut().insert(header::ALLOW, names);
+    }
+    answer
+}
+
+pub(super) fn debugging_is_disabled() -> Response {
+    error(StatusCode::METHOD_NOT_ALLOWED, "Debug endpoints are disabled.")
+}
+
+pub(super) fn too_many_streams() -> Response {
+    error(StatusCode::SERVICE_UNAVAILABLE, "this node has as many streams open as it takes")
+}
+
+/// A call to the runtime that failed.
+pub(super) fn runtime_failed(failed: &RuntimeError) -> Response {
+    let code = if failed.is_not_found() { StatusCode::NOT_FOUND } else { StatusCode::INTERNAL_SERVER_ERROR };
+    error(code, &failed.to_string())
+}

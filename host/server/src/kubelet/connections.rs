@@ -1,0 +1,283 @@
+//! Connections: how many, how long they may be silent, and what is spoken on them.
+
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
+use hyper::Request;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::doors::Door;
+use super::{KubeletServer, ServerTls};
+
+/// Connections of one listener at the same time; further ones wait to be accepted.
+const CONNECTIONS_MAX: usize = 1024;
+
+/// How long a handshake may take.
+const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Bytes of a request's head, as upstream limits them.
+const HEAD_BYTES_MAX: usize = 1024 * 1024;
+
+/// How long a connection may be without a request, and how long a head may take (upstream: `IdleTimeout`).
+const IDLE_MAX: Duration = Duration::from_secs(90);
+
+/// Requests at the same time on one connection of HTTP/2.
+const REQUESTS_AT_ONCE_MAX: u32 = 100;
+
+/// How often a silent connection of HTTP/2 is asked whether the other side is still there, and how long that may take.
+const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
+
+/// How long requests may still take after the stop.
+const STOP_GRACE: Duration = Duration::from_secs(5);
+
+/// What an accept that failed is followed by: usually there are too many files open.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+pub(super) async fn serve_tls(
+    server: Arc<KubeletServer>,
+    listener: TcpListener,
+    tls: Arc<ServerTls>,
+    stop: CancellationToken,
+) {
+    let each = |stream: TcpStream, from, tasks: TaskTracker| {
+        let (server, tls, stop) = (server.clone(), tls.clone(), stop.clone());
+        async move {
+            let accepted = TlsAcceptor::from(tls.config()).accept(stream);
+            let stream = match tokio::time::timeout(HANDSHAKE_DEADLINE, accepted).await {
+                Ok(Ok(stream)) => stream,
+                Ok(Err(error)) => return tracing::debug!(%from, %error, "TLS handshake failed"),
+                Err(_) => return tracing::debug!(%from, "TLS handshake took too long"),
+            };
+            let shown = stream.get_ref().1;
+            let is_http2 = shown.alpn_protocol() == Some(b"h2");
+            let door = Door::Guarded(tls.certificate(shown.peer_certificates()));
+            let visitor = Visitor { server, door, from, stop };
+            if is_http2 { visitor.http2(stream, tasks).await } else { visitor.http1(stream).await }
+        }
+    };
+    accept(&listener, &stop, &server.tasks, each).await;
+}
+
+pub(super) async fn serve_plain(
+    server: Arc<KubeletServer>,
+    listener: TcpListener,
+    door: Door,
+    stop: CancellationToken,
+) {
+    let each = |stream: TcpStream, from, _| {
+        let visitor = Visitor { server: server.clone(), door: door.clone(), from, stop: stop.clone() };
+        visitor.http1(stream)
+    };
+    accept(&listener, &stop, &server.tasks, each).await;
+}
+
+/// Accepts until the stop, and then waits a while for what is under way.
+async fn accept<F>(
+    listener: &TcpListener,
+    stop: &CancellationToken,
+    outliving: &TaskTracker,
+    each: impl Fn(TcpStream, SocketAddr, TaskTracker) -> F,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
+    loop {
+        let accepted = async {
+            let place = places.clone().acquire_owned().await.map_err(std::io::Error::other)?;
+            Ok::<_, std::io::Error>((listener.accept().await?, place))
+        };
+        let ((stream, from), place): ((TcpStream, SocketAddr), OwnedSemaphorePermit) = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            accepted = accepted => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    tracing::warn!(%error, "connection not accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            },
+        };
+        // Keystrokes go at once.
+        let _ = stream.set_nodelay(true);
+        let visit = each(stream, from, tasks.clone());
+        tasks.spawn(async move {
+            visit.await;
+            drop(place);
+        });
+    }
+    tasks.close();
+    let _ = tokio::time::timeout(STOP_GRACE, tasks.wait()).await;
+    // Streams hear of the stop themselves.
+    outliving.close();
+    let _ = tokio::time::timeout(STOP_GRACE, outliving.wait()).await;
+}
+
+/// Somebody who is connected.
+struct Visitor {
+    server: Arc<KubeletServer>,
+    door: Door,
+    from: SocketAddr,
+    stop: CancellationToken,
+}
+
+impl Visitor {
+    /// Answers requests one after the other, until one of them is upgraded.
+    async fn http1(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let stop = self.stop.clone();
+        let service = service_fn(|request| self.answer(request));
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(IDLE_MAX).max_buf_size(HEAD_BYTES_MAX);
+        let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        let mut connection = std::pin::pin!(connection);
+        let ended = tokio::select! {
+            biased;
+            ended = connection.as_mut() => ended,
+            () = stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
+            }
+        };
+        self.told(ended);
+    }
+
+    /// Answers requests side by side.
+    async fn http2(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, tasks: TaskTracker) {
+        let (stop, busy) = (self.stop.clone(), Arc::new(Busy::default()));
+        let service = service_fn(|request| {
+            let guard = Busy::begin(&busy);
+            let answer = self.answer(request);
+            async move {
+                Ok::<_, std::convert::Infallible>(
+                    answer.await?.map(|body| Body::new(Guarded { body, _guard: guard })),
+                )
+            }
+        });
+        let mut builder = http2::Builder::new(Tracked(tasks));
+        builder.timer(TokioTimer::new()).max_header_list_size(HEAD_BYTES_MAX as u32);
+        builder.max_concurrent_streams(REQUESTS_AT_ONCE_MAX);
+        builder.keep_alive_interval(PING.0).keep_alive_timeout(PING.1);
+        let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
+        let leave = async {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                () = busy.idle() => {}
+            }
+        };
+        let ended = tokio::select! {
+            biased;
+            ended = connection.as_mut() => ended,
+            () = leave => {
+                connection.as_mut().graceful_shutdown();
+                tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
+            }
+        };
+        self.told(ended);
+    }
+
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Result<Response, std::convert::Infallible>> + Send + use<> {
+        let (server, door) = (self.server.clone(), self.door.clone());
+        let answer = server.handle(request, door, self.from, self.stop.clone());
+        async move { Ok(answer.await) }
+    }
+
+    fn told(&self, ended: hyper::Result<()>) {
+        if let Err(error) = ended {
+            tracing::debug!(from = %self.from, %error, "connection ended");
+        }
+    }
+}
+
+/// Whether a connection has requests.
+#[derive(Default)]
+struct Busy {
+    now: AtomicUsize,
+    begun: AtomicU64,
+}
+
+/// One of them.
+struct BusyGuard(Arc<Busy>);
+
+impl Busy {
+    fn begin(this: &Arc<Self>) -> BusyGuard {
+        this.now.fetch_add(1, Ordering::Relaxed);
+        this.begun.fetch_add(1, Ordering::Relaxed);
+        BusyGuard(this.clone())
+    }
+
+    /// Waits until there was none for a while.
+    async fn idle(&self) {
+        loop {
+            let before = self.begun.load(Ordering::Relaxed);
+            tokio::time::sleep(IDLE_MAX).await;
+            if self.now.load(Ordering::Relaxed) == 0 && self.begun.load(Ordering::Relaxed) == before {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for BusyGuard {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A body that counts as a request under way until its end.
+struct Guarded {
+    body: Body,
+    _guard: BusyGuard,
+}
+
+impl http_body::Body for Guarded {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Runs a connection's requests as tasks that somebody waits for.
+#[derive(Clone)]
+struct Tracked(TaskTracker);
+
+impl<F> hyper::rt::Executor<F> for Tracked
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, future: F) {
+        self.0.spawn(future);
+    }
+}

@@ -1,0 +1,64 @@
+//! Finding what a request is about: its query, pods, containers and sandboxes.
+
+use std::sync::Arc;
+
+use axum::extract::Query;
+use axum::http::StatusCode;
+use axum::response::Response;
+use hyper::Uri;
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::pod::PodUid;
+use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedPod, SandboxId, SandboxState};
+
+use super::route::Target;
+use super::{KubeletServer, answers};
+
+/// Names and values of a query; none of one that can't be read.
+pub(super) fn query(uri: &Uri) -> Vec<(String, String)> {
+    Query::try_from_uri(uri).map(|Query(pairs)| pairs).unwrap_or_default()
+}
+
+impl KubeletServer {
+    /// The pod that is meant.
+    pub(super) fn pod(&self, target: &Target<'_>) -> Result<Arc<Pod>, Response> {
+        let missing = || answers::text(StatusCode::NOT_FOUND, "pod does not exist");
+        self.parts.view.pod(target.namespace, target.pod).ok_or_else(missing)
+    }
+
+    /// The running container that is meant.
+    pub(super) async fn running_container(&self, target: &Target<'_>) -> Result<ContainerId, Response> {
+        let pod = self.pod(target)?;
+        let words = format!("container not found ({:?})", target.container);
+        let missing = || answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words);
+        let uid = PodUid::of(&pod);
+        if target.uid.is_some_and(|wanted| wanted != uid.as_str()) {
+            return Err(missing());
+        }
+        let seen = self.seen(&uid).await?;
+        let running = seen.containers.iter().filter(|container| {
+            container.name == target.container && container.state == ContainerRunState::Running
+        });
+        running.max_by_key(|container| container.created_at).map(|found| found.id.clone()).ok_or_else(missing)
+    }
+
+    /// The ready sandbox of the pod that is meant.
+    pub(super) async fn ready_sandbox(&self, target: &Target<'_>) -> Result<SandboxId, Response> {
+        let pod = self.pod(target)?;
+        let uid = PodUid::of(&pod);
+        if target.uid.is_some_and(|wanted| wanted != uid.as_str()) {
+            return Err(answers::text(StatusCode::NOT_FOUND, "pod not found"));
+        }
+        let seen = self.seen(&uid).await?;
+        let ready = seen.sandboxes.iter().filter(|sandbox| sandbox.state == SandboxState::Ready);
+        let found = ready.max_by_key(|sandbox| sandbox.created_at);
+        found.map(|sandbox| sandbox.id.clone()).ok_or_else(|| {
+            let words = format!("failed to find sandboxID for pod {}_{}", target.pod, target.namespace);
+            answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words)
+        })
+    }
+
+    /// What the runtime has of a pod.
+    pub(super) async fn seen(&self, uid: &PodUid) -> Result<ObservedPod, Response> {
+        self.parts.pods.pod_status(uid).await.map_err(|failed| answers::runtime_failed(&failed))
+    }
+}

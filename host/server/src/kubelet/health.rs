@@ -1,0 +1,101 @@
+//! `/healthz`: the checks of upstream's, in its form.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use hyper::Uri;
+use tokio::time::Instant;
+
+use super::doors::Door;
+use super::{KubeletServer, answers, find};
+
+#[cfg(test)]
+mod tests;
+
+/// Whether the event loop still moves: it counts what it did, each second something at least.
+pub(super) struct SyncLoop {
+    silence_max: Duration,
+    last: Mutex<Option<(u64, Instant)>>,
+}
+
+impl SyncLoop {
+    pub(super) fn new(silence_max: Duration) -> Self {
+        Self { silence_max, last: Mutex::default() }
+    }
+
+    /// Why it isn't well, if it isn't, now that it has done so much.
+    pub(super) fn check(&self, events_handled: u64) -> Result<(), String> {
+        let now = Instant::now();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match *last {
+            Some((count, since)) if count == events_handled => {
+                if now.duration_since(since) > self.silence_max {
+                    return Err("sync Loop took longer than expected".to_owned());
+                }
+            }
+            Some(_) | None => *last = Some((events_handled, now)),
+        }
+        Ok(())
+    }
+}
+
+/// A check and how it went.
+type Check = (&'static str, Result<(), String>);
+
+impl KubeletServer {
+    /// All checks, or one of them.
+    pub(super) fn healthz(&self, door: &Door, check: Option<&str>, uri: &Uri) -> Response {
+        let mut checks: Vec<Check> = vec![("ping", Ok(()))];
+        match door {
+            Door::Healthz => {}
+            Door::Guarded(_) | Door::ReadOnly => {
+                checks.push(("log", Ok(())));
+                checks.push(("syncloop", self.sync_loop.check(self.parts.view.stats().events_handled)));
+            }
+        }
+        let (code, words) = match check {
+            Some(name) => match checks.iter().find(|(known, _)| *known == name) {
+                Some((_, result)) => single(result),
+                None => return answers::not_found(),
+            },
+            None => {
+                let query = find::query(uri);
+                let verbose = query.iter().any(|(name, _)| name == "verbose");
+                let excluded = query.iter().filter(|(name, _)| name == "exclude");
+                let excluded: Vec<&str> = excluded.map(|(_, value)| value.as_str()).collect();
+                together(&checks, verbose, &excluded)
+            }
+        };
+        answers::text(code, words)
+    }
+}
+
+fn single(result: &Result<(), String>) -> (StatusCode, String) {
+    match result {
+        Ok(()) => (StatusCode::OK, "ok".to_owned()),
+        Err(why) => (StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {why}\n")),
+    }
+}
+
+/// Why a check failed is in the agent's log only, as upstream has it.
+fn together(checks: &[Check], verbose: bool, excluded: &[&str]) -> (StatusCode, String) {
+    let mut words = String::new();
+    let mut failed = false;
+    for (name, result) in checks {
+        match result {
+            _ if excluded.contains(name) => words += &format!("[+]{name} excluded: ok\n"),
+            Ok(()) => words += &format!("[+]{name} ok\n"),
+            Err(why) => {
+                tracing::info!(check = name, why, "healthz check failed");
+                words += &format!("[-]{name} failed: reason withheld\n");
+                failed = true;
+            }
+        }
+    }
+    if failed {
+        return (StatusCode::INTERNAL_SERVER_ERROR, words + "healthz check failed\n");
+    }
+    (StatusCode::OK, if verbose { words + "healthz check passed\n" } else { "ok".to_owned() })
+}

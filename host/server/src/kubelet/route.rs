@@ -1,0 +1,120 @@
+//! Which endpoint a path leads to.
+
+use hyper::Method;
+
+#[cfg(test)]
+mod tests;
+
+/// A pod in a path, and what of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Target<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) pod: &'a str,
+    /// Only a pod with this UID is meant, if there is one.
+    pub(super) uid: Option<&'a str>,
+    /// Empty where the pod as a whole is meant.
+    pub(super) container: &'a str,
+}
+
+/// An endpoint with what its path says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route<'a> {
+    /// All checks, or this one.
+    Healthz(Option<&'a str>),
+    Pods,
+    RunningPods,
+    Configz,
+    Metrics,
+    ContainerLogs(Target<'a>),
+    Exec(Target<'a>),
+    Attach(Target<'a>),
+    PortForward(Target<'a>),
+    Run(Target<'a>),
+    /// The machine's own logs, which nobody is shown.
+    Logs,
+}
+
+impl<'a> Route<'a> {
+    /// Paths are taken as they came, not decoded and not made normal: what was asked about is what is answered.
+    pub(super) fn of(path: &'a str) -> Option<Self> {
+        let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+        Some(match parts[..] {
+            ["healthz"] | ["healthz", ""] => Self::Healthz(None),
+            ["healthz", check] => Self::Healthz(Some(check)),
+            ["pods"] | ["pods", ""] => Self::Pods,
+            ["runningpods"] | ["runningpods", ""] => Self::RunningPods,
+            ["configz"] => Self::Configz,
+            ["metrics"] => Self::Metrics,
+            ["logs", ..] => Self::Logs,
+            ["containerLogs", ref rest @ ..] => match rest {
+                [namespace, pod, container] => Self::ContainerLogs(target(namespace, pod, None, container)?),
+                _ => return None,
+            },
+            ["exec", ref rest @ ..] => Self::Exec(in_container(rest)?),
+            ["attach", ref rest @ ..] => Self::Attach(in_container(rest)?),
+            ["run", ref rest @ ..] => Self::Run(in_container(rest)?),
+            ["portForward", ref rest @ ..] => match rest {
+                [namespace, pod] => Self::PortForward(pod_target(namespace, pod, None)?),
+                [namespace, pod, uid] => Self::PortForward(pod_target(namespace, pod, Some(uid))?),
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    /// Whether it is there for `enableDebuggingHandlers` only.
+    pub(super) fn is_debugging(&self) -> bool {
+        match self {
+            Self::Healthz(_) | Self::Pods | Self::Configz | Self::Metrics => false,
+            Self::RunningPods
+            | Self::ContainerLogs(_)
+            | Self::Exec(_)
+            | Self::Attach(_)
+            | Self::PortForward(_)
+            | Self::Run(_)
+            | Self::Logs => true,
+        }
+    }
+
+    /// What it answers to.
+    pub(super) fn methods(&self) -> &'static [Method] {
+        match self {
+            Self::Healthz(_)
+            | Self::Pods
+            | Self::RunningPods
+            | Self::Configz
+            | Self::Metrics
+            | Self::ContainerLogs(_)
+            | Self::Logs => super::READS,
+            Self::Exec(_) | Self::Attach(_) | Self::PortForward(_) => &[Method::GET, Method::POST],
+            Self::Run(_) => &[Method::POST],
+        }
+    }
+
+    pub(super) fn takes(&self, method: &Method) -> bool {
+        self.methods().contains(method)
+    }
+}
+
+fn in_container<'a>(rest: &[&'a str]) -> Option<Target<'a>> {
+    match rest {
+        [namespace, pod, container] => target(namespace, pod, None, container),
+        [namespace, pod, uid, container] => target(namespace, pod, Some(uid), container),
+        _ => None,
+    }
+}
+
+fn target<'a>(
+    namespace: &'a str,
+    pod: &'a str,
+    uid: Option<&'a str>,
+    container: &'a str,
+) -> Option<Target<'a>> {
+    let target = pod_target(namespace, pod, uid)?;
+    (!container.is_empty()).then_some(Target { container, ..target })
+}
+
+fn pod_target<'a>(namespace: &'a str, pod: &'a str, uid: Option<&'a str>) -> Option<Target<'a>> {
+    let named = !namespace.is_empty() && !pod.is_empty() && uid != Some("");
+    named.then_some(Target { namespace, pod, uid, container: "" })
+}

@@ -1,0 +1,55 @@
+use super::*;
+
+fn app<'a>(uid: Option<&'a str>, container: &'a str) -> Target<'a> {
+    Target { namespace: "ns", pod: "web", uid, container }
+}
+
+#[test]
+fn paths_lead_where_upstreams_do() {
+    let cases = [
+        ("/healthz", Some(Route::Healthz(None))),
+        ("/healthz/ping", Some(Route::Healthz(Some("ping")))),
+        ("/pods", Some(Route::Pods)),
+        ("/pods/", Some(Route::Pods)),
+        ("/runningpods/", Some(Route::RunningPods)),
+        ("/configz", Some(Route::Configz)),
+        ("/metrics", Some(Route::Metrics)),
+        ("/logs/syslog", Some(Route::Logs)),
+        ("/containerLogs/ns/web/app", Some(Route::ContainerLogs(app(None, "app")))),
+        ("/exec/ns/web/app", Some(Route::Exec(app(None, "app")))),
+        ("/exec/ns/web/u-1/app", Some(Route::Exec(app(Some("u-1"), "app")))),
+        ("/attach/ns/web/u-1/app", Some(Route::Attach(app(Some("u-1"), "app")))),
+        ("/run/ns/web/app", Some(Route::Run(app(None, "app")))),
+        ("/portForward/ns/web", Some(Route::PortForward(app(None, "")))),
+        ("/portForward/ns/web/u-1", Some(Route::PortForward(app(Some("u-1"), "")))),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(Route::of(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn other_paths_lead_nowhere() {
+    for path in [
+        "",
+        "/",
+        "//pods",
+        "/pods/x",
+        "/Pods",
+        "/%70ods",
+        "/./pods",
+        "/metrics/cadvisor",
+        "/exec",
+        "/exec/ns/web",
+        "/exec/ns/web/",
+        "/exec//web/app",
+        "/exec/ns/web//app",
+        "/exec/ns/web/u-1/app/more",
+        "/containerLogs/ns/web/u-1/app",
+        "/portForward/ns",
+        "/portForward/ns/",
+        "/portForward/ns/web/",
+    ] {
+        assert_eq!(Route::of(path), None, "{path}");
+    }
+}

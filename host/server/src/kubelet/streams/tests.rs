@@ -1,0 +1,50 @@
+use super::*;
+
+fn pairs(query: &str) -> Vec<(String, String)> {
+    find::query(&format!("/x?{query}").parse().expect("a path"))
+}
+
+#[test]
+fn streams_are_the_ones_that_are_wanted() {
+    let of = |stdin, stdout, stderr, tty| Ok(StreamOptions { stdin, stdout, stderr, tty });
+    let none = Err("you must specify at least 1 of stdin, stdout, stderr");
+    let cases = [
+        ("input=1&output=1&error=1", of(true, true, true, false)),
+        ("input=1&output=1&error=1&tty=1", of(true, true, false, true)),
+        ("output=1", of(false, true, false, false)),
+        ("stdin=true&stdout=1", of(true, true, false, false)),
+        ("output=0&error=1", of(false, false, true, false)),
+        ("output=yes", none),
+        ("tty=1", none),
+        ("error=1&tty=1", none),
+        ("", none),
+    ];
+    for (query, expected) in cases {
+        assert_eq!(options(&pairs(query)), expected, "{query}");
+    }
+}
+
+#[test]
+fn a_websocket_names_its_ports() {
+    let mut headers = HeaderMap::new();
+    assert_eq!(ports(&headers, &pairs("port=x")), Ok(Vec::new()), "SPDY names them in the stream");
+    headers.insert("upgrade", "WebSocket".parse().expect("a value"));
+    let refused = |words: &str| Err(words.to_owned());
+    let cases = [
+        ("port=80", Ok(vec![80])),
+        ("port=80,81&port=443", Ok(vec![80, 81, 443])),
+        ("", refused("query parameter \"port\" is required")),
+        ("port=", refused("query parameter \"port\" cannot be empty")),
+        ("port=0", refused("port \"0\" must be > 0")),
+    ];
+    for (query, expected) in cases {
+        assert_eq!(ports(&headers, &pairs(query)), expected, "{query}");
+    }
+    for query in ["port=http", "port=70000", "port=80,", "port=-1"] {
+        assert!(
+            ports(&headers, &pairs(query)).is_err_and(|words| words.starts_with("unable to parse")),
+            "{query}"
+        );
+    }
+    assert!(ports(&headers, &pairs(&"port=1&".repeat(PORTS_MAX + 1))).is_err());
+}

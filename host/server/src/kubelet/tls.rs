@@ -1,0 +1,246 @@
+//! The server's certificate and the CA of clients': from files that may change, or made here.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ServerConfig, WebPkiClientVerifier};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+use witlet_ports::Clock;
+
+use super::doors::Certificate;
+
+mod client;
+mod self_signed;
+#[cfg(test)]
+mod tests;
+
+/// How often the files are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Bytes of the largest file that is read: more than a thousand certificates.
+const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Why the server can't speak TLS.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    /// A file can't be read or written.
+    #[error("{action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+    /// A file doesn't hold what it should.
+    #[error("{}: {message}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A certificate can't be made.
+    #[error("make a certificate for {name}: {message}")]
+    Make {
+        /// Whom it is for.
+        name: String,
+        /// Why not.
+        message: String,
+    },
+    /// Certificate and key don't work together.
+    #[error("use the certificate {} with the key {}", certificate.display(), key.display())]
+    Unusable {
+        /// The certificate's file.
+        certificate: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+        /// Why not.
+        #[source]
+        cause: rustls::Error,
+    },
+}
+
+/// Where the certificates are.
+#[derive(Clone, Debug)]
+pub struct TlsOptions {
+    /// `tlsCertFile` and `tlsPrivateKeyFile`. If none are given, `kubelet.crt` and `kubelet.key` in `cert_dir`, which are made if
+    /// they aren't there or have expired, and signed by a CA that nobody has.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// `authentication.x509.clientCAFile`: who signs the certificates of clients. If none is given, none counts.
+    pub client_ca: Option<PathBuf>,
+    /// `--cert-dir`.
+    pub cert_dir: PathBuf,
+    /// The node, which a certificate that is made here is for.
+    pub node_name: String,
+    /// Other names and addresses that such a certificate is for.
+    pub alternative_names: Vec<String>,
+    /// Whether TLS 1.2 is refused (`tlsMinVersion: VersionTLS13`).
+    pub only_tls13: bool,
+}
+
+/// The server's side of TLS, always as the files have it.
+pub struct ServerTls {
+    options: TlsOptions,
+    clock: Arc<dyn Clock>,
+    /// Where the server's certificate and key are.
+    files: (PathBuf, PathBuf),
+    current: RwLock<Loaded>,
+}
+
+/// What the files held.
+#[derive(Clone)]
+struct Loaded {
+    config: Arc<ServerConfig>,
+    clients: Option<Arc<dyn ClientCertVerifier>>,
+    stamps: Vec<Option<Stamp>>,
+}
+
+/// Tells that a file is another one now.
+type Stamp = (u64, u64, i64, i64, u64);
+
+impl ServerTls {
+    /// Reads the files, or makes a certificate. Waits for the disk: for the start of a program.
+    pub fn open(options: TlsOptions, clock: Arc<dyn Clock>) -> Result<Arc<Self>, TlsError> {
+        let files = match &options.certificate {
+            Some(files) => files.clone(),
+            None => self_signed::ensure(&options, clock.now())?,
+        };
+        let loaded = load(&options, &files)?;
+        Ok(Arc::new(Self { options, clock, files, current: RwLock::new(loaded) }))
+    }
+
+    /// Looks again and again whether the files changed. What can't be used is told and not used.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(LOOK_INTERVAL) => {}
+            }
+            let this = self.clone();
+            match tokio::task::spawn_blocking(move || this.look()).await {
+                Ok(Ok(false)) => {}
+                Ok(Ok(true)) => tracing::info!("the server's certificates were read anew"),
+                Ok(Err(error)) => {
+                    let cause = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::warn!(%error, cause, "the server's certificates stay as they were");
+                }
+                Err(error) => tracing::warn!(%error, "the server's certificates weren't looked at"),
+            }
+        }
+    }
+
+    /// Reads the files if they changed, and says whether they did.
+    fn look(&self) -> Result<bool, TlsError> {
+        if self.options.certificate.is_none() {
+            self_signed::ensure(&self.options, self.clock.now())?;
+        }
+        if stamps(&self.options, &self.files) == self.current().stamps {
+            return Ok(false);
+        }
+        let loaded = load(&self.options, &self.files)?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = loaded;
+        Ok(true)
+    }
+
+    fn current(&self) -> Loaded {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What a new connection is made with.
+    pub(super) fn config(&self) -> Arc<ServerConfig> {
+        self.current().config
+    }
+
+    /// What the certificates say that a client showed and has the key of.
+    pub(super) fn certificate(&self, shown: Option<&[CertificateDer<'_>]>) -> Certificate {
+        let Some([own, between @ ..]) = shown else { return Certificate::None };
+        let Some(clients) = self.current().clients else { return Certificate::None };
+        let seconds = u64::try_from(self.clock.now().as_second()).unwrap_or(0);
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        match clients.verify_client_cert(own, between, now) {
+            Ok(_) => {
+                client::identity(own).map_or(Certificate::Refused, |(who, until)| Certificate::Of(who, until))
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a client's certificate doesn't count");
+                Certificate::Refused
+            }
+        }
+    }
+}
+
+fn stamps(options: &TlsOptions, files: &(PathBuf, PathBuf)) -> Vec<Option<Stamp>> {
+    let stamp = |path: &Path| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino(), found.mtime(), found.mtime_nsec(), found.len()))
+    };
+    [Some(&files.0), Some(&files.1), options.client_ca.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(|p| stamp(p))
+        .collect()
+}
+
+fn load(options: &TlsOptions, files: &(PathBuf, PathBuf)) -> Result<Loaded, TlsError> {
+    // Looked at first: what changes meanwhile is read again.
+    let stamps = stamps(options, files);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let (certificate, key) = files;
+    let chain = certificates(certificate)?;
+    let malformed = |path: &Path, message: String| TlsError::Malformed { path: path.to_owned(), message };
+    let secret = PrivateKeyDer::from_pem_slice(&read(key)?)
+        .map_err(|error| malformed(key, format!("no private key: {error}")))?;
+    let clients = match &options.client_ca {
+        None => None,
+        Some(path) => {
+            let mut roots = rustls::RootCertStore::empty();
+            for root in certificates(path)? {
+                roots.add(root).map_err(|error| malformed(path, error.to_string()))?;
+            }
+            let built = WebPkiClientVerifier::builder_with_provider(roots.into(), provider.clone()).build();
+            Some(built.map_err(|error| malformed(path, error.to_string()))?)
+        }
+    };
+    let unusable = |cause| TlsError::Unusable { certificate: certificate.clone(), key: key.clone(), cause };
+    let versions: &[&rustls::SupportedProtocolVersion] =
+        if options.only_tls13 { &[&rustls::version::TLS13] } else { rustls::ALL_VERSIONS };
+    let builder = ServerConfig::builder_with_provider(provider).with_protocol_versions(versions);
+    let builder = builder.map_err(unusable)?;
+    let builder = match &clients {
+        Some(clients) => builder.with_client_cert_verifier(Arc::new(client::AnyCertificate(clients.clone()))),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_single_cert(chain, secret).map_err(unusable)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Loaded { config: Arc::new(config), clients, stamps })
+}
+
+/// The certificates of a file, at least one.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let text = read(path)?;
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let malformed = |message: String| TlsError::Malformed { path: path.to_owned(), message };
+    let read = read.map_err(|error| malformed(error.to_string()))?;
+    if read.is_empty() { Err(malformed("there is no certificate in it".to_owned())) } else { Ok(read) }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    let failed = |cause| TlsError::Io { action: "read", path: path.to_owned(), cause };
+    if fs::metadata(path).map_err(failed)?.len() > FILE_BYTES_MAX {
+        let message = format!("it has more than {FILE_BYTES_MAX} bytes");
+        return Err(TlsError::Malformed { path: path.to_owned(), message });
+    }
+    fs::read(path).map_err(failed)
+}

@@ -1,0 +1,235 @@
+//! An upgraded connection to a streaming server of the runtime's: asked for as the sender asked, and then byte by byte.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::response::Response;
+use http_body_util::Empty;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::upgrade::OnUpgrade;
+use hyper::{Request, Uri, Version};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{KubeletServer, answers};
+
+#[cfg(test)]
+mod tests;
+
+/// How long the runtime's server may take to accept.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How long it may take to answer; it only looks its token up.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
+
+/// How long the other way may go on after one has ended: nobody has anything to say to who is gone.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// Bytes that are on their way in one direction.
+const COPY_BYTES: usize = 32 * 1024;
+
+/// The port of a URL that names none.
+const HTTP_PORT: u16 = 80;
+
+/// What is between this server and the sender alone.
+const NOT_PASSED: [HeaderName; 4] =
+    [header::AUTHORIZATION, header::HOST, header::CONTENT_LENGTH, header::TRANSFER_ENCODING];
+
+impl KubeletServer {
+    /// Makes the sender's request at `url`, and if that is upgraded, the sender's too. Any other answer is passed on.
+    pub(super) async fn pass_through(
+        self: Arc<Self>,
+        mut request: Request<Incoming>,
+        url: &str,
+        stop: CancellationToken,
+    ) -> Response {
+        if !asks_for_upgrade(request.headers()) || request.version() != Version::HTTP_11 {
+            return answers::error(StatusCode::BAD_REQUEST, "Upgrade request required");
+        }
+        let Ok(permit) = self.streams.clone().try_acquire_owned() else { return answers::too_many_streams() };
+        let sender = hyper::upgrade::on(&mut request);
+        let mut answer = match self.ask(&request, url).await {
+            Ok(answer) => answer,
+            Err(why) => {
+                tracing::warn!(error = %why, url, "the runtime's streaming server can't be asked");
+                let words = format!("error dialing backend: {why}");
+                return answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words);
+            }
+        };
+        if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+            drop_hops(answer.headers_mut());
+            return answer.map(Body::new);
+        }
+        let backend = hyper::upgrade::on(&mut answer);
+        let idle = self.parts.options.streaming_idle;
+        self.tasks.spawn(carry(sender, backend, idle, stop, permit));
+        let mut switched = Response::new(Body::empty());
+        *switched.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        *switched.headers_mut() = std::mem::take(answer.headers_mut());
+        switched
+    }
+
+    async fn ask(&self, request: &Request<Incoming>, url: &str) -> io::Result<hyper::Response<Incoming>> {
+        let (host, port, path) = place(url)?;
+        let connected = tokio::time::timeout(CONNECT_DEADLINE, TcpStream::connect((host.as_str(), port)));
+        let stream = connected.await??;
+        stream.set_nodelay(true)?;
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+        self.tasks.spawn(async move {
+            // How it ended, the request learns.
+            let _ = connection.with_upgrades().await;
+        });
+        let mut head = Request::builder().method(request.method()).uri(path);
+        if let Some(headers) = head.headers_mut() {
+            *headers = passed_on(request.headers());
+        }
+        let head = head.header(header::HOST, authority(&host, port)).body(Empty::<Bytes>::new());
+        let head = head.map_err(io::Error::other)?;
+        let answer = tokio::time::timeout(ANSWER_DEADLINE, sender.send_request(head)).await?;
+        answer.map_err(io::Error::other)
+    }
+}
+
+/// Whether the sender wants another protocol.
+fn asks_for_upgrade(headers: &HeaderMap) -> bool {
+    let connection = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let mut words = connection.flat_map(|value| value.split(','));
+    headers.contains_key(header::UPGRADE) && words.any(|word| word.trim().eq_ignore_ascii_case("upgrade"))
+}
+
+/// Host, port and path of a streaming URL. One without a host, or with the unspecified one, is on this machine.
+fn place(url: &str) -> io::Result<(String, u16, Uri)> {
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+    // `http://:1234/…` has no host, which the parser doesn't take.
+    let with_host = url.replacen("://:", "://127.0.0.1:", 1);
+    let url: Uri = with_host.parse().map_err(|error| invalid(format!("{url:?} is no URL: {error}")))?;
+    if url.scheme_str() != Some("http") {
+        return Err(invalid(format!("a streaming server is reached over http only, not by {url}")));
+    }
+    let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let host = match host {
+        "" | "0.0.0.0" | "::" => Ipv4Addr::LOCALHOST.to_string(),
+        host => host.to_owned(),
+    };
+    let names_host_alone = url.authority().map(|authority| authority.as_str()) == url.host();
+    let port = match url.port_u16() {
+        Some(port) => port,
+        None if names_host_alone => HTTP_PORT,
+        None => return Err(invalid(format!("{url} names no port"))),
+    };
+    let path = url.path_and_query().map_or("/", |path| path.as_str());
+    let path = path.parse().map_err(|error| invalid(format!("{path:?} is no path: {error}")))?;
+    Ok((host, port, path))
+}
+
+fn authority(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}
+
+/// The sender's headers for the streaming server; its credentials aren't among them.
+fn passed_on(headers: &HeaderMap) -> HeaderMap {
+    let mut passed = headers.clone();
+    for name in NOT_PASSED {
+        passed.remove(name);
+    }
+    passed
+}
+
+/// Leaves out of an answer what was for the connection to the streaming server alone.
+fn drop_hops(headers: &mut HeaderMap) {
+    for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::UPGRADE] {
+        headers.remove(name);
+    }
+}
+
+/// Copies both ways until both have ended, nothing moves any more, or the server stops.
+async fn carry(
+    sender: OnUpgrade,
+    backend: OnUpgrade,
+    idle: Duration,
+    stop: CancellationToken,
+    _permit: OwnedSemaphorePermit,
+) {
+    let upgraded = tokio::select! {
+        biased;
+        () = stop.cancelled() => return,
+        upgraded = async { tokio::try_join!(sender, backend) } => upgraded,
+    };
+    let (sender, backend) = match upgraded {
+        Ok((sender, backend)) => (TokioIo::new(sender), TokioIo::new(backend)),
+        Err(error) => {
+            tracing::debug!(%error, "a stream ended before it began");
+            return;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => {}
+        () = both_ways(sender, backend, idle) => {}
+    }
+}
+
+/// Copies both ways. An end is passed on to the other side, which then has [`LINGER`] to say what it still has to.
+async fn both_ways(
+    left: impl AsyncRead + AsyncWrite + Unpin,
+    right: impl AsyncRead + AsyncWrite + Unpin,
+    idle: Duration,
+) {
+    let (mut left_read, mut left_write) = tokio::io::split(left);
+    let (mut right_read, mut right_write) = tokio::io::split(right);
+    let (moved, movement) = watch::channel(Instant::now());
+    let there = copy(&mut left_read, &mut right_write, &moved);
+    let back = copy(&mut right_read, &mut left_write, &moved);
+    tokio::pin!(there, back);
+    let mut silence = std::pin::pin!(silent(movement, idle));
+    // What failed ends the stream, and both sides see that; there is nobody else to tell.
+    let other_way = tokio::select! {
+        result = &mut there => result.is_ok().then_some(true),
+        result = &mut back => result.is_ok().then_some(false),
+        () = &mut silence => None,
+    };
+    let _ = match other_way {
+        None => return,
+        Some(true) => tokio::time::timeout(LINGER, back).await,
+        Some(false) => tokio::time::timeout(LINGER, there).await,
+    };
+}
+
+/// Copies until the end, and passes that on.
+async fn copy(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    moved: &watch::Sender<Instant>,
+) -> io::Result<()> {
+    let mut bytes = vec![0; COPY_BYTES];
+    loop {
+        let read = from.read(&mut bytes).await?;
+        if read == 0 {
+            return to.shutdown().await;
+        }
+        moved.send_replace(Instant::now());
+        to.write_all(&bytes[..read]).await?;
+        to.flush().await?;
+    }
+}
+
+/// Waits until nothing has moved for so long.
+async fn silent(movement: watch::Receiver<Instant>, idle: Duration) {
+    loop {
+        let until = *movement.borrow() + idle;
+        if Instant::now() >= until {
+            return;
+        }
+        tokio::time::sleep_until(until).await;
+    }
+}

@@ -1,0 +1,83 @@
+use tokio::io::duplex;
+
+use super::*;
+
+#[test]
+fn streaming_urls_lead_to_where_the_runtime_listens() {
+    let cases = [
+        ("http://127.0.0.1:1234/exec/abc", ("127.0.0.1", 1234, "/exec/abc")),
+        ("http://:1234/exec/abc", ("127.0.0.1", 1234, "/exec/abc")),
+        ("http://0.0.0.0:1234/exec/abc?x=1", ("127.0.0.1", 1234, "/exec/abc?x=1")),
+        ("http://[::]:1234/exec/abc", ("127.0.0.1", 1234, "/exec/abc")),
+        ("http://[::1]:1234/exec/abc", ("::1", 1234, "/exec/abc")),
+        ("http://localhost/", ("localhost", 80, "/")),
+    ];
+    for (url, (host, port, path)) in cases {
+        let found = place(url).expect("a place");
+        assert_eq!((found.0.as_str(), found.1, found.2.to_string().as_str()), (host, port, path), "{url}");
+    }
+    for url in ["https://127.0.0.1:1234/x", "unix:///run/x", "", "http://", "/exec/abc", "http://a:99999/"] {
+        assert!(place(url).is_err(), "{url}");
+    }
+    assert_eq!(authority("::1", 1), "[::1]:1");
+    assert_eq!(authority("127.0.0.1", 1), "127.0.0.1:1");
+}
+
+#[test]
+fn an_upgrade_is_asked_for_with_both_headers() {
+    let cases = [
+        (Some("Upgrade"), Some("SPDY/3.1"), true),
+        (Some("keep-alive, upgrade"), Some("websocket"), true),
+        (Some("keep-alive"), Some("websocket"), false),
+        (Some("Upgrade"), None, false),
+        (None, Some("websocket"), false),
+    ];
+    for (connection, upgrade, expected) in cases {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [(header::CONNECTION, connection), (header::UPGRADE, upgrade)] {
+            if let Some(value) = value {
+                headers.insert(name, value.parse().expect("a value"));
+            }
+        }
+        assert_eq!(asks_for_upgrade(&headers), expected, "{connection:?} {upgrade:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_idle_only_while_nothing_moves_either_way() {
+    let idle = Duration::from_secs(60);
+    let (mut sender, left) = duplex(1024);
+    let (right, mut backend) = duplex(1024);
+    let began = Instant::now();
+    let carried = async {
+        both_ways(left, right, idle).await;
+        began.elapsed()
+    };
+    let talk = async {
+        for _ in 0..3 {
+            tokio::time::sleep(idle - Duration::from_secs(1)).await;
+            backend.write_all(b"x").await.expect("written");
+            sender.read_u8().await.expect("read");
+        }
+    };
+    let (lasted, ()) = tokio::join!(carried, talk);
+    assert_eq!(lasted, idle * 4 - Duration::from_secs(3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_end_gives_the_other_way_a_while() {
+    let (sender, left) = duplex(1024);
+    let (right, mut backend) = duplex(1024);
+    let began = Instant::now();
+    let carried = async {
+        both_ways(left, right, Duration::from_hours(4)).await;
+        began.elapsed()
+    };
+    let end = async {
+        backend.shutdown().await.expect("ended");
+        tokio::time::sleep(LINGER * 2).await;
+        drop((sender, backend));
+    };
+    let (lasted, ()) = tokio::join!(carried, end);
+    assert_eq!(lasted, LINGER);
+}
