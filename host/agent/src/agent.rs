@@ -97,6 +97,10 @@ impl AgentView for AgentHandle {
         self.board.pods()
     }
 
+    fn pod(&self, namespace: &str, name: &str) -> Option<Arc<Pod>> {
+        self.board.pod(namespace, name)
+    }
+
     fn events(&self) -> Vec<RecordedEvent> {
         self.board.events()
     }
@@ -117,7 +121,7 @@ impl AgentView for AgentHandle {
 impl Agent {
     /// An agent, and the handle that shows it.
     pub fn new(ports: Ports, config: AgentConfig) -> (Self, AgentHandle) {
-        let board = Arc::new(Board::new(ports.events.clone()));
+        let board = Arc::new(Board::new(ports.events.clone(), ports.statuses.clone()));
         let handle = AgentHandle { board: board.clone() };
         (Self { ports, config, board }, handle)
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
 use witlet_core::pod::{PodFullName, PodUid, SourceName, static_pod};
 use witlet_core::status::{Phase, is_ended_by_node};
-use witlet_ports::{AgentStats, AgentView, RecordedEvent};
+use witlet_ports::{AgentStats, AgentView, PodReport, RecordedEvent, StatusSink};
 
 use crate::event_log::EventLog;
 
@@ -17,6 +17,8 @@ mod tests;
 pub(crate) struct Board {
     inner: Mutex<Inner>,
     events: Arc<EventLog>,
+    /// Hears of every change of a pod while the board is locked, so that it hears in the order in which they came.
+    sink: Arc<dyn StatusSink>,
 }
 
 #[derive(Default)]
@@ -25,6 +27,7 @@ struct Inner {
     node: Arc<Node>,
     unhealthy: Vec<String>,
     stats: AgentStats,
+    sources_seen: bool,
 }
 
 struct Card {
@@ -32,6 +35,30 @@ struct Card {
     status: Option<Arc<PodStatus>>,
     /// One more with each change of the status.
     version: u64,
+    standing: Standing,
+}
+
+impl Card {
+    fn report(&self) -> PodReport {
+        let Standing { may_run, is_finished, is_ending } = self.standing;
+        PodReport { pod: self.pod.clone(), status: self.status.clone(), may_run, is_finished, is_ending }
+    }
+}
+
+/// How far a pod has come, for whoever tells the cluster of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Containers of it may run, now or later.
+    pub(crate) may_run: bool,
+    /// All that it had on the node is gone.
+    pub(crate) is_finished: bool,
+    /// It is to end, or has ended.
+    pub(crate) is_ending: bool,
+}
+
+impl Standing {
+    /// Of a pod of which nothing is known but that a source has it.
+    pub(crate) const NEW: Self = Self { may_run: true, is_finished: false, is_ending: false };
 }
 
 /// A pod that is shown, and how it fares.
@@ -45,21 +72,34 @@ pub(crate) struct Shown {
 }
 
 impl Board {
-    pub(crate) fn new(events: Arc<EventLog>) -> Self {
-        Self { inner: Mutex::default(), events }
+    pub(crate) fn new(events: Arc<EventLog>, sink: Arc<dyn StatusSink>) -> Self {
+        Self { inner: Mutex::default(), events, sink }
     }
 
     /// Shows the pod as its source has it now; its status stays.
     pub(crate) fn put_pod(&self, uid: &PodUid, pod: Arc<Pod>) {
         let mut inner = self.lock();
-        match inner.pods.get_mut(uid) {
-            Some(card) => {
-                card.pod = pod;
-            }
-            None => {
-                let card = Card { pod, status: None, version: 0 };
-                inner.pods.insert(uid.clone(), card);
-            }
+        let new = || Card { pod: pod.clone(), status: None, version: 0, standing: Standing::NEW };
+        let card = inner.pods.entry(uid.clone()).or_insert_with(new);
+        card.pod = pod.clone();
+        self.sink.report(card.report());
+    }
+
+    /// Shows how far the pod has come, if it is shown at all.
+    pub(crate) fn put_standing(&self, uid: &PodUid, standing: Standing) {
+        let mut inner = self.lock();
+        if let Some(card) = inner.pods.get_mut(uid).filter(|card| card.standing != standing) {
+            card.standing = standing;
+            self.sink.report(card.report());
+        }
+    }
+
+    /// Whether every source was seen as a whole.
+    pub(crate) fn put_sources_seen(&self, all: bool) {
+        let mut inner = self.lock();
+        if inner.sources_seen != all {
+            inner.sources_seen = all;
+            self.sink.sources_seen(all);
         }
     }
 
@@ -77,6 +117,7 @@ impl Board {
         }
         card.status = Some(Arc::new(status));
         card.version += 1;
+        self.sink.report(card.report());
         true
     }
 
@@ -92,6 +133,7 @@ impl Board {
         if let Some(status) = revised {
             card.status = Some(Arc::new(status));
             card.version += 1;
+            self.sink.report(card.report());
         }
     }
 
@@ -109,7 +151,10 @@ impl Board {
 
     /// Doesn't show the pod any more.
     pub(crate) fn remove(&self, uid: &PodUid) {
-        self.lock().pods.remove(uid);
+        let mut inner = self.lock();
+        if inner.pods.remove(uid).is_some() {
+            self.sink.forget(uid);
+        }
     }
 
     /// UIDs of all pods that are shown.
@@ -165,6 +210,18 @@ impl AgentView for Board {
         let mut pods: Vec<Arc<Pod>> = cards.into_iter().map(shown).collect();
         pods.sort_by_cached_key(|pod| (PodFullName::of(pod), PodUid::of(pod)));
         pods
+    }
+
+    fn pod(&self, namespace: &str, name: &str) -> Option<Arc<Pod>> {
+        let is_named = |pod: &Pod| {
+            pod.metadata.name.as_deref() == Some(name) && pod.metadata.namespace.as_deref() == Some(namespace)
+        };
+        let inner = self.lock();
+        let named = inner.pods.values().filter(|card| is_named(&card.pod));
+        let card = named.min_by_key(|card| card.pod.metadata.deletion_timestamp.is_some())?;
+        let found = (card.pod.clone(), card.status.clone());
+        drop(inner);
+        Some(shown(found))
     }
 
     fn events(&self) -> Vec<RecordedEvent> {

@@ -255,7 +255,10 @@ impl EventLoop {
                     self.wake(&uid);
                 }
             }
-            Event::Housekeeping => self.clean_up(),
+            Event::Housekeeping => {
+                self.clean_up();
+                self.show_rejected();
+            }
             Event::AdmissionDue => {}
             Event::Stop => return self.stop(),
             Event::StopOverdue => {
@@ -335,6 +338,7 @@ impl EventLoop {
         self.stats.deferred = self.queue.deferred();
         self.stats.probes = self.outside.prober.totals();
         self.stats.sources_ready = self.all_sources_seen() && self.plugin_sources_seen();
+        self.outside.board.put_sources_seen(self.stats.sources_ready && self.partial.is_empty());
         self.outside.board.put_stats(self.stats.clone());
     }
 }

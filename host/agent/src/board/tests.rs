@@ -1,22 +1,59 @@
 //! Tests of the board.
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use witlet_core::status::{NodeEnd, ended_by_node};
-use witlet_ports::Clock;
+use witlet_ports::{Clock, NoStatuses};
 
 use super::*;
 
-struct Standing;
+struct Still;
 
-impl Clock for Standing {
+impl Clock for Still {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH
     }
 }
 
 fn board() -> Board {
-    Board::new(Arc::new(EventLog::new(Arc::new(Standing))))
+    board_with(Arc::new(NoStatuses))
+}
+
+fn board_with(sink: Arc<dyn StatusSink>) -> Board {
+    Board::new(Arc::new(EventLog::new(Arc::new(Still))), sink)
+}
+
+/// Writes down what it hears.
+#[derive(Default)]
+struct Scribe(Mutex<Vec<String>>);
+
+impl StatusSink for Scribe {
+    fn report(&self, report: PodReport) {
+        let name = report.pod.metadata.name.as_deref().unwrap_or_default();
+        let phase = report.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("-");
+        let flags =
+            [(report.may_run, " may run"), (report.is_ending, " ending"), (report.is_finished, " finished")];
+        let flags = flags.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word);
+        self.write(format!("{name} {phase}{}", flags.collect::<String>()));
+    }
+
+    fn forget(&self, uid: &PodUid) {
+        self.write(format!("forget {uid}"));
+    }
+
+    fn sources_seen(&self, all: bool) {
+        self.write(format!("sources seen: {all}"));
+    }
+}
+
+impl Scribe {
+    fn write(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
 }
 
 fn pod(name: &str, uid: &str) -> Arc<Pod> {
@@ -99,4 +136,52 @@ fn that_the_node_ended_a_pod_isnt_taken_back() {
     board.remove(&a);
     board.put_pod(&a, pod("a", "1"));
     assert!(board.put_status(&a, phase("Running")), "another pod with its UID");
+}
+
+#[test]
+fn every_change_of_a_pod_is_reported_and_nothing_else() {
+    let scribe = Arc::new(Scribe::default());
+    let board = board_with(scribe.clone());
+    let a = PodUid::from("1");
+    board.put_status(&a, phase("Running"));
+    board.put_standing(&a, Standing { is_ending: true, ..Standing::NEW });
+    board.remove(&a);
+    assert_eq!(scribe.take(), [] as [&str; 0], "of a pod that isn't shown");
+    board.put_pod(&a, pod("a", "1"));
+    board.put_status(&a, phase("Running"));
+    board.put_status(&a, phase("Running"));
+    board.put_standing(&a, Standing::NEW);
+    board.revise_status(&a, |_, _| None);
+    assert_eq!(scribe.take(), ["a - may run", "a Running may run"], "the same again is no change");
+    board.put_standing(&a, Standing { is_ending: true, ..Standing::NEW });
+    board.revise_status(&a, |_, _| Some(phase("Failed")));
+    board.put_standing(&a, Standing { may_run: false, is_finished: false, is_ending: true });
+    board.put_standing(&a, Standing { may_run: false, is_finished: true, is_ending: true });
+    board.remove(&a);
+    let told = ["a Running may run ending", "a Failed may run ending", "a Failed ending"];
+    assert_eq!(scribe.take(), [told.as_slice(), &["a Failed ending finished", "forget 1"]].concat());
+    board.put_sources_seen(false);
+    board.put_sources_seen(true);
+    board.put_sources_seen(true);
+    assert_eq!(scribe.take(), ["sources seen: true"]);
+}
+
+#[test]
+fn a_pod_is_found_by_its_name_and_one_that_stays_before_one_that_goes() {
+    let board = board();
+    let named = |name: &str, uid: &str, deleted: bool| {
+        let mut pod = Pod::clone(&pod(name, uid));
+        pod.metadata.namespace = Some("ns".into());
+        pod.metadata.deletion_timestamp = deleted.then_some(Time(Timestamp::UNIX_EPOCH));
+        board.put_pod(&PodUid::from(uid), Arc::new(pod));
+    };
+    named("a", "1", true);
+    named("b", "2", false);
+    let uid = |name: &str| board.pod("ns", name).and_then(|pod| pod.metadata.uid.clone());
+    assert_eq!(uid("a").as_deref(), Some("1"));
+    named("a", "3", false);
+    board.put_status(&PodUid::from("3"), phase("Running"));
+    assert_eq!(uid("a").as_deref(), Some("3"));
+    assert_eq!(board.pod("ns", "a").unwrap().status, Some(phase("Running")));
+    assert_eq!((uid("c"), board.pod("other", "a")), (None, None));
 }

@@ -140,8 +140,8 @@ impl EventLoop {
                 PodEvents::new(&*self.outside.events, &full_name, &uid).warning(&reason, &message);
                 self.count_rejection(&reason);
                 let rejected = status::rejected(&pod, &reason, &message, self.outside.clock.now());
-                self.outside.board.put_status(&uid, rejected);
                 self.set_stage(&uid, Stage::Rejected);
+                self.outside.board.put_status(&uid, rejected);
                 self.settle_room(&uid);
             }
             Decision::Preempt { victims, message } => self.preempt(&uid, &victims, &message),

@@ -86,6 +86,8 @@ impl EventLoop {
         };
         self.records.insert(uid.clone(), record);
         self.met.insert(uid.clone());
+        // One that ended before it had a sandbox has ended all the same.
+        let was_here = self.has_sandbox(&uid) || self.ledger.ended(&uid).is_some();
         if has_worker {
             self.update_worker(&uid, UpdateKind::Create, None);
             let still_syncs = self.workers.get(&uid).is_some_and(|managed| !managed.worker.is_terminating());
@@ -93,7 +95,7 @@ impl EventLoop {
                 self.set_stage(&uid, Stage::Admitted);
             }
         } else if is_ending(&pod)
-            || self.ledger.admitted().is_remembered(&pod, self.has_sandbox(&uid))
+            || self.ledger.admitted().is_remembered(&pod, was_here)
             || self.ledger.ended(&uid).is_some_and(is_ended_by_node)
         {
             if let Some(status) = self.ledger.ended(&uid) {
@@ -191,6 +193,7 @@ impl EventLoop {
             record.stage = stage;
         }
         self.others = None;
+        self.show_standing(uid);
     }
 
     pub(super) fn has_sandbox(&self, uid: &PodUid) -> bool {

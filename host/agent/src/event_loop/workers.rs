@@ -14,6 +14,7 @@ use witlet_core::probe::{ProbeKind, ProbeResult};
 use witlet_core::status::{self, Phase};
 
 use super::{EventLoop, Managed, Stage};
+use crate::board::Standing;
 use crate::executor::{End, Job, PodMemory};
 use crate::housekeeping::is_alive;
 use crate::inputs::{Event, WorkEnd};
@@ -110,14 +111,56 @@ impl EventLoop {
         self.workers.insert(uid.clone(), managed);
     }
 
-    /// Its status was terminal already, and nothing of it runs.
+    /// Its status was terminal already, and nothing of it runs. Before the runtime was asked for the first time nobody knows.
     fn has_ended(&self, uid: &PodUid) -> bool {
         let phase = self.outside.board.status(uid).and_then(|status| Phase::of(&status));
+        let was_asked = self.outside.relisted.borrow().at.is_some();
         let running = self.outside.cache.peek(uid).is_some_and(|seen| seen.any_running());
-        phase.is_some_and(Phase::is_terminal) && !running
+        phase.is_some_and(Phase::is_terminal) && was_asked && !running
+    }
+
+    /// Shows how far the pod has come. What its work tells from here on is told of a pod that stands so.
+    pub(super) fn show_standing(&self, uid: &PodUid) {
+        self.outside.board.put_standing(uid, self.pod_standing(uid));
+    }
+
+    /// What the runtime has of a pod that was refused ends beside any worker.
+    pub(super) fn show_rejected(&self) {
+        for (uid, _) in self.records.iter().filter(|(_, record)| record.stage == Stage::Rejected) {
+            self.show_standing(uid);
+        }
+    }
+
+    fn pod_standing(&self, uid: &PodUid) -> Standing {
+        let stage = self.records.get(uid).map(|record| record.stage);
+        match (self.workers.get(uid).map(|managed| &managed.worker), stage) {
+            (Some(worker), stage) => Standing {
+                may_run: !worker.is_terminated(),
+                // Once it has, the pod that comes back with its UID is as new.
+                is_finished: worker.is_finished() && stage != Some(Stage::Returning),
+                is_ending: worker.is_terminating(),
+            },
+            (None, Some(Stage::Rejected)) => {
+                let may_run = self.is_in_runtime(uid);
+                Standing { may_run, is_finished: !may_run, is_ending: false }
+            }
+            (None, Some(Stage::Waiting | Stage::Saving | Stage::Admitted | Stage::Returning) | None) => {
+                Standing::NEW
+            }
+        }
+    }
+
+    /// Whether the runtime has anything of the pod that lives. The list may be a second old; what was seen of the pod alone is
+    /// newer.
+    fn is_in_runtime(&self, uid: &PodUid) -> bool {
+        match self.outside.cache.peek(uid) {
+            Some(seen) => seen.is_alive(),
+            None => self.outside.relisted.borrow().pods.iter().any(|pod| pod.uid == *uid && is_alive(pod)),
+        }
     }
 
     pub(super) fn carry_out(&mut self, uid: &PodUid, effects: Vec<Effect>) {
+        self.show_standing(uid);
         for effect in effects {
             match effect {
                 Effect::Run(work) => self.run_work(uid, work),
@@ -133,7 +176,10 @@ impl EventLoop {
                         self.due.set(uid, Instant::now() + after);
                     }
                 }
-                Effect::Finished => self.finished(uid),
+                Effect::Finished => {
+                    self.finished(uid);
+                    self.show_standing(uid);
+                }
             }
         }
     }
@@ -205,7 +251,8 @@ impl EventLoop {
         if task == Task::Sync && outcome != Outcome::Failed && self.stats.first_sync.is_none() {
             self.stats.first_sync = Some(self.outside.clock.now());
         }
-        if task == Task::Settle && outcome == Outcome::Done {
+        let has_ended = outcome == Outcome::PodEnded || (task == Task::Settle && outcome == Outcome::Done);
+        if has_ended {
             self.remember_end(&uid);
         }
         let Some(managed) = self.workers.get_mut(&uid) else { return };
