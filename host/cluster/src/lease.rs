@@ -1,1 +1,132 @@
 //! The node's lease in `kube-node-lease`.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::coordination::v1 as api;
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use kube::api::PostParams;
+use tokio::sync::watch;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use witlet_core::container::backoff::ExponentialBackoff;
+use witlet_core::node::lease;
+use witlet_ports::{Clock, Jitter};
+
+use crate::node::api::{ApiError, within};
+
+#[cfg(test)]
+mod tests;
+
+/// Renews the node's lease.
+pub struct Lease {
+    api: Api<api::Lease>,
+    node_name: String,
+    node: watch::Receiver<Option<Arc<Node>>>,
+    duration_seconds: u32,
+    clock: Arc<dyn Clock>,
+    jitter: Arc<dyn Jitter>,
+    /// As our last request left it.
+    latest: Option<api::Lease>,
+}
+
+impl Lease {
+    /// `node` is the node's object, which the lease belongs to; `duration_seconds` is how long it lasts without a renewal
+    /// ([`lease::DURATION_SECONDS`] unless the operator says otherwise).
+    pub fn new(
+        client: kube::Client,
+        node_name: &str,
+        node: watch::Receiver<Option<Arc<Node>>>,
+        duration_seconds: u32,
+        clock: Arc<dyn Clock>,
+        jitter: Arc<dyn Jitter>,
+    ) -> Self {
+        let api = Api::namespaced(client, lease::NAMESPACE);
+        let node_name = node_name.to_owned();
+        Self { api, node_name, node, duration_seconds, clock, jitter, latest: None }
+    }
+
+    /// Runs until `stop` is cancelled.
+    pub async fn run(mut self, stop: CancellationToken) {
+        stop.run_until_cancelled(async {
+            loop {
+                self.renew().await;
+                sleep(lease::renew_after(self.duration_seconds, self.jitter.unit())).await;
+            }
+        })
+        .await;
+    }
+
+    /// Renews it once. Nobody else writes it, so that what we wrote last is what there is: no request but the renewal.
+    async fn renew(&mut self) {
+        if let Some(latest) = self.latest.take()
+            && self.update(latest).await
+        {
+            return;
+        }
+        let (lease, is_new) = self.ensure().await;
+        if is_new {
+            self.latest = Some(lease);
+        } else {
+            self.update(lease).await;
+        }
+    }
+
+    /// Whether it could be renewed.
+    async fn update(&mut self, mut base: api::Lease) -> bool {
+        for _ in 0..lease::RENEWALS_MAX {
+            let node = self.node.borrow().clone();
+            let (duration, now) = (self.duration_seconds, self.clock.now());
+            let wanted = lease::renewed(&base, &self.node_name, node.as_deref(), duration, now);
+            match within(self.api.replace(&self.node_name, &PostParams::default(), &wanted)).await {
+                Ok(lease) => {
+                    self.latest = Some(lease);
+                    return true;
+                }
+                Err(ApiError::Missing) => return false,
+                Err(error) => {
+                    tracing::debug!(error = %error, "the node's lease can't be renewed");
+                    if error.is_conflict() {
+                        base = self.ensure().await.0;
+                    }
+                }
+            }
+        }
+        tracing::warn!("the node's lease could not be renewed {} times", lease::RENEWALS_MAX);
+        false
+    }
+
+    /// The lease as it is, and whether it was made just now. Takes as long as it has to.
+    async fn ensure(&mut self) -> (api::Lease, bool) {
+        let mut backoff = ExponentialBackoff::new(lease::ENSURE);
+        loop {
+            match within(self.api.get(&self.node_name)).await {
+                Ok(lease) => return (lease, false),
+                Err(ApiError::Missing) => {
+                    let wanted = self.fresh().await;
+                    match within(self.api.create(&PostParams::default(), &wanted)).await {
+                        Ok(lease) => return (lease, true),
+                        Err(error) => tracing::warn!(error = %error, "the node's lease can't be made"),
+                    }
+                }
+                Err(error) => tracing::warn!(error = %error, "the node's lease can't be read"),
+            }
+            sleep(backoff.fail()).await;
+        }
+    }
+
+    /// A new lease. It belongs to the node's object, which is waited for.
+    async fn fresh(&mut self) -> api::Lease {
+        loop {
+            let node = self.node.borrow_and_update().clone();
+            let (duration, now) = (self.duration_seconds, self.clock.now());
+            if let Some(lease) = node.and_then(|node| lease::fresh(&self.node_name, &node, duration, now)) {
+                return lease;
+            }
+            if self.node.changed().await.is_err() {
+                // Whoever keeps the object has ended: so will this.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}

@@ -1,1 +1,364 @@
 //! The node object: registration and status.
+
+pub(crate) mod api;
+mod known;
+mod overlaid;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ContainerImage, Node, NodeCondition};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use witlet_core::container::backoff::ExponentialBackoff;
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::node::conditions::{
+    self, PRESSURE_TRANSITION_PERIOD, PressureMemory, Pressures, Thresholds,
+};
+use witlet_core::node::registration::{self, Registration};
+use witlet_core::node::status::{self, NodeNews, STATUS_IMAGES_MAX, Seen};
+use witlet_core::node::update::{self, ReportSchedule, STATUS_REPORT_FREQUENCY, STATUS_UPDATE_FREQUENCY};
+use witlet_core::node::{NodeFacts, whole_seconds};
+use witlet_ports::{AgentView, Clock, EventSink, Jitter, NodeGauge, NodeWatch};
+
+use api::{ApiError, NodeApi};
+use known::Known;
+
+pub use overlaid::ClusterNode;
+
+/// Tries to send one status (upstream: `nodeStatusUpdateRetry`).
+const STATUS_TRIES_MAX: u32 = 5;
+/// The agent's own view of the node is looked at this often until it is ready, so that others hear soon.
+const FAST_LOOK: Duration = Duration::from_millis(100);
+/// For at most this long after the start (upstream: `nodeReadyGracePeriod`).
+const FAST_LOOKS_MAX: Duration = Duration::from_secs(120);
+/// And this often afterwards: a change of Ready is sent at once.
+const LOOK: Duration = Duration::from_secs(1);
+/// A node that was ready before the start stays so for this long, while the agent looks at its runtime (upstream:
+/// `maxWaitForContainerRuntime`).
+const RUNTIME_WAIT: Duration = Duration::from_secs(30);
+/// The runtime is asked for its images this often (upstream: the image cache's refresh).
+const IMAGES_REFRESH: Duration = Duration::from_secs(30);
+
+/// What the operator says about the node's object.
+#[derive(Clone, Debug)]
+pub struct NodeOptions {
+    /// Whether it is made if it isn't there (`--register-node`); else it is waited for.
+    pub register: bool,
+    /// What it is registered with.
+    pub registration: Registration,
+    /// Port of the node's endpoints; none if there are none.
+    pub port: Option<u16>,
+    /// How often the status is reckoned (`nodeStatusUpdateFrequency`).
+    pub update_every: Duration,
+    /// How often it is sent where nothing changed (`nodeStatusReportFrequency`).
+    pub report_every: Duration,
+    /// How many images it tells of (`nodeStatusMaxImages`).
+    pub images_max: usize,
+    /// What counts as a shortage (`evictionHard`).
+    pub thresholds: Thresholds,
+    /// How long a pressure is told after it was seen last (`evictionPressureTransitionPeriod`).
+    pub pressure_transition: Duration,
+}
+
+impl Default for NodeOptions {
+    /// Upstream's defaults.
+    fn default() -> Self {
+        Self {
+            register: true,
+            registration: Registration::default(),
+            port: Some(10250),
+            update_every: STATUS_UPDATE_FREQUENCY,
+            report_every: STATUS_REPORT_FREQUENCY,
+            images_max: STATUS_IMAGES_MAX,
+            thresholds: Thresholds::default(),
+            pressure_transition: PRESSURE_TRANSITION_PERIOD,
+        }
+    }
+}
+
+/// What the manager reaches the world through.
+#[derive(Clone)]
+pub struct NodePorts {
+    /// The machine itself, without what the API server has of the node.
+    pub node: Arc<dyn NodeWatch>,
+    /// What it has and uses.
+    pub gauge: Arc<dyn NodeGauge>,
+    /// Where events go.
+    pub events: Arc<dyn EventSink>,
+    /// Wall time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub jitter: Arc<dyn Jitter>,
+}
+
+/// Keeps the node's object: makes it, tells how the node is, makes it again if somebody deletes it.
+pub struct NodeManager {
+    client: kube::Client,
+    api: NodeApi,
+    options: NodeOptions,
+    ports: NodePorts,
+    known: Arc<Known>,
+}
+
+impl NodeManager {
+    /// Nothing is asked or told before [`NodeManager::run`].
+    pub fn new(client: kube::Client, node_name: &str, options: NodeOptions, ports: NodePorts) -> Self {
+        let api = NodeApi::new(&client, node_name);
+        Self { client, api, options, ports, known: Arc::default() }
+    }
+
+    /// The node's object as the API server has it; none while it isn't known or doesn't exist.
+    pub fn node(&self) -> watch::Receiver<Option<Arc<Node>>> {
+        self.known.watch()
+    }
+
+    /// Runs until `stop` is cancelled. `view` says whether the agent is ready.
+    pub async fn run(self, view: Arc<dyn AgentView>, stop: CancellationToken) {
+        let Self { client, api, options, ports, known } = self;
+        let (jitter, name) = (ports.jitter.clone(), api.name().to_owned());
+        let watching = known.follow(&client, &name, &*jitter, &stop);
+        let mut teller = Teller {
+            pressures: PressureMemory::new(options.thresholds, options.pressure_transition),
+            schedule: ReportSchedule::new(options.report_every),
+            retry: ExponentialBackoff::new(registration::RETRY),
+            api,
+            options,
+            ports,
+            known: known.clone(),
+            view,
+            began: Instant::now(),
+            is_registered: false,
+            was_ready: false,
+            told_ready: false,
+            unschedulable: false,
+            next_status: Instant::now(),
+            images: None,
+        };
+        tokio::join!(watching, stop.run_until_cancelled(teller.run()));
+    }
+}
+
+/// Tells the API server of the node.
+struct Teller {
+    api: NodeApi,
+    options: NodeOptions,
+    ports: NodePorts,
+    known: Arc<Known>,
+    view: Arc<dyn AgentView>,
+    began: Instant,
+    pressures: PressureMemory,
+    schedule: ReportSchedule,
+    retry: ExponentialBackoff,
+    is_registered: bool,
+    /// Whether the agent was ready at any time since the start.
+    was_ready: bool,
+    /// What was said last of Ready, whether or not it arrived.
+    told_ready: bool,
+    unschedulable: bool,
+    next_status: Instant,
+    /// The images, and when they were listed.
+    images: Option<(Instant, Vec<ContainerImage>)>,
+}
+
+/// One look at the node.
+struct Look {
+    facts: Arc<NodeFacts>,
+    shown: Arc<Node>,
+    pressures: Pressures,
+    now: Timestamp,
+}
+
+impl Teller {
+    async fn run(&mut self) {
+        let mut known = self.known.watch();
+        loop {
+            let wait = self.step().await;
+            let gone = known.wait_for(Option::is_none);
+            tokio::select! {
+                () = sleep(wait) => {}
+                // Somebody deleted it.
+                Ok(_) = gone, if self.is_registered => {}
+            }
+        }
+    }
+
+    /// Does what is due, and says when to come again.
+    async fn step(&mut self) -> Duration {
+        if !self.is_registered || self.known.current().is_none() {
+            self.is_registered = false;
+            match self.register().await {
+                Ok(()) => self.registered(),
+                Err(error) => {
+                    let wait = self.retry.fail();
+                    tracing::warn!(error = %error, "the node can't be registered; again in {wait:?}");
+                    return wait;
+                }
+            }
+        }
+        let is_ready = conditions::is_ready(&self.view.node());
+        self.was_ready |= is_ready;
+        if Instant::now() >= self.next_status || is_ready != self.told_ready {
+            self.told_ready = is_ready;
+            self.next_status = Instant::now() + self.options.update_every;
+            self.update().await;
+            if self.known.current().is_none() {
+                return Duration::ZERO;
+            }
+        }
+        let is_starting = !self.was_ready && self.began.elapsed() < FAST_LOOKS_MAX;
+        let look = if is_starting { FAST_LOOK } else { LOOK };
+        look.min(self.next_status.saturating_duration_since(Instant::now()))
+    }
+
+    fn registered(&mut self) {
+        self.is_registered = true;
+        self.retry.succeed();
+        self.next_status = Instant::now();
+    }
+
+    /// Makes the object, or puts the one right that is there.
+    async fn register(&mut self) -> Result<(), ApiError> {
+        if !self.options.register {
+            let node = self.api.get().await?;
+            self.known.put(node);
+            return Ok(());
+        }
+        let look = self.look().await;
+        // There may be one, and it may be ready; who makes a new one finds out.
+        let ready = self.ready(&look, self.known.current().as_deref());
+        let seen = self.seen(&look, ready.as_ref());
+        let (wanted, news) = registration::initial(&seen, &self.options.registration);
+        let node = match self.api.create(&wanted).await {
+            Ok(node) => {
+                tracing::info!(node = self.api.name(), "the node is registered");
+                node
+            }
+            Err(error) if error.is_conflict() => {
+                let existing = self.api.get().await?;
+                match update::patch(&existing, &registration::reconciled(&existing, &wanted)) {
+                    Some(patch) => self.api.patch_status(&patch).await?,
+                    None => existing,
+                }
+            }
+            Err(error) => return Err(error),
+        };
+        self.known.put(node);
+        self.tell(news);
+        Ok(())
+    }
+
+    /// Sends the status, if it is time.
+    async fn update(&mut self) {
+        let look = self.look().await;
+        let mut base = self.known.current();
+        for _ in 0..STATUS_TRIES_MAX {
+            let result = match &base {
+                Some(existing) => self.update_from(existing, &look).await,
+                None => Err(ApiError::Missing),
+            };
+            match result {
+                Ok(()) => return,
+                Err(ApiError::Missing) => return self.known.gone(),
+                Err(error) => {
+                    tracing::warn!(error = %error, "the node's status can't be sent");
+                    if !error.is_refusal() {
+                        return;
+                    }
+                }
+            }
+            // The server has another one than was thought.
+            base = match self.api.get().await {
+                Ok(node) => Some(Arc::new(node)),
+                Err(ApiError::Missing) => None,
+                Err(_) => return,
+            };
+        }
+    }
+
+    async fn update_from(&mut self, existing: &Node, look: &Look) -> Result<(), ApiError> {
+        let ready = self.ready(look, Some(existing));
+        let seen = self.seen(look, ready.as_ref());
+        let (wanted, news) = registration::current(existing, &seen, &self.options.registration);
+        let changed = update::has_changed(existing, &wanted);
+        if self.schedule.is_due(changed, look.now)
+            && let Some(patch) = update::patch(existing, &wanted)
+        {
+            self.known.put(self.api.patch_status(&patch).await?);
+            self.schedule.sent(changed, look.now, self.ports.jitter.unit());
+            self.tell(news);
+        }
+        self.tell_schedulable(existing);
+        Ok(())
+    }
+
+    async fn look(&mut self) -> Look {
+        let readings = self.ports.gauge.read().await;
+        let is_old = self.images.as_ref().is_none_or(|(at, _)| at.elapsed() >= IMAGES_REFRESH);
+        if is_old && let Some(found) = self.ports.gauge.images().await {
+            self.images = Some((Instant::now(), status::images(found, self.options.images_max)));
+        }
+        let now = whole_seconds(self.ports.clock.now());
+        Look {
+            facts: self.ports.node.watch().borrow().clone(),
+            shown: self.view.node(),
+            pressures: self.pressures.observe(&readings, now),
+            now,
+        }
+    }
+
+    fn ready(&self, look: &Look, existing: Option<&Node>) -> Option<NodeCondition> {
+        let has_looked = self.was_ready || self.began.elapsed() >= RUNTIME_WAIT;
+        conditions::ready_to_tell(conditions::ready(&look.shown), existing, has_looked)
+    }
+
+    fn seen<'a>(&'a self, look: &'a Look, ready: Option<&'a NodeCondition>) -> Seen<'a> {
+        Seen {
+            machine: &look.facts.node,
+            ready,
+            agent: look.shown.status.as_ref(),
+            pressures: look.pressures,
+            images: self.images.as_ref().map(|(_, images)| images.as_slice()),
+            port: self.options.port,
+            external_addresses: self.options.registration.external_cloud,
+            now: look.now,
+        }
+    }
+
+    fn tell(&self, news: Vec<NodeNews>) {
+        for news in news {
+            let (kind, reason, message) = match news {
+                NodeNews::Rebooted { boot_id } => (
+                    EventType::Warning,
+                    "Rebooted",
+                    format!("Node {} has been rebooted, boot id: {boot_id}", self.api.name()),
+                ),
+                NodeNews::Condition(reason) => (EventType::Normal, reason, self.is_now(reason)),
+            };
+            self.record(kind, reason, message);
+        }
+    }
+
+    /// Somebody cordoned the node, or takes that back (upstream: `recordNodeSchedulableEvent`).
+    fn tell_schedulable(&mut self, node: &Node) {
+        let unschedulable = node.spec.as_ref().and_then(|spec| spec.unschedulable).unwrap_or(false);
+        if unschedulable != self.unschedulable {
+            self.unschedulable = unschedulable;
+            let reason = if unschedulable { "NodeNotSchedulable" } else { "NodeSchedulable" };
+            self.record(EventType::Normal, reason, self.is_now(reason));
+        }
+    }
+
+    fn is_now(&self, reason: &str) -> String {
+        format!("Node {} status is now: {reason}", self.api.name())
+    }
+
+    fn record(&self, kind: EventType, reason: &str, message: String) {
+        let (object, reason) = (EventObject::Node, reason.to_owned());
+        self.ports.events.record(Event { object, kind, reason, message });
+    }
+}

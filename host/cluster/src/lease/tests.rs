@@ -1,0 +1,131 @@
+//! The lease on a small API server, on paused time.
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1 as coordination;
+use serde_json::json;
+use tokio::task::JoinSet;
+use witlet_api_server::{ApiServer, Effect, Fault, Identity, Options};
+use witlet_testkit::{FixedJitter, ManualClock, NODE_NAME};
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+struct Rig {
+    server: Arc<ApiServer>,
+    clock: ManualClock,
+    node: watch::Sender<Option<Arc<Node>>>,
+    _tasks: JoinSet<()>,
+}
+
+fn node(uid: &str) -> Option<Arc<Node>> {
+    let mut node = Node::default();
+    node.metadata.uid = Some(uid.to_owned());
+    Some(Arc::new(node))
+}
+
+impl Rig {
+    fn new() -> Self {
+        let clock = ManualClock::new();
+        let server_clock = clock.clone();
+        let server = ApiServer::new(Options::new(Arc::new(move || server_clock.now())));
+        let sender = watch::Sender::new(None);
+        let lease = Lease::new(
+            server.client(&Identity::node(NODE_NAME)),
+            NODE_NAME,
+            sender.subscribe(),
+            lease::DURATION_SECONDS,
+            Arc::new(clock.clone()),
+            Arc::new(FixedJitter(0.0)),
+        );
+        let mut tasks = JoinSet::new();
+        tasks.spawn(lease.run(CancellationToken::new()));
+        Self { server, clock, node: sender, _tasks: tasks }
+    }
+
+    async fn renewed() -> Self {
+        let rig = Self::new();
+        rig.node.send_replace(node("u1"));
+        tokio::time::sleep(SECOND).await;
+        rig
+    }
+
+    fn lease(&self) -> Option<coordination::Lease> {
+        self.server.get(lease::NAMESPACE, NODE_NAME)
+    }
+
+    /// How long ago it was renewed, in seconds.
+    fn age(&self) -> Option<i64> {
+        let renewed = self.lease()?.spec?.renew_time?.0;
+        Some(self.clock.now().duration_since(renewed).as_secs())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_made_once_the_node_is_known_and_renewed_each_ten_seconds() {
+    let rig = Rig::new();
+    tokio::time::sleep(60 * SECOND).await;
+    assert!(rig.lease().is_none(), "nobody would own it");
+    rig.node.send_replace(node("u1"));
+    tokio::time::sleep(SECOND).await;
+    let made = rig.lease().expect("the lease is there");
+    assert_eq!(made.metadata.owner_references.unwrap_or_default()[0].uid, "u1");
+    rig.server.clear_requests();
+    tokio::time::sleep(3600 * SECOND).await;
+    let counts = rig.server.counts();
+    println!("requests about the lease in an hour: {counts:?}");
+    assert_eq!(counts.len(), 1, "no request but the renewal: {counts:?}");
+    assert!((359..=361).contains(&rig.server.count("update leases")), "{counts:?}");
+    assert!(rig.age().is_some_and(|age| age <= 10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_outage_the_lease_is_renewed_within_seven_seconds() {
+    let rig = Rig::renewed().await;
+    rig.server.down();
+    rig.server.clear_requests();
+    tokio::time::sleep(3600 * SECOND).await;
+    let tries: u64 = rig.server.counts().values().sum();
+    assert!(tries <= 3600 / 7 + 20, "{tries} tries in an hour");
+    rig.server.up();
+    tokio::time::sleep(8 * SECOND).await;
+    assert!(rig.age().is_some_and(|age| age <= 8));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_gone_is_made_anew_for_the_node_that_there_is() {
+    let rig = Rig::renewed().await;
+    rig.server.delete::<coordination::Lease>(lease::NAMESPACE, NODE_NAME, None).expect("deleted");
+    rig.node.send_replace(node("u2"));
+    tokio::time::sleep(11 * SECOND).await;
+    let made = rig.lease().expect("the lease is there again");
+    assert_eq!(made.metadata.owner_references.unwrap_or_default()[0].uid, "u2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_others_wrote_is_renewed_all_the_same() {
+    let rig = Rig::renewed().await;
+    let edit = json!({"metadata": {"labels": {"others": "1"}}, "spec": {"holderIdentity": "others"}});
+    rig.server.patch::<coordination::Lease>(lease::NAMESPACE, NODE_NAME, "", edit).expect("patched");
+    rig.server.clear_requests();
+    tokio::time::sleep(11 * SECOND).await;
+    let lease = rig.lease().expect("the lease is there");
+    assert!(lease.metadata.labels.is_some_and(|labels| labels.contains_key("others")));
+    assert_eq!(lease.spec.and_then(|spec| spec.holder_identity).as_deref(), Some(NODE_NAME));
+    assert!(rig.age().is_some_and(|age| age <= 10));
+    assert_eq!(rig.server.count("get leases"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_hangs_or_fails_now_and_then_costs_no_lease() {
+    let rig = Rig::renewed().await;
+    for effect in [Effect::Stall, Effect::code(500), Effect::DropAfter, Effect::code(429)] {
+        rig.server.fault(Fault::new(effect.clone()).on("leases").times(1));
+        for _ in 0..30 {
+            tokio::time::sleep(SECOND).await;
+            assert!(rig.age().is_some_and(|age| age < 40), "{effect:?}: {:?}", rig.age());
+        }
+        rig.server.clear_faults();
+    }
+}
