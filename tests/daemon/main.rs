@@ -5,6 +5,7 @@
 //! `WITLET_REQUIRE_CONTAINERD=1` makes that a failure.
 #![allow(clippy::print_stderr, reason = "the main function of a test program")]
 
+mod cluster;
 #[path = "../soak/fake_node.rs"]
 mod fake_node;
 mod hanging;
@@ -80,6 +81,10 @@ const ON_FAKE: &[(&str, OwnTest)] = &[
     ("a_daemon_that_is_killed_while_it_swaps_starts_whole", || Box::pin(killed::while_it_swaps())),
     ("a_daemon_that_is_killed_while_it_compiles_starts_whole", || Box::pin(killed::while_it_compiles())),
     ("a_daemon_that_is_killed_while_it_pulls_starts_whole", || Box::pin(killed::while_it_pulls())),
+    ("pods_of_an_api_server_run_and_go_with_their_objects", || Box::pin(cluster::pods_come_and_go())),
+    ("pods_run_again_after_the_machine_restarts_without_an_api_server", || {
+        Box::pin(cluster::pods_run_again_without_it())
+    }),
 ];
 
 fn trials(stage: &Arc<Stage>, kind: Kind, ignored: bool) -> Vec<Trial> {

@@ -1,11 +1,13 @@
 //! The command line: names, defaults and help of every command and flag.
 
+mod cluster;
 mod plugin;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use cluster::ClusterArgs;
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
     BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PullArgs, PushArgs, RegistryArgs, ReplayArgs,
@@ -13,7 +15,7 @@ pub(crate) use plugin::{
 };
 
 /// Where the daemon's own socket is unless a flag says otherwise.
-const API_SOCKET: &str = "/run/witlet/witlet.sock";
+pub(crate) const API_SOCKET: &str = "/run/witlet/witlet.sock";
 
 /// Exit codes, in the words of `--help`.
 const EXIT_CODES: &str = "Exit codes:
@@ -39,8 +41,16 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:
   witlet run --pod-manifest-path ./pods --container-runtime-endpoint embedded
   witlet run --plugins /etc/witlet/plugins.yaml
+  witlet run --kubeconfig /etc/kubernetes/kubelet.conf --client-ca-file /etc/kubernetes/pki/ca.crt
   RUST_LOG=witlet_agent=debug witlet run --log-format json")]
     Run(Box<RunArgs>),
+    /// Run the node agent with the kubelet's flags and KubeletConfiguration; the same as being called by the name kubelet
+    #[command(disable_help_flag = true)]
+    Kubelet {
+        /// The kubelet's flags; `witlet kubelet --help` lists them.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FLAGS")]
+        arguments: Vec<std::ffi::OsString>,
+    },
     /// Run the embedded runtime: CRI for WASI components, in a process of its own
     #[command(after_help = "Example:
   witlet runtime --socket /run/witlet/runtime.sock --image-root /srv/components")]
@@ -122,6 +132,9 @@ pub(crate) struct RunArgs {
     /// What pods get of this machine
     #[command(flatten)]
     pub(crate) pods: PodArgs,
+    /// A node of a cluster
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// How logs look
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,

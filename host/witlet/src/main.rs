@@ -5,17 +5,20 @@ mod check;
 mod cli;
 mod get;
 mod inspect;
+mod kubelet;
 mod logging;
 mod output;
 mod plugin;
 mod progress;
 mod run;
 mod runtime;
+mod settings;
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use witlet_node::SystemClock;
 
 use crate::cli::{Cli, Command, Plugin};
@@ -29,6 +32,10 @@ mod exit {
 }
 
 fn main() -> ExitCode {
+    let all: Vec<_> = std::env::args_os().collect();
+    if let Some(arguments) = kubelet::arguments(&all, |word| Cli::command().find_subcommand(word).is_some()) {
+        return run_kubelet(arguments);
+    }
     // The compiler's child has limits that leave no room for a runtime with threads.
     let command = Cli::parse().command;
     if let Command::CompileComponent { arguments } = command {
@@ -38,24 +45,48 @@ fn main() -> ExitCode {
     if matches!(command, Command::Run(_)) {
         witlet_node::heap::share_one_arena();
     }
+    on_threads(dispatch(command))
+}
+
+/// Does the work on a runtime with threads.
+fn on_threads(work: impl Future<Output = ExitCode>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(cause) => return fail(&cause, 1),
     };
-    let code = runtime.block_on(dispatch(command));
+    let code = runtime.block_on(work);
     // A plugin may still hold a blocking thread; its limits end it, but nobody waits for that.
     runtime.shutdown_background();
     code
 }
 
+/// The kubelet's command line.
+fn run_kubelet(arguments: &[OsString]) -> ExitCode {
+    match kubelet::read(arguments) {
+        Ok(kubelet::Asked::Text(text)) => done(output::print(&text)),
+        Ok(kubelet::Asked::Run(start)) => {
+            witlet_node::heap::share_one_arena();
+            logging::start(start.log_format, start.verbosity);
+            for warning in &start.warnings {
+                tracing::warn!("{warning}");
+            }
+            on_threads(async { done(run::run(start.settings).await) })
+        }
+        Err(error) => fail(&error, 1),
+    }
+}
+
 async fn dispatch(command: Command) -> ExitCode {
     match command {
         Command::Run(args) => {
-            logging::start(args.log_format);
-            done(run::run(*args).await)
+            logging::start(args.log_format, 0);
+            match settings::from_args::settings(*args) {
+                Ok(settings) => done(run::run(settings).await),
+                Err(error) => fail(&error, 1),
+            }
         }
         Command::Runtime(args) => {
-            logging::start(args.log_format);
+            logging::start(args.log_format, 0);
             done(runtime::run(args).await)
         }
         Command::Get(what) => match get::run(what, &SystemClock).await {
@@ -89,7 +120,7 @@ async fn dispatch(command: Command) -> ExitCode {
             Err(cause) => fail(&cause, 1),
         },
         // Handled before the runtime starts.
-        Command::CompileComponent { .. } => ExitCode::FAILURE,
+        Command::Kubelet { .. } | Command::CompileComponent { .. } => ExitCode::FAILURE,
     }
 }
 

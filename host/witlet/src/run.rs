@@ -1,39 +1,46 @@
 //! `witlet run`: puts the parts together, and takes them apart again. No other file knows all of them.
 
+mod base;
+mod cluster;
 mod embedded;
+mod endpoints;
 mod lock;
 pub(crate) mod plugins;
-mod pods;
 mod runtime_facts;
 pub(crate) mod signals;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit};
 use serde_json::Value;
 use thiserror::Error;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use witlet_agent::{Agent, AgentConfig, EventLog, LogLimits, Ports};
-use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, EndpointError};
-use witlet_egress::{Egress, HttpHooks};
+use witlet_agent::{Agent, AgentConfig, EventLog, HostSettings, Ports};
+use witlet_core::pod::worker::RequeueIntervals;
+use witlet_cri::{ConnectError, EndpointError};
+use witlet_egress::HttpHooks;
 use witlet_node::{
-    FileSource, FileStateStore, HttpSource, ManifestUrl, ManifestUrlError, NodeContainerFiles,
-    NodeContainerLogs, NodeCredentials, NodeError, NodeHostFiles, NodeInfo, NodeOptions, NodePodFiles,
-    NodeVolumes, SystemClock, ThreadJitter,
+    ClusterSecrets, FileSource, HttpSource, NodeContainerFiles, NodeContainerLogs, NodeCredentials,
+    NodeError, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PullSecrets,
 };
 use witlet_oci::RegistryError;
-use witlet_ports::{NoObjects, NoStatuses, NodeWatch, PodSource, Runtime};
+use witlet_ports::{
+    AgentView, ClusterObjects, NoObjects, NoStatuses, NodeAccess, NodeWatch, PodSource, StatusSink,
+};
 use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket};
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
 
-use crate::cli::RunArgs;
+use crate::run::base::Base;
+use crate::run::cluster::{Cluster, ClusterError};
 use crate::run::embedded::{Embedded, EmbeddedError};
+use crate::run::endpoints::{Answers, Endpoints, EndpointsError};
 use crate::run::lock::{LockError, RootLock};
-use crate::run::pods::PodArgsError;
-use crate::run::runtime_facts::RuntimeFacts;
+use crate::settings::{Folders, Manifests, Settings};
+
+/// Where the kernel takes a process's out-of-memory score.
+const OOM_SCORE_FILE: &str = "/proc/self/oom_score_adj";
 
 /// Why the agent doesn't start.
 #[derive(Debug, Error)]
@@ -65,21 +72,15 @@ pub(crate) enum RunError {
     /// No client of the runtime could be made.
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    /// The node can't be part of its cluster.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The endpoints of the node can't be had.
+    #[error(transparent)]
+    Endpoints(#[from] EndpointsError),
     /// The embedded runtime doesn't start.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
-    /// A label isn't `KEY=VALUE`.
-    #[error("--node-labels: {label:?} isn't KEY=VALUE")]
-    Label {
-        /// What was given.
-        label: String,
-    },
-    /// A flag about pods makes no sense.
-    #[error(transparent)]
-    Pods(#[from] PodArgsError),
-    /// `--manifest-url` or a header makes no sense.
-    #[error("--manifest-url")]
-    ManifestUrl(#[from] ManifestUrlError),
     /// The folder of components from registries can't be used.
     #[error(transparent)]
     Registries(#[from] RegistryError),
@@ -108,122 +109,184 @@ impl PluginView for ShownPlugins {
 }
 
 /// Runs the agent until the process is asked to stop.
-pub(crate) async fn run(mut args: RunArgs) -> Result<(), RunError> {
-    // Runtimes take absolute paths only, and an embedded one may have another working directory.
-    for path in [&mut args.root_dir, &mut args.pod_logs_dir, &mut args.image_root] {
-        let absolute = std::path::absolute(&*path);
-        *path = absolute.map_err(|cause| RunError::Folder { path: path.clone(), cause })?;
-    }
+pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     raise_file_limit();
-    let (host, logs) = (pods::host_settings(&args)?, pods::log_limits(&args.pods)?);
-    create_folder(&args.root_dir)?;
-    let _lock = RootLock::take(&args.root_dir)?;
-    let clock = Arc::new(SystemClock);
-    let events = Arc::new(EventLog::new(clock.clone()));
-    let node = Arc::new(NodeInfo::new(node_options(&args)?, &*clock)?);
-    let node_name = node.current().name.clone();
-    let socket = RootOnlySocket::bind(&args.api_socket).await?;
-    let egress = Egress::system();
-    let sources = sources(&args, &node_name, &egress, &clock, &events)?;
-    let mut runtime = runtime(&args, clock.clone())?;
-    runtime.info = Arc::new(RuntimeFacts::new(runtime.info, node.clone()));
+    if let Some(score) = settings.oom_score {
+        set_oom_score(score);
+    }
+    create_folder(&settings.folders.root)?;
+    let _lock = RootLock::take(&settings.folders.root)?;
+    let base = Base::new(&settings)?;
+    let reached = cluster::reach(&settings, &base)?;
+    let socket = RootOnlySocket::bind(&settings.api_socket).await?;
+    let endpoints = Endpoints::bind(&settings, base.names(), base.clock.clone()).await?;
+    let events = EventLog::new(base.clock.clone());
+    let events = Arc::new(match &reached {
+        Some(reached) => events.forwarding(reached.event_sink()),
+        None => events,
+    });
+    let mut cluster = match reached {
+        Some(reached) => Some(reached.join(&base, events.clone())?),
+        None => None,
+    };
+    let node =
+        cluster.as_ref().map_or_else(|| base.machine.clone() as Arc<dyn NodeWatch>, |c| c.node.clone());
     let around = plugins::Node {
         info: node.clone(),
-        containers: runtime.containers.clone(),
-        clock: clock.clone(),
+        containers: base.runtime.containers.clone(),
+        clock: base.clock.clone(),
         events: events.clone(),
-        egress: egress.share(),
+        egress: base.egress.share(),
     };
-    let plugins = PluginHost::start(plugins::host_config(&args, around)?).await?;
+    let plugins = PluginHost::start(plugins::host_config(&settings, around)?).await?;
     // Last of what can fail: an embedded runtime that was started goes on without the agent.
-    let embedded = embedded(&args).await?;
-    let links = pods::container_logs_dir(&args);
-    let state = Arc::new(FileStateStore::new(args.root_dir.join("state")));
-    let jitter = Arc::new(ThreadJitter);
-    let plugin_sources = plugins.pod_sources(SourcesConfig {
-        node_name: node_name.clone(),
-        state: state.clone(),
-        events: events.clone(),
-        jitter: jitter.clone(),
-    });
-    let ports = Ports {
-        probe_types: plugins.probes(),
-        runtime,
-        admission: plugins.admission(),
-        files: Arc::new(NodePodFiles::new(&args.root_dir, &args.pod_logs_dir)),
-        state,
-        events,
-        clock,
-        jitter,
-        node: node.clone() as Arc<dyn NodeWatch>,
-        sources,
-        plugin_sources: Some(plugin_sources),
-        host,
-        host_files: Arc::new(NodeHostFiles::new(pods::resolv_conf(&args.pods))),
-        volumes: Arc::new(NodeVolumes::new(&args.root_dir)),
-        container_files: Arc::new(NodeContainerFiles::new(&args.root_dir, &args.pod_logs_dir, &links)),
-        container_logs: Arc::new(NodeContainerLogs::new(&args.pod_logs_dir)),
-        credentials: Arc::new(NodeCredentials::new(args.pods.registry_credentials.clone(), None)),
-        hooks: Arc::new(HttpHooks::new(egress.share())),
-        statuses: Arc::new(NoStatuses),
-        objects: Arc::new(NoObjects),
-    };
-    let (agent, handle) = Agent::new(ports, agent_config(&args, logs));
+    let embedded = embedded(&settings).await?;
+    let ports = ports(&settings, &base, cluster.as_mut(), &plugins, node, events);
+    let (agent, handle) = Agent::new(ports, agent_config(&settings));
+    let view: Arc<dyn AgentView> = Arc::new(handle);
     let metrics = Box::new(plugins.metrics());
-    let api = LocalApi::new(Arc::new(handle), Arc::new(ShownPlugins(plugins))).with_collector(metrics);
-
-    tracing::info!(node = %node_name, manifests = %args.pod_manifest_path.display(), "witlet runs");
-    work(agent, api, socket, &node).await?;
-    if let Some(embedded) = embedded.filter(|_| args.stop_pods_on_exit) {
+    let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins))).with_collector(metrics);
+    let answers = Answers {
+        view: view.clone(),
+        pods: base.runtime.view.clone(),
+        containers: base.runtime.containers.clone(),
+        streaming: Arc::new(base.cri.clone()),
+        logs: Arc::new(NodeContainerLogs::new(&settings.folders.pod_logs)),
+        clock: base.clock.clone(),
+        metrics: api.metrics(),
+        configz: settings.configz.clone(),
+        access: cluster.as_ref().map(|cluster| cluster.access.clone() as Arc<dyn NodeAccess>),
+    };
+    tracing::info!(node = %base.name, "witlet runs");
+    work(agent, Sides { view, api, socket, endpoints, answers, cluster }, &base.machine).await?;
+    if let Some(embedded) = embedded.filter(|_| settings.stop_pods_on_exit) {
         embedded.stop().await?;
     }
     tracing::info!("witlet has ended");
     Ok(())
 }
 
-fn agent_config(args: &RunArgs, logs: LogLimits) -> AgentConfig {
+/// The agent's ports.
+fn ports(
+    settings: &Settings,
+    base: &Base,
+    cluster: Option<&mut Cluster>,
+    plugins: &Arc<PluginHost>,
+    node: Arc<dyn NodeWatch>,
+    events: Arc<EventLog>,
+) -> Ports {
+    let mut sources = sources(&settings.manifests, base, &events);
+    let mut statuses: Arc<dyn StatusSink> = Arc::new(NoStatuses);
+    let mut objects: Arc<dyn ClusterObjects> = Arc::new(NoObjects);
+    let mut secrets: Option<Arc<dyn PullSecrets>> = None;
+    if let Some(cluster) = cluster {
+        sources.extend(cluster.pods.take());
+        statuses = cluster.statuses.clone();
+        objects = cluster.objects.clone();
+        secrets = Some(Arc::new(ClusterSecrets::new(objects.clone())));
+    }
+    let Folders { root, pod_logs, container_logs, .. } = &settings.folders;
+    let plugin_sources = plugins.pod_sources(SourcesConfig {
+        node_name: base.name.clone(),
+        state: base.state.clone(),
+        events: events.clone(),
+        jitter: base.jitter.clone(),
+    });
+    Ports {
+        probe_types: plugins.probes(),
+        runtime: base.runtime.clone(),
+        admission: plugins.admission(),
+        files: Arc::new(NodePodFiles::new(root, pod_logs)),
+        state: base.state.clone(),
+        events,
+        clock: base.clock.clone(),
+        jitter: base.jitter.clone(),
+        node,
+        sources,
+        plugin_sources: Some(plugin_sources),
+        host: host_settings(settings),
+        host_files: Arc::new(NodeHostFiles::new(settings.pods.resolv_conf.clone())),
+        volumes: Arc::new(NodeVolumes::new(root)),
+        container_files: Arc::new(NodeContainerFiles::new(root, pod_logs, container_logs)),
+        container_logs: Arc::new(NodeContainerLogs::new(pod_logs)),
+        credentials: Arc::new(NodeCredentials::new(settings.pods.registry_credentials.clone(), secrets)),
+        hooks: Arc::new(HttpHooks::new(base.egress.share())),
+        statuses,
+        objects,
+    }
+}
+
+fn agent_config(settings: &Settings) -> AgentConfig {
+    let defaults = AgentConfig::default();
     AgentConfig {
-        stop_pods_on_exit: args.stop_pods_on_exit,
-        readmit_on_restart: args.readmit_on_restart,
-        image_pulls: pods::image_pulls(&args.pods),
-        logs,
-        ..AgentConfig::default()
+        stop_pods_on_exit: settings.stop_pods_on_exit,
+        readmit_on_restart: settings.readmit_on_restart,
+        image_pulls: settings.pods.image_pulls,
+        logs: settings.pods.logs,
+        requeue: RequeueIntervals { resync: settings.resync, ..defaults.requeue },
+        ..defaults
+    }
+}
+
+/// What configurations of pods draw from.
+fn host_settings(settings: &Settings) -> HostSettings {
+    HostSettings {
+        seccomp_root: settings.folders.root.join("seccomp"),
+        seccomp_default: settings.pods.seccomp_default,
+        cluster_dns: settings.pods.cluster_dns.clone(),
+        cluster_domain: settings.pods.cluster_domain.clone(),
+        runtime_classes: settings.pods.runtime_classes.clone(),
+        swap_controller: witlet_node::has_swap_controller(),
+        selinux: witlet_node::selinux_is_on(),
     }
 }
 
 /// The embedded runtime, if that is what was asked for.
-async fn embedded(args: &RunArgs) -> Result<Option<Embedded>, EmbeddedError> {
-    if args.container_runtime_endpoint != embedded::ENDPOINT {
+async fn embedded(settings: &Settings) -> Result<Option<Embedded>, EmbeddedError> {
+    if settings.runtime.endpoint != embedded::ENDPOINT {
         return Ok(None);
     }
-    Embedded::start(&args.root_dir, &args.image_root).await.map(Some)
+    Embedded::start(&settings.folders.root, &settings.folders.images).await.map(Some)
 }
 
 /// The node's own sources: manifests in files, and behind a URL.
-fn sources(
-    args: &RunArgs,
-    node_name: &str,
-    egress: &Egress,
-    clock: &Arc<SystemClock>,
-    events: &Arc<EventLog>,
-) -> Result<Vec<Box<dyn PodSource>>, ManifestUrlError> {
-    let path = &args.pod_manifest_path;
-    let period = Duration::from_secs(args.file_check_frequency);
-    let files = FileSource::new(path, node_name, period, clock.clone(), events.clone());
-    let mut sources: Vec<Box<dyn PodSource>> = vec![Box::new(files)];
-    if let Some(url) = args.manifest_url.as_deref().filter(|url| !url.is_empty()) {
-        let url = ManifestUrl::new(url, &args.manifest_url_header)?;
-        let period = Duration::from_secs(args.http_check_frequency);
-        sources.push(Box::new(HttpSource::new(url, node_name, period, egress.share(), events.clone())));
+fn sources(manifests: &Manifests, base: &Base, events: &Arc<EventLog>) -> Vec<Box<dyn PodSource>> {
+    let mut sources: Vec<Box<dyn PodSource>> = Vec::new();
+    if let Some(path) = &manifests.path {
+        let period = manifests.path_period;
+        let source = FileSource::new(path, &base.name, period, base.clock.clone(), events.clone());
+        sources.push(Box::new(source));
     }
-    Ok(sources)
+    if let Some(url) = &manifests.url {
+        let period = manifests.url_period;
+        let source = HttpSource::new(url.clone(), &base.name, period, base.egress.share(), events.clone());
+        sources.push(Box::new(source));
+    }
+    sources
+}
+
+/// What runs beside the agent.
+struct Sides {
+    view: Arc<dyn AgentView>,
+    api: LocalApi,
+    socket: RootOnlySocket,
+    endpoints: Endpoints,
+    answers: Answers,
+    cluster: Option<Cluster>,
 }
 
 /// Runs all parts until the process is asked to stop and the agent has ended.
-async fn work(agent: Agent, api: LocalApi, socket: RootOnlySocket, node: &NodeInfo) -> Result<(), RunError> {
+async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunError> {
+    let Sides { view, api, socket, endpoints, answers, cluster } = sides;
     let stop = CancellationToken::new();
-    // The API answers until the agent has ended: a pod that takes its grace is worth looking at.
+    // The endpoints answer until the agent has ended: a pod that takes its grace is worth looking at. The API server hears
+    // how pods ended.
     let ended = CancellationToken::new();
+    let mut beside = JoinSet::new();
+    beside.spawn(endpoints.serve(answers, ended.clone()));
+    if let Some(cluster) = cluster {
+        beside.spawn(cluster.run(view, ended.clone()));
+    }
     let work = async {
         let agent = async {
             agent.run(stop.clone()).await;
@@ -231,43 +294,18 @@ async fn work(agent: Agent, api: LocalApi, socket: RootOnlySocket, node: &NodeIn
         };
         let trim = witlet_node::heap::trim_regularly(ended.clone());
         let (served, (), (), ()) =
-            tokio::join!(api.serve(socket, ended.clone()), agent, node.run(ended.clone()), trim);
+            tokio::join!(api.serve(socket, ended.clone()), agent, machine.run(ended.clone()), trim);
+        while beside.join_next().await.is_some() {}
         served.map_err(RunError::Api)
     };
     signals::stopping(work, stop.clone()).await
 }
 
-/// The runtime's ports. Nothing is asked of it yet.
-fn runtime(args: &RunArgs, clock: Arc<SystemClock>) -> Result<Runtime, RunError> {
-    let endpoint = |flag, text: &str| text.parse().map_err(|cause| RunError::Endpoint { flag, cause });
-    let image_endpoint = match &args.image_service_endpoint {
-        Some(text) => Some(endpoint("image-service-endpoint", text)?),
-        None => None,
-    };
-    let address = if args.container_runtime_endpoint == embedded::ENDPOINT {
-        Embedded::endpoint_of(&args.root_dir)
-    } else {
-        args.container_runtime_endpoint.clone()
-    };
-    let options = CriOptions {
-        endpoint: endpoint("container-runtime-endpoint", &address)?,
-        image_endpoint,
-        deadlines: Deadlines::default(),
-    };
-    Ok(CriClient::new(options, clock)?.into_runtime())
-}
-
-fn node_options(args: &RunArgs) -> Result<NodeOptions, RunError> {
-    let pair = |label: &String| match label.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        Some(_) | None => Err(RunError::Label { label: label.clone() }),
-    };
-    Ok(NodeOptions {
-        name: args.node_name.clone(),
-        max_pods: args.max_pods,
-        labels: args.node_labels.iter().map(pair).collect::<Result<BTreeMap<_, _>, _>>()?,
-        root: args.root_dir.clone(),
-    })
+/// Tells the kernel how readily it may end this process when memory runs out.
+fn set_oom_score(score: i32) {
+    if let Err(error) = std::fs::write(OOM_SCORE_FILE, score.to_string()) {
+        tracing::warn!(%error, score, "the out-of-memory score of the agent stays as it is");
+    }
 }
 
 /// Every probe that runs is a socket, and there may be more of them than the files that a process gets by default.

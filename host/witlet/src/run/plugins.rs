@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use witlet_egress::{Egress, NetworkGrant, TlsPolicy};
-use witlet_node::{NodeInfo, SystemClock};
+use witlet_node::SystemClock;
 use witlet_oci::{Progress, Registries, RegistriesConfig, RegistryError};
 use witlet_ports::{ComponentFetcher, Containers, EventSink, NodeWatch};
 use witlet_wasm::compile::CompilerConfig;
@@ -14,14 +14,14 @@ use witlet_wasm::plugin::Builtin;
 use witlet_wasm::plugin::config::Grants;
 use witlet_wasm::record::RecorderConfig;
 
-use crate::cli::RunArgs;
+use crate::settings::Settings;
 
 /// Below `--root-dir`: compiled code, components from registries, recorded calls, and what plugins keep.
 const FOLDER: &str = "plugins";
 
 /// What the plugin host needs of the rest of the node.
 pub(crate) struct Node {
-    pub(crate) info: Arc<NodeInfo>,
+    pub(crate) info: Arc<dyn NodeWatch>,
     pub(crate) containers: Arc<dyn Containers>,
     pub(crate) clock: Arc<SystemClock>,
     pub(crate) events: Arc<dyn EventSink>,
@@ -29,18 +29,18 @@ pub(crate) struct Node {
 }
 
 /// The host's configuration for a running node.
-pub(crate) fn host_config(args: &RunArgs, node: Node) -> Result<PluginHostConfig, RegistryError> {
-    let folder = args.root_dir.join(FOLDER);
+pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostConfig, RegistryError> {
+    let folder = settings.folders.root.join(FOLDER);
     let Node { info, containers, clock, events, egress } = node;
     Ok(PluginHostConfig {
         compiler: CompilerConfig::new(folder.clone()),
-        plugins_file: args.plugins.clone(),
-        builtins: builtins(&args.pods.allowed_unsafe_sysctls),
+        plugins_file: settings.plugins.clone(),
+        builtins: builtins(&settings.pods.allowed_unsafe_sysctls),
         shipped: shipped(),
-        fetcher: Some(fetcher(&folder, args.pods.registry_credentials.as_deref(), egress)?),
+        fetcher: Some(fetcher(&folder, settings.pods.registry_credentials.as_deref(), egress)?),
         containers: Some(containers),
         state_folder: Some(folder.join("state")),
-        node: Some(info as Arc<dyn NodeWatch>),
+        node: Some(info),
         recorder: Some(RecorderConfig { folder: folder.join("recorded"), clock: clock.clone() }),
         clock,
         events,

@@ -1,0 +1,217 @@
+//! Called as the kubelet: its flags and its configuration files, read as it reads them, lead to the same [`Settings`] as
+//! `witlet run`.
+
+mod configuration;
+mod duration;
+mod flags;
+mod gates;
+mod help;
+mod settings;
+mod wanted;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::cli::LogFormat;
+use crate::settings::Settings;
+use configuration::{Configuration, ConfigurationError};
+use flags::table::Own;
+use flags::{FlagError, Flags};
+use settings::{Machine, SettingsError};
+
+#[cfg(test)]
+mod tests;
+
+/// The release of Kubernetes whose kubelet this one stands in for. Tools ask for it with `--version` and compare it.
+pub(crate) const KUBERNETES_VERSION: &str = "v1.36.0";
+
+/// The name that makes it the kubelet, as the program's or as the first word.
+const NAME: &str = "kubelet";
+
+/// How long a configuration file may be.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// How many files and folders below `--config-dir` are looked at.
+const FOLDER_ENTRIES_MAX: usize = 10_000;
+
+/// The ending of files in `--config-dir` that count.
+const DROP_IN_ENDING: &str = "conf";
+
+/// Where the kernel lists what it swaps to, after a line of titles.
+const SWAPS_FILE: &str = "/proc/swaps";
+
+/// There on cgroup v2 only.
+const CGROUP_V2_FILE: &str = "/sys/fs/cgroup/cgroup.controllers";
+
+/// Why the kubelet doesn't start.
+#[derive(Debug, Error)]
+pub(crate) enum KubeletError {
+    /// The command line can't be understood.
+    #[error("failed to parse kubelet flag: {0}")]
+    Flags(FlagError),
+    /// The command line isn't UTF-8.
+    #[error("failed to parse kubelet flag: {argument:?} isn't UTF-8")]
+    Encoding {
+        /// As it was given.
+        argument: OsString,
+    },
+    /// A file can't be read.
+    #[error("failed to load kubelet config file {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: io::Error,
+    },
+    /// A file isn't what it should be.
+    #[error("failed to load kubelet config file")]
+    Configuration(#[from] ConfigurationError),
+    /// The drop-ins are too many.
+    #[error("--config-dir {}: more than {FOLDER_ENTRIES_MAX} files and folders", folder.display())]
+    TooMany {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Settings that make no sense, or a machine that they refuse.
+    #[error("failed to validate kubelet configuration")]
+    Settings(#[from] SettingsError),
+}
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// The text to print.
+    Text(String),
+    /// To run.
+    Run(Box<Start>),
+}
+
+/// How the agent starts.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// What it does.
+    pub(crate) settings: Settings,
+    /// How logs look.
+    pub(crate) log_format: LogFormat,
+    /// How much is logged, by klog's numbers.
+    pub(crate) verbosity: i64,
+    /// What was asked for and isn't done, a sentence each.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The kubelet's arguments, if the program was called as the kubelet: by that name, or with it as the first word. Commands of
+/// witlet's stay its own whatever it is called, for it calls itself.
+pub(crate) fn arguments(all: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<&[OsString]> {
+    let (program, rest) = all.split_first()?;
+    let first = rest.first().and_then(|word| word.to_str()).unwrap_or_default();
+    if first == NAME {
+        return Some(&rest[1..]);
+    }
+    let name = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    (name.ends_with(NAME) && !is_command(first)).then_some(rest)
+}
+
+/// Reads the command line, and the files that it names.
+pub(crate) fn read(arguments: &[OsString]) -> Result<Asked, KubeletError> {
+    let mut texts = Vec::new();
+    for argument in arguments {
+        let text = argument.to_str().ok_or_else(|| KubeletError::Encoding { argument: argument.clone() })?;
+        texts.push(text.to_owned());
+    }
+    let flags = flags::parse(&texts).map_err(KubeletError::Flags)?;
+    if flags.is_on(Own::Help) {
+        return Ok(Asked::Text(help::text()));
+    }
+    if let Some(version) = flags.text(Own::Version).filter(|version| *version != "false") {
+        return Ok(Asked::Text(version_text(version)));
+    }
+    let mut found = Configuration::default();
+    if let Some(path) = flags.text(Own::Config) {
+        found = read_file(Path::new(path))?;
+    }
+    if let Some(folder) = flags.text(Own::ConfigDir) {
+        for path in drop_ins(Path::new(folder))? {
+            found.overlay(read_file(&path)?);
+        }
+    }
+    start(&flags, found, machine()).map(Box::new).map(Asked::Run)
+}
+
+/// The pure part: flags over files, and what they come to.
+fn start(flags: &Flags, mut found: Configuration, machine: Machine) -> Result<Start, KubeletError> {
+    found.override_by(flags.fields.clone());
+    let settings = settings::settings(flags, &found, machine)?;
+    let format = if settings::logs_are_json(&found)? { LogFormat::Json } else { LogFormat::Text };
+    let mut warnings: Vec<String> =
+        flags.not_yet.iter().map(|name| format!("the flag --{name} isn't acted on yet")).collect();
+    warnings.extend(found.not_yet().into_iter().map(|path| match flags::name_of(path) {
+        Some(name) => format!("the configuration's {path} (--{name}) isn't acted on yet with this value"),
+        None => format!("the configuration's {path} isn't acted on yet with this value"),
+    }));
+    warnings.extend(
+        gates::not_yet(&settings.feature_gates)
+            .into_iter()
+            .map(|gate| format!("the feature gate {gate} isn't acted on with this value")),
+    );
+    let verbosity = settings::verbosity(&found)?;
+    Ok(Start { settings, log_format: format, verbosity, warnings })
+}
+
+/// As the kubelet says it, with this project's own version as the build's.
+fn version_text(asked: &str) -> String {
+    let own = env!("CARGO_PKG_VERSION");
+    if asked == "raw" {
+        return format!("version.Info{{GitVersion:\"{KUBERNETES_VERSION}+witlet.{own}\"}}\n");
+    }
+    format!("Kubernetes {KUBERNETES_VERSION}+witlet.{own}\n")
+}
+
+fn read_file(path: &Path) -> Result<Configuration, KubeletError> {
+    let failed = |cause| KubeletError::Read { path: path.to_owned(), cause };
+    // Relative paths in the file are below its folder, wherever the agent goes.
+    let path = std::path::absolute(path).map_err(failed)?;
+    let mut text = String::new();
+    let file = File::open(&path).map_err(failed)?;
+    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(failed(io::Error::other(format!("it is longer than {FILE_BYTES_MAX} bytes"))));
+    }
+    Ok(Configuration::read(&path, &text)?)
+}
+
+/// Files of `--config-dir`, in the order in which they lie over each other: that of their paths.
+fn drop_ins(folder: &Path) -> Result<Vec<PathBuf>, KubeletError> {
+    let (mut found, mut waiting, mut seen) = (Vec::new(), vec![folder.to_owned()], 0);
+    while let Some(next) = waiting.pop() {
+        let failed = |cause| KubeletError::Read { path: next.clone(), cause };
+        for entry in std::fs::read_dir(&next).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            seen += 1;
+            if seen > FOLDER_ENTRIES_MAX {
+                return Err(KubeletError::TooMany { folder: folder.to_owned() });
+            }
+            let path = entry.path();
+            if entry.file_type().map_err(failed)?.is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|ending| ending == DROP_IN_ENDING) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What upstream looks at before it starts.
+fn machine() -> Machine {
+    let swaps = std::fs::read_to_string(SWAPS_FILE).unwrap_or_default();
+    Machine {
+        cgroup_v1: !Path::new(CGROUP_V2_FILE).exists(),
+        swap: swaps.lines().skip(1).any(|line| !line.trim().is_empty()),
+    }
+}

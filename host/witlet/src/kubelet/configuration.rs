@@ -1,0 +1,286 @@
+//! `KubeletConfiguration`: files are checked against the table of fields, laid over each other, and flags over them.
+
+pub(crate) mod fields;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::duration;
+use fields::{FIELDS, Fate, Field, Kind, NOTHING, field, is_map};
+
+#[cfg(test)]
+mod tests;
+
+/// What every file says of itself.
+const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
+const KIND: &str = "KubeletConfiguration";
+
+/// Texts that are paths; in a file relative ones start at its folder.
+const PATHS: &[&str] = &[
+    "staticPodPath",
+    "tlsCertFile",
+    "tlsPrivateKeyFile",
+    "authentication.x509.clientCAFile",
+    "resolvConf",
+    "podLogsDir",
+];
+
+/// Why a file isn't a `KubeletConfiguration`.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub(crate) enum ConfigurationError {
+    /// It is neither YAML nor JSON.
+    #[error("{}: {message}", file.display())]
+    Syntax {
+        /// The file.
+        file: PathBuf,
+        /// The parser's words.
+        message: String,
+    },
+    /// It says that it is something else.
+    #[error("{}: {what} is {found:?}; expected {expected}", file.display())]
+    Kind {
+        /// The file.
+        file: PathBuf,
+        /// `apiVersion` or `kind`.
+        what: &'static str,
+        /// What it says.
+        found: String,
+        /// What it should say.
+        expected: &'static str,
+    },
+    /// A field that 1.36 doesn't have.
+    #[error("{}: unknown field \"{path}\"", file.display())]
+    Unknown {
+        /// The file.
+        file: PathBuf,
+        /// From the top, with dots.
+        path: String,
+    },
+    /// A field with something that it doesn't take.
+    #[error("{}: {path}: expected {expected}, found {found}", file.display())]
+    Type {
+        /// The file.
+        file: PathBuf,
+        /// From the top, with dots.
+        path: String,
+        /// What it takes.
+        expected: &'static str,
+        /// What is there, shortened.
+        found: String,
+    },
+}
+
+/// Characters of a value that a message shows.
+const SHOWN_MAX: usize = 80;
+
+/// Fields that somebody set, by their paths, each with a value of the field's kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Configuration(BTreeMap<&'static str, Value>);
+
+impl Configuration {
+    /// Reads one file's text. `null` is as good as no value, as everywhere in Kubernetes.
+    pub(crate) fn read(file: &Path, text: &str) -> Result<Self, ConfigurationError> {
+        let document: Value = serde_saphyr::from_str(text).map_err(|cause| {
+            let message = cause.to_string();
+            ConfigurationError::Syntax { file: file.to_owned(), message }
+        })?;
+        let Value::Object(mut document) = document else {
+            let message = format!("expected a map, found {}", shown(&document));
+            return Err(ConfigurationError::Syntax { file: file.to_owned(), message });
+        };
+        for (what, expected) in [("apiVersion", API_VERSION), ("kind", KIND)] {
+            let found = document.remove(what).unwrap_or_default();
+            if found != expected {
+                let found = found.as_str().map_or_else(|| shown(&found), str::to_owned);
+                return Err(ConfigurationError::Kind { file: file.to_owned(), what, found, expected });
+            }
+        }
+        let mut found = Self::default();
+        found.take(file, "", document)?;
+        found.make_absolute(file);
+        Ok(found)
+    }
+
+    fn take(&mut self, file: &Path, at: &str, map: Map<String, Value>) -> Result<(), ConfigurationError> {
+        for (name, value) in map {
+            let path = if at.is_empty() { name } else { format!("{at}.{name}") };
+            if let Some(field) = field(&path) {
+                if let Some((path, expected, value)) = misfit(field.kind, field.path.to_owned(), &value) {
+                    let (file, found) = (file.to_owned(), shown(value));
+                    return Err(match expected {
+                        NO_FIELD => ConfigurationError::Unknown { file, path },
+                        expected => ConfigurationError::Type { file, path, expected, found },
+                    });
+                }
+                if !value.is_null() {
+                    self.0.insert(field.path, value);
+                }
+                continue;
+            }
+            match value {
+                _ if !is_map(&path) => {
+                    return Err(ConfigurationError::Unknown { file: file.to_owned(), path });
+                }
+                Value::Object(map) => self.take(file, &path, map)?,
+                Value::Null => {}
+                other => {
+                    let found = shown(&other);
+                    let file = file.to_owned();
+                    return Err(ConfigurationError::Type { file, path, expected: "a map", found });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn make_absolute(&mut self, file: &Path) {
+        for path in PATHS {
+            if let Some(Value::String(text)) = self.0.get_mut(path)
+                && !text.is_empty()
+            {
+                *text = file.with_file_name(&*text).display().to_string();
+            }
+        }
+    }
+
+    /// Lays a later file over this one: maps by name grow, anything else is replaced.
+    pub(crate) fn overlay(&mut self, later: Self) {
+        for (path, value) in later.0 {
+            match (self.0.get_mut(path), value) {
+                (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
+                (_, value) => drop(self.0.insert(path, value)),
+            }
+        }
+    }
+
+    /// Lays flags over files: they win whole, except that feature gates of files that no flag names stay.
+    pub(crate) fn override_by(&mut self, flags: BTreeMap<&'static str, Value>) {
+        for (path, value) in flags {
+            match (path, self.0.get_mut(path), value) {
+                ("featureGates", Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
+                (_, _, value) => drop(self.0.insert(path, value)),
+            }
+        }
+    }
+
+    /// Fields that somebody set to something that isn't done yet, in the table's order.
+    pub(crate) fn not_yet(&self) -> Vec<&'static str> {
+        let asks = |field: &&Field| match (field.fate, self.0.get(field.path)) {
+            (Fate::Fixed(values), Some(value)) => {
+                !values.iter().chain(NOTHING).any(|fixed| is_same(field.kind, value, fixed))
+            }
+            _ => false,
+        };
+        FIELDS.iter().filter(asks).map(|field| field.path).collect()
+    }
+
+    /// The fields as one document, nested as in a file.
+    pub(crate) fn document(&self) -> Value {
+        let mut document = Map::new();
+        for (path, value) in &self.0 {
+            insert(&mut document, path, value.clone());
+        }
+        Value::Object(document)
+    }
+}
+
+fn insert(map: &mut Map<String, Value>, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => drop(map.insert(path.to_owned(), value)),
+        Some((first, rest)) => {
+            let below = map.entry(first).or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(below) = below {
+                insert(below, rest, value);
+            }
+        }
+    }
+}
+
+/// Whether a value is the one that this JSON text has.
+fn is_same(kind: Kind, value: &Value, text: &str) -> bool {
+    let fixed: Value = serde_json::from_str(text).unwrap_or_default();
+    if kind == Kind::Duration {
+        let length = |value: &Value| value.as_str().and_then(duration::nanoseconds);
+        return length(value).is_some() && length(value) == length(&fixed);
+    }
+    match (value.as_f64(), fixed.as_f64()) {
+        (Some(value), Some(fixed)) => value == fixed,
+        _ => *value == fixed,
+    }
+}
+
+/// Where a value isn't of its kind, what was expected there, and what is there. `null` fits everything.
+fn misfit(kind: Kind, path: String, value: &Value) -> Option<(String, &'static str, &Value)> {
+    let (fits, expected) = match (kind, value) {
+        (_, Value::Null) | (Kind::Any, _) => return None,
+        (Kind::Bool, _) => (value.is_boolean(), "true or false"),
+        (Kind::Int, _) => (value.is_i64(), "a whole number"),
+        (Kind::Float, _) => (value.is_number(), "a number"),
+        (Kind::Text, _) => (value.is_string(), "a text"),
+        (Kind::Duration, _) => {
+            let is_duration = value.as_str().is_some_and(|text| duration::nanoseconds(text).is_some());
+            (is_duration, "a duration such as 1m30s")
+        }
+        (Kind::Texts, Value::Array(items)) => return misfit_item(Kind::Text, &path, items),
+        (Kind::Ints, Value::Array(items)) => return misfit_item(Kind::Int, &path, items),
+        (Kind::Texts | Kind::Ints | Kind::Maps(_) | Kind::Taints, value) if !value.is_array() => {
+            (false, "a list")
+        }
+        (Kind::Maps(fields), Value::Array(items)) => return misfit_map(fields, &path, items),
+        (Kind::Taints, Value::Array(items)) => return misfit_map(TAINT, &path, items),
+        (Kind::TextMap, Value::Object(map)) => return misfit_value(Kind::Text, &path, map),
+        (Kind::BoolMap, Value::Object(map)) => return misfit_value(Kind::Bool, &path, map),
+        (Kind::TextsMap, Value::Object(map)) => return misfit_value(Kind::Texts, &path, map),
+        _ => (false, "a map"),
+    };
+    (!fits).then_some((path, expected, value))
+}
+
+/// What is expected where nothing is.
+const NO_FIELD: &str = "no such field";
+
+/// Fields of a taint.
+const TAINT: &[(&str, Kind)] =
+    &[("key", Kind::Text), ("value", Kind::Text), ("effect", Kind::Text), ("timeAdded", Kind::Text)];
+
+fn misfit_item<'a>(kind: Kind, path: &str, items: &'a [Value]) -> Option<(String, &'static str, &'a Value)> {
+    items.iter().enumerate().find_map(|(index, item)| misfit(kind, format!("{path}[{index}]"), item))
+}
+
+fn misfit_value<'a>(
+    kind: Kind,
+    path: &str,
+    map: &'a Map<String, Value>,
+) -> Option<(String, &'static str, &'a Value)> {
+    map.iter().find_map(|(name, value)| misfit(kind, format!("{path}[{name}]"), value))
+}
+
+fn misfit_map<'a>(
+    fields: &[(&str, Kind)],
+    path: &str,
+    items: &'a [Value],
+) -> Option<(String, &'static str, &'a Value)> {
+    items.iter().enumerate().find_map(|(index, item)| {
+        let place = format!("{path}[{index}]");
+        let Value::Object(map) = item else { return Some((place, "a map", item)) };
+        map.iter().find_map(|(name, value)| {
+            let place = format!("{place}.{name}");
+            match fields.iter().find(|(field, _)| field == name) {
+                Some((_, kind)) => misfit(*kind, place, value),
+                None => Some((place, NO_FIELD, value)),
+            }
+        })
+    })
+}
+
+/// A value for a message.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,231 @@
+//! Every field of `KubeletConfiguration` v1beta1 in 1.36: its type, and what becomes of it here.
+
+/// What a field or a flag takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// True or false.
+    Bool,
+    /// A whole number.
+    Int,
+    /// A number.
+    Float,
+    /// A text.
+    Text,
+    /// A duration in Go's form, as a text.
+    Duration,
+    /// A list of texts.
+    Texts,
+    /// A list of whole numbers.
+    Ints,
+    /// Texts by name.
+    TextMap,
+    /// Switches by name.
+    BoolMap,
+    /// Lists of texts by name.
+    TextsMap,
+    /// A list of maps with these fields.
+    Maps(&'static [(&'static str, Kind)]),
+    /// A taint list: a list of maps in files, `key=value:effect` in flags.
+    Taints,
+    /// Whatever the file says; a later reader judges it.
+    Any,
+}
+
+/// What becomes of a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Fate {
+    /// It is done.
+    Acts,
+    /// It isn't acted on; what happens anyway is what these values ask for (JSON). Others are warned of.
+    Fixed(&'static [&'static str]),
+    /// There is nothing to act on: the runtime decides, or upstream ignores it as well. No value is warned of.
+    Moot,
+}
+
+/// A field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Field {
+    /// Names from the top, with dots.
+    pub(crate) path: &'static str,
+    /// What it takes.
+    pub(crate) kind: Kind,
+    /// What becomes of it.
+    pub(crate) fate: Fate,
+}
+
+const fn acts(path: &'static str, kind: Kind) -> Field {
+    Field { path, kind, fate: Fate::Acts }
+}
+
+const fn fixed(path: &'static str, kind: Kind, values: &'static [&'static str]) -> Field {
+    Field { path, kind, fate: Fate::Fixed(values) }
+}
+
+const fn moot(path: &'static str, kind: Kind) -> Field {
+    Field { path, kind, fate: Fate::Moot }
+}
+
+/// The values that ask for nothing at all: they are never warned of.
+pub(super) const NOTHING: &[&str] = &["\"\"", "0", "\"0s\"", "[]", "{}", "null"];
+
+const RESERVATION: &[(&str, Kind)] = &[("numaNode", Kind::Int), ("limits", Kind::Any)];
+const GRACE_BY_PRIORITY: &[(&str, Kind)] =
+    &[("priority", Kind::Int), ("shutdownGracePeriodSeconds", Kind::Int)];
+
+/// The fields, in upstream's order; those of maps follow each other.
+#[rustfmt::skip]
+pub(crate) const FIELDS: &[Field] = &[
+    acts("enableServer", Kind::Bool),
+    acts("staticPodPath", Kind::Text),
+    acts("podLogsDir", Kind::Text),
+    acts("syncFrequency", Kind::Duration),
+    acts("fileCheckFrequency", Kind::Duration),
+    acts("httpCheckFrequency", Kind::Duration),
+    acts("staticPodURL", Kind::Text),
+    acts("staticPodURLHeader", Kind::TextsMap),
+    acts("address", Kind::Text),
+    acts("port", Kind::Int),
+    acts("readOnlyPort", Kind::Int),
+    acts("tlsCertFile", Kind::Text),
+    acts("tlsPrivateKeyFile", Kind::Text),
+    fixed("tlsCipherSuites", Kind::Texts, &[]),
+    fixed("tlsCurvePreferences", Kind::Ints, &[]),
+    acts("tlsMinVersion", Kind::Text),
+    acts("rotateCertificates", Kind::Bool),
+    fixed("serverTLSBootstrap", Kind::Bool, &["false"]),
+    acts("authentication.x509.clientCAFile", Kind::Text),
+    acts("authentication.webhook.enabled", Kind::Bool),
+    fixed("authentication.webhook.cacheTTL", Kind::Duration, &["\"2m\""]),
+    acts("authentication.anonymous.enabled", Kind::Bool),
+    acts("authorization.mode", Kind::Text),
+    fixed("authorization.webhook.cacheAuthorizedTTL", Kind::Duration, &["\"5m\""]),
+    fixed("authorization.webhook.cacheUnauthorizedTTL", Kind::Duration, &["\"30s\""]),
+    acts("registryPullQPS", Kind::Int),
+    acts("registryBurst", Kind::Int),
+    fixed("imagePullCredentialsVerificationPolicy", Kind::Text, &["\"NeverVerify\""]),
+    fixed("preloadedImagesVerificationAllowlist", Kind::Texts, &[]),
+    acts("eventRecordQPS", Kind::Int),
+    acts("eventBurst", Kind::Int),
+    acts("enableDebuggingHandlers", Kind::Bool),
+    fixed("enableContentionProfiling", Kind::Bool, &["false"]),
+    acts("healthzPort", Kind::Int),
+    acts("healthzBindAddress", Kind::Text),
+    acts("oomScoreAdj", Kind::Int),
+    acts("clusterDomain", Kind::Text),
+    acts("clusterDNS", Kind::Texts),
+    acts("streamingConnectionIdleTimeout", Kind::Duration),
+    acts("nodeStatusUpdateFrequency", Kind::Duration),
+    acts("nodeStatusReportFrequency", Kind::Duration),
+    acts("nodeLeaseDurationSeconds", Kind::Int),
+    fixed("imageMinimumGCAge", Kind::Duration, &["\"2m\""]),
+    fixed("imageMaximumGCAge", Kind::Duration, &[]),
+    fixed("imageGCHighThresholdPercent", Kind::Int, &["100"]),
+    fixed("imageGCLowThresholdPercent", Kind::Int, &["80"]),
+    fixed("volumeStatsAggPeriod", Kind::Duration, &["\"1m\""]),
+    fixed("kubeletCgroups", Kind::Text, &[]),
+    fixed("systemCgroups", Kind::Text, &[]),
+    fixed("cgroupRoot", Kind::Text, &["\"/\""]),
+    fixed("cgroupsPerQOS", Kind::Bool, &["true"]),
+    // The runtime says which one it uses, as upstream has it by default.
+    moot("cgroupDriver", Kind::Text),
+    fixed("cpuManagerPolicy", Kind::Text, &["\"none\"", "\"None\""]),
+    fixed("singleProcessOOMKill", Kind::Bool, &[]),
+    fixed("cpuManagerPolicyOptions", Kind::TextMap, &[]),
+    moot("cpuManagerReconcilePeriod", Kind::Duration),
+    moot("draManagerReconcilePeriod", Kind::Duration),
+    fixed("memoryManagerPolicy", Kind::Text, &["\"None\"", "\"none\""]),
+    fixed("topologyManagerPolicy", Kind::Text, &["\"none\""]),
+    moot("topologyManagerScope", Kind::Text),
+    fixed("topologyManagerPolicyOptions", Kind::TextMap, &[]),
+    fixed("qosReserved", Kind::TextMap, &[]),
+    acts("runtimeRequestTimeout", Kind::Duration),
+    // Whoever sets the network up decides.
+    moot("hairpinMode", Kind::Text),
+    acts("maxPods", Kind::Int),
+    fixed("podCIDR", Kind::Text, &[]),
+    fixed("podPidsLimit", Kind::Int, &["-1"]),
+    acts("resolvConf", Kind::Text),
+    fixed("runOnce", Kind::Bool, &["false"]),
+    fixed("cpuCFSQuota", Kind::Bool, &["true"]),
+    fixed("cpuCFSQuotaPeriod", Kind::Duration, &["\"100ms\""]),
+    acts("nodeStatusMaxImages", Kind::Int),
+    // As many as the process may have are taken.
+    moot("maxOpenFiles", Kind::Int),
+    // JSON is spoken with the API server.
+    moot("contentType", Kind::Text),
+    acts("kubeAPIQPS", Kind::Int),
+    acts("kubeAPIBurst", Kind::Int),
+    acts("serializeImagePulls", Kind::Bool),
+    acts("maxParallelImagePulls", Kind::Int),
+    acts("evictionHard", Kind::TextMap),
+    fixed("evictionSoft", Kind::TextMap, &[]),
+    fixed("evictionSoftGracePeriod", Kind::TextMap, &[]),
+    acts("evictionPressureTransitionPeriod", Kind::Duration),
+    fixed("evictionMaxPodGracePeriod", Kind::Int, &[]),
+    fixed("evictionMinimumReclaim", Kind::TextMap, &[]),
+    acts("mergeDefaultEvictionSettings", Kind::Bool),
+    acts("podsPerCore", Kind::Int),
+    fixed("enableControllerAttachDetach", Kind::Bool, &["true"]),
+    fixed("protectKernelDefaults", Kind::Bool, &["false"]),
+    fixed("makeIPTablesUtilChains", Kind::Bool, &["false"]),
+    moot("iptablesMasqueradeBit", Kind::Int),
+    moot("iptablesDropBit", Kind::Int),
+    acts("featureGates", Kind::BoolMap),
+    acts("failSwapOn", Kind::Bool),
+    fixed("memorySwap.swapBehavior", Kind::Text, &["\"NoSwap\""]),
+    acts("containerLogMaxSize", Kind::Text),
+    acts("containerLogMaxFiles", Kind::Int),
+    fixed("containerLogMaxWorkers", Kind::Int, &["1"]),
+    fixed("containerLogMonitorInterval", Kind::Duration, &["\"10s\""]),
+    fixed("configMapAndSecretChangeDetectionStrategy", Kind::Text, &["\"Watch\""]),
+    acts("systemReserved", Kind::TextMap),
+    acts("kubeReserved", Kind::TextMap),
+    fixed("reservedSystemCPUs", Kind::Text, &[]),
+    fixed("showHiddenMetricsForVersion", Kind::Text, &[]),
+    fixed("systemReservedCgroup", Kind::Text, &[]),
+    fixed("kubeReservedCgroup", Kind::Text, &[]),
+    fixed("enforceNodeAllocatable", Kind::Texts, &["[\"none\"]", "[\"pods\"]"]),
+    acts("allowedUnsafeSysctls", Kind::Texts),
+    moot("volumePluginDir", Kind::Text),
+    acts("providerID", Kind::Text),
+    fixed("kernelMemcgNotification", Kind::Bool, &["false"]),
+    acts("logging.format", Kind::Text),
+    moot("logging.flushFrequency", Kind::Any),
+    acts("logging.verbosity", Kind::Int),
+    fixed("logging.vmodule", Kind::Any, &[]),
+    fixed("logging.options.text.splitStream", Kind::Bool, &["false"]),
+    moot("logging.options.text.infoBufferSize", Kind::Any),
+    fixed("logging.options.json.splitStream", Kind::Bool, &["false"]),
+    moot("logging.options.json.infoBufferSize", Kind::Any),
+    fixed("enableSystemLogHandler", Kind::Bool, &["false"]),
+    fixed("enableSystemLogQuery", Kind::Bool, &["false"]),
+    fixed("shutdownGracePeriod", Kind::Duration, &[]),
+    fixed("shutdownGracePeriodCriticalPods", Kind::Duration, &[]),
+    fixed("shutdownGracePeriodByPodPriority", Kind::Maps(GRACE_BY_PRIORITY), &[]),
+    fixed("crashLoopBackOff.maxContainerRestartPeriod", Kind::Duration, &["\"5m\""]),
+    fixed("reservedMemory", Kind::Maps(RESERVATION), &[]),
+    fixed("enableProfilingHandler", Kind::Bool, &["false"]),
+    fixed("enableDebugFlagsHandler", Kind::Bool, &["false"]),
+    acts("seccompDefault", Kind::Bool),
+    fixed("memoryThrottlingFactor", Kind::Float, &["0.9"]),
+    fixed("memoryReservationPolicy", Kind::Text, &["\"None\""]),
+    acts("registerWithTaints", Kind::Taints),
+    acts("registerNode", Kind::Bool),
+    fixed("tracing.endpoint", Kind::Text, &[]),
+    fixed("tracing.samplingRatePerMillion", Kind::Int, &[]),
+    fixed("localStorageCapacityIsolation", Kind::Bool, &["false"]),
+    acts("containerRuntimeEndpoint", Kind::Text),
+    acts("imageServiceEndpoint", Kind::Text),
+    acts("failCgroupV1", Kind::Bool),
+    fixed("userNamespaces.idsPerPod", Kind::Int, &["65536"]),
+];
+
+/// A field by its path.
+pub(crate) fn field(path: &str) -> Option<&'static Field> {
+    FIELDS.iter().find(|field| field.path == path)
+}
+
+/// Whether this path is a map that has fields.
+pub(super) fn is_map(path: &str) -> bool {
+    FIELDS.iter().any(|field| field.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+}

@@ -1,0 +1,506 @@
+//! From the kubelet's flags and configuration to what the agent is to do.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use serde_json::json;
+use thiserror::Error;
+use witlet_agent::{ImagePullLimits, LogLimits};
+use witlet_core::node::conditions::{Threshold, Thresholds};
+use witlet_core::pod::quantity;
+use witlet_node::{ManifestUrl, PODS_MAX_DEFAULT};
+
+use super::configuration::Configuration;
+use super::flags::Flags;
+use super::flags::table::Own;
+use super::wanted::Wanted;
+use crate::cli::API_SOCKET;
+use crate::settings::{
+    Authorization, ClusterSettings, Folders, Manifests, NodeSettings, PodSettings, RuntimeSettings,
+    ServerSettings, Settings,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Upstream's defaults.
+const ROOT_DIR: &str = "/var/lib/kubelet";
+const POD_LOGS_DIR: &str = "/var/log/pods";
+const CERT_FOLDER: &str = "pki";
+const RUNTIME_ENDPOINT: &str = "unix:///run/containerd/containerd.sock";
+const RESOLV_CONF: &str = "/etc/resolv.conf";
+const PORT: i64 = 10250;
+const HEALTHZ_PORT: i64 = 10248;
+const OOM_SCORE: i64 = -999;
+const IMAGES_MAX: i64 = 50;
+const LOG_SIZE: &str = "10Mi";
+const STREAMING_IDLE: Duration = Duration::from_hours(4);
+
+/// Node-labels that upstream's flag takes in Kubernetes' own namespaces, beside those below the prefixes.
+const OWN_LABELS: &[&str] = &[
+    "beta.kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type",
+    "beta.kubernetes.io/os",
+    "failure-domain.beta.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "kubernetes.io/arch",
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+];
+const LABEL_PREFIXES: &[&str] = &["kubelet.kubernetes.io", "node.kubernetes.io"];
+
+/// What upstream refuses to start on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Machine {
+    /// Whether the cgroups are version 1.
+    pub(crate) cgroup_v1: bool,
+    /// Whether there is swap.
+    pub(crate) swap: bool,
+}
+
+/// A setting that makes no sense.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub(crate) enum SettingsError {
+    /// A value that is out of bounds, or of no form that is known.
+    #[error("{name}: {value}: {why}")]
+    Value {
+        /// The field or the flag.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The merged configuration has something that no time or number can be.
+    #[error("{path}: {message}")]
+    Field {
+        /// From the top, with dots.
+        path: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// Two settings that don't go together.
+    #[error("{message}")]
+    Together {
+        /// Both, and the way out.
+        message: &'static str,
+    },
+    /// The machine has cgroups of version 1.
+    #[error(
+        "the kubelet is configured to not run on a host using cgroup v1, which this one does; move to cgroup v2, or set \
+         failCgroupV1: false in the configuration (--fail-cgroupv1=false)"
+    )]
+    CgroupV1,
+    /// The machine has swap.
+    #[error(
+        "running with swap on is not supported; turn it off (swapoff -a), or set failSwapOn: false in the configuration \
+         (--fail-swap-on=false)"
+    )]
+    Swap,
+}
+
+fn wrong(name: &'static str, value: impl Display, why: impl Display) -> SettingsError {
+    SettingsError::Value { name, value: value.to_string(), why: why.to_string() }
+}
+
+/// What is to be done. `configuration` has the files with the flags over them.
+pub(crate) fn settings(
+    flags: &Flags,
+    configuration: &Configuration,
+    machine: Machine,
+) -> Result<Settings, SettingsError> {
+    let document = configuration.document();
+    let wanted = wanted(&document)?;
+    fits(&wanted, machine)?;
+    let root = PathBuf::from(flags.text(Own::RootDir).unwrap_or(ROOT_DIR));
+    let cert_dir = flags.text(Own::CertDir).map_or_else(|| root.join(CERT_FOLDER), PathBuf::from);
+    let cluster = cluster(flags, &wanted, &cert_dir)?;
+    let server = server(&wanted, &cert_dir, cluster.is_some())?;
+    let pod_logs = PathBuf::from(wanted.pod_logs_dir.as_deref().unwrap_or(POD_LOGS_DIR));
+    Ok(Settings {
+        node: node(flags, &wanted)?,
+        folders: Folders {
+            // Upstream's place, whatever folder the logs of pods are in.
+            container_logs: PathBuf::from("/var/log/containers"),
+            images: root.join("images"),
+            pod_logs,
+            root,
+        },
+        manifests: manifests(&wanted)?,
+        runtime: runtime(&wanted),
+        pods: pods(flags, &wanted)?,
+        plugins: flags.text(Own::Plugins).map(PathBuf::from),
+        api_socket: PathBuf::from(flags.text(Own::ApiSocket).unwrap_or(API_SOCKET)),
+        readmit_on_restart: flags.is_on(Own::ReadmitOnRestart),
+        stop_pods_on_exit: flags.is_on(Own::StopPodsOnExit),
+        resync: wanted.sync_frequency.unwrap_or(Duration::from_mins(1)),
+        healthz: healthz(&wanted)?,
+        read_only: read_only(&wanted)?,
+        oom_score: Some(bounded("oomScoreAdj", wanted.oom_score_adj.unwrap_or(OOM_SCORE), -1000, 1000)?),
+        feature_gates: wanted.feature_gates.clone(),
+        configz: json!({ "kubeletconfig": document }),
+        cluster,
+        server,
+    })
+}
+
+/// How much is logged: klog's numbers.
+pub(crate) fn verbosity(configuration: &Configuration) -> Result<i64, SettingsError> {
+    Ok(wanted(&configuration.document())?.logging.verbosity)
+}
+
+/// How logs look: `text` or `json`.
+pub(crate) fn logs_are_json(configuration: &Configuration) -> Result<bool, SettingsError> {
+    match wanted(&configuration.document())?.logging.format.as_deref() {
+        None | Some("text") => Ok(false),
+        Some("json") => Ok(true),
+        Some(other) => Err(wrong("logging.format", other, "supported are \"json\" and \"text\"")),
+    }
+}
+
+fn wanted(document: &serde_json::Value) -> Result<Wanted, SettingsError> {
+    serde_path_to_error::deserialize(document).map_err(|error| SettingsError::Field {
+        path: error.path().to_string(),
+        message: error.inner().to_string(),
+    })
+}
+
+/// What upstream looks at before anything else.
+fn fits(wanted: &Wanted, machine: Machine) -> Result<(), SettingsError> {
+    if machine.cgroup_v1 && wanted.fail_cgroup_v1.unwrap_or(true) {
+        return Err(SettingsError::CgroupV1);
+    }
+    if machine.swap && wanted.fail_swap_on.unwrap_or(true) {
+        return Err(SettingsError::Swap);
+    }
+    Ok(())
+}
+
+fn bounded<T: TryFrom<i64>>(
+    name: &'static str,
+    value: i64,
+    least: i64,
+    most: i64,
+) -> Result<T, SettingsError> {
+    let refused = || wrong(name, value, format!("must be between {least} and {most}"));
+    if !(least..=most).contains(&value) {
+        return Err(refused());
+    }
+    T::try_from(value).map_err(|_| refused())
+}
+
+fn count<T: TryFrom<i64>>(name: &'static str, value: i64) -> Result<T, SettingsError> {
+    bounded(name, value, 0, i32::MAX.into())
+}
+
+fn node(flags: &Flags, wanted: &Wanted) -> Result<NodeSettings, SettingsError> {
+    let labels = flags.pairs(Own::NodeLabels);
+    for label in labels.keys() {
+        if !may_be_set(label) {
+            let why = "labels of kubernetes.io and k8s.io must begin with kubelet.kubernetes.io or node.kubernetes.io, or be one \
+                       of the well-known ones";
+            return Err(wrong("--node-labels", label, why));
+        }
+    }
+    let max_pods: u32 = count("maxPods", wanted.max_pods.unwrap_or(PODS_MAX_DEFAULT.into()))?;
+    Ok(NodeSettings {
+        name: flags.text(Own::HostnameOverride).map(str::to_lowercase),
+        labels,
+        max_pods,
+        pods_per_core: count("podsPerCore", wanted.pods_per_core.unwrap_or(0))?,
+        reserved: reserved(wanted)?,
+        ips: node_ips(flags.text(Own::NodeIp).unwrap_or_default())?,
+    })
+}
+
+/// Whether upstream lets the operator choose this label.
+fn may_be_set(label: &str) -> bool {
+    let Some((namespace, _)) = label.split_once('/') else { return true };
+    let below =
+        |of: &str| namespace == of || namespace.strip_suffix(of).is_some_and(|rest| rest.ends_with('.'));
+    if !below("kubernetes.io") && !below("k8s.io") {
+        return true;
+    }
+    OWN_LABELS.contains(&label) || LABEL_PREFIXES.iter().any(|prefix| below(prefix))
+}
+
+/// `--node-ip`: one address, or one of each family.
+fn node_ips(text: &str) -> Result<Vec<IpAddr>, SettingsError> {
+    let refused = |why: &str| wrong("--node-ip", text, why);
+    let mut ips: Vec<IpAddr> = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let ip: IpAddr = part.parse().map_err(|_| refused("it is no IP address"))?;
+        if ips.iter().any(|other| other.is_ipv4() == ip.is_ipv4()) {
+            return Err(refused("two addresses must be of different families"));
+        }
+        ips.push(ip);
+    }
+    if ips.len() > 1 && ips.iter().any(IpAddr::is_unspecified) {
+        return Err(refused("an unspecified address can't be one of two"));
+    }
+    Ok(ips)
+}
+
+fn manifests(wanted: &Wanted) -> Result<Manifests, SettingsError> {
+    const PERIOD: Duration = Duration::from_secs(20);
+    let url = match &wanted.static_pod_url {
+        None => None,
+        Some(url) => {
+            let mut headers = Vec::new();
+            for (name, values) in &wanted.static_pod_url_header {
+                if values.iter().any(|value| value.contains(',')) {
+                    return Err(wrong("staticPodURLHeader", name, "a value with a comma can't be sent"));
+                }
+                headers.extend(values.iter().map(|value| format!("{name}:{value}")));
+            }
+            Some(ManifestUrl::new(url, &headers).map_err(|cause| wrong("staticPodURL", "refused", cause))?)
+        }
+    };
+    Ok(Manifests {
+        path: wanted.static_pod_path.as_ref().map(PathBuf::from),
+        path_period: wanted.file_check_frequency.unwrap_or(PERIOD),
+        url,
+        url_period: wanted.http_check_frequency.unwrap_or(PERIOD),
+    })
+}
+
+fn runtime(wanted: &Wanted) -> RuntimeSettings {
+    RuntimeSettings {
+        endpoint: wanted.container_runtime_endpoint.clone().unwrap_or_else(|| RUNTIME_ENDPOINT.to_owned()),
+        image_endpoint: wanted.image_service_endpoint.clone(),
+        request_timeout: wanted.runtime_request_timeout.unwrap_or(Duration::from_mins(2)),
+    }
+}
+
+fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {
+    let mut cluster_dns = Vec::new();
+    for server in &wanted.cluster_dns {
+        cluster_dns.push(server.parse().map_err(|_| wrong("clusterDNS", server, "it is no IP address"))?);
+    }
+    let serialize =
+        wanted.serialize_image_pulls.unwrap_or(wanted.max_parallel_image_pulls.is_none_or(|most| most < 2));
+    let parallel_max = match wanted.max_parallel_image_pulls {
+        None => None,
+        Some(most) => Some(bounded("maxParallelImagePulls", most, 1, i32::MAX.into())?),
+    };
+    if serialize && parallel_max.is_some_and(|most: usize| most > 1) {
+        let message = "maxParallelImagePulls cannot be larger than 1 unless serializeImagePulls is false";
+        return Err(SettingsError::Together { message });
+    }
+    let size = wanted.container_log_max_size.as_deref().unwrap_or(LOG_SIZE);
+    let bytes = quantity::value(&Quantity(size.to_owned())).ok().and_then(|bytes| u64::try_from(bytes).ok());
+    let bytes_max = bytes
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| wrong("containerLogMaxSize", size, "it is no size; write something like 10Mi"))?;
+    Ok(PodSettings {
+        resolv_conf: match wanted.resolv_conf.as_deref() {
+            None => Some(PathBuf::from(RESOLV_CONF)),
+            Some("") => None,
+            Some(path) => Some(PathBuf::from(path)),
+        },
+        cluster_dns,
+        cluster_domain: wanted.cluster_domain.clone(),
+        runtime_classes: flags.pairs(Own::RuntimeClasses),
+        allowed_unsafe_sysctls: wanted.allowed_unsafe_sysctls.clone(),
+        seccomp_default: wanted.seccomp_default,
+        registry_credentials: registry_credentials(flags),
+        image_pulls: ImagePullLimits {
+            serialize,
+            parallel_max,
+            per_second: count("registryPullQPS", wanted.registry_pull_qps.unwrap_or(5))?,
+            burst: count("registryBurst", wanted.registry_burst.unwrap_or(10))?,
+        },
+        logs: LogLimits {
+            bytes_max,
+            files_max: bounded("containerLogMaxFiles", wanted.container_log_max_files.unwrap_or(5), 2, 1000)?,
+            ..LogLimits::default()
+        },
+    })
+}
+
+/// The flag's file, or the one in the agent's folder that upstream looks for first.
+fn registry_credentials(flags: &Flags) -> Option<PathBuf> {
+    let root = flags.text(Own::RootDir).unwrap_or(ROOT_DIR);
+    let given = flags.text(Own::RegistryCredentials).map(PathBuf::from);
+    Some(given.unwrap_or_else(|| Path::new(root).join("config.json")))
+}
+
+fn address(name: &'static str, text: Option<&str>, default: IpAddr) -> Result<IpAddr, SettingsError> {
+    text.map_or(Ok(default), |text| text.parse().map_err(|_| wrong(name, text, "it is no IP address")))
+}
+
+fn healthz(wanted: &Wanted) -> Result<Option<SocketAddr>, SettingsError> {
+    let port: u16 = bounded("healthzPort", wanted.healthz_port.unwrap_or(HEALTHZ_PORT), 0, 65535)?;
+    let bind = wanted.healthz_bind_address.as_deref();
+    let address = address("healthzBindAddress", bind, IpAddr::from([127, 0, 0, 1]))?;
+    Ok((port != 0).then(|| SocketAddr::new(address, port)))
+}
+
+fn bind_address(wanted: &Wanted) -> Result<IpAddr, SettingsError> {
+    address("address", wanted.address.as_deref(), IpAddr::from([0, 0, 0, 0]))
+}
+
+fn read_only(wanted: &Wanted) -> Result<Option<SocketAddr>, SettingsError> {
+    let port: u16 = bounded("readOnlyPort", wanted.read_only_port.unwrap_or(0), 0, 65535)?;
+    Ok(if port == 0 { None } else { Some(SocketAddr::new(bind_address(wanted)?, port)) })
+}
+
+fn server(
+    wanted: &Wanted,
+    cert_dir: &Path,
+    in_cluster: bool,
+) -> Result<Option<ServerSettings>, SettingsError> {
+    let port: u16 = bounded("port", wanted.port.unwrap_or(PORT), 1, 65535)?;
+    let address = bind_address(wanted)?;
+    let only_tls13 = match wanted.tls_min_version.as_deref() {
+        // TLS before 1.2 is never spoken.
+        None | Some("VersionTLS10" | "VersionTLS11" | "VersionTLS12") => false,
+        Some("VersionTLS13") => true,
+        Some(other) => return Err(wrong("tlsMinVersion", other, "expected VersionTLS12 or VersionTLS13")),
+    };
+    let authentication = &wanted.authentication;
+    let authorization = match wanted.authorization.mode.as_deref() {
+        None | Some("Webhook") => Authorization::Webhook,
+        Some("AlwaysAllow") => Authorization::AlwaysAllow,
+        Some(other) => return Err(wrong("authorization.mode", other, "expected AlwaysAllow or Webhook")),
+    };
+    let certificate = match (&wanted.tls_cert_file, &wanted.tls_private_key_file) {
+        (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
+        (None, None) => None,
+        _ => {
+            let message = "tlsCertFile and tlsPrivateKeyFile go together: set both, or none";
+            return Err(SettingsError::Together { message });
+        }
+    };
+    if !wanted.enable_server.unwrap_or(true) {
+        return Ok(None);
+    }
+    Ok(Some(ServerSettings {
+        address: SocketAddr::new(address, port),
+        certificate,
+        cert_dir: cert_dir.to_owned(),
+        client_ca: authentication.x509.client_ca_file.as_ref().map(PathBuf::from),
+        anonymous: authentication.anonymous.enabled.unwrap_or(false),
+        // Without an API server there is nobody to ask.
+        token_webhook: in_cluster && authentication.webhook.enabled.unwrap_or(true),
+        authorization,
+        debugging: wanted.enable_debugging_handlers.unwrap_or(true),
+        only_tls13,
+        streaming_idle: wanted.streaming_connection_idle_timeout.unwrap_or(STREAMING_IDLE),
+    }))
+}
+
+fn cluster(
+    flags: &Flags,
+    wanted: &Wanted,
+    cert_dir: &Path,
+) -> Result<Option<ClusterSettings>, SettingsError> {
+    let bootstrap_kubeconfig = flags.text(Own::BootstrapKubeconfig).map(PathBuf::from);
+    let Some(kubeconfig) = flags.text(Own::Kubeconfig).map(PathBuf::from) else {
+        let message = "--bootstrap-kubeconfig needs --kubeconfig, the file that is written from it";
+        return bootstrap_kubeconfig.map_or(Ok(None), |_| Err(SettingsError::Together { message }));
+    };
+    let external_cloud = match flags.text(Own::CloudProvider) {
+        None => false,
+        Some("external") => true,
+        Some(other) => {
+            return Err(wrong(
+                "--cloud-provider",
+                other,
+                "clouds in the kubelet are gone; expected external",
+            ));
+        }
+    };
+    let update = wanted.node_status_update_frequency;
+    let images_max: i64 = bounded(
+        "nodeStatusMaxImages",
+        wanted.node_status_max_images.unwrap_or(IMAGES_MAX),
+        -1,
+        i32::MAX.into(),
+    )?;
+    let lease = bounded(
+        "nodeLeaseDurationSeconds",
+        wanted.node_lease_duration_seconds.unwrap_or(40),
+        1,
+        i32::MAX.into(),
+    )?;
+    Ok(Some(ClusterSettings {
+        kubeconfig,
+        bootstrap_kubeconfig,
+        cert_dir: cert_dir.to_owned(),
+        rotate_certificates: wanted.rotate_certificates,
+        qps: bounded("kubeAPIQPS", wanted.kube_api_qps.unwrap_or(50), -1, i32::MAX.into())?,
+        burst: count("kubeAPIBurst", wanted.kube_api_burst.unwrap_or(100))?,
+        event_qps: count("eventRecordQPS", wanted.event_record_qps.unwrap_or(50))?,
+        event_burst: count("eventBurst", wanted.event_burst.unwrap_or(100))?,
+        register: wanted.register_node.unwrap_or(true),
+        taints: wanted.register_with_taints.clone(),
+        status_update: update.unwrap_or(Duration::from_secs(10)),
+        // Upstream's, for the days when the update was the report.
+        status_report: wanted.node_status_report_frequency.or(update).unwrap_or(Duration::from_mins(5)),
+        images_max: usize::try_from(images_max).ok(),
+        lease: Duration::from_secs(lease),
+        provider_id: wanted.provider_id.clone(),
+        external_cloud,
+        thresholds: thresholds(wanted)?,
+        pressure_transition: wanted.eviction_pressure_transition_period.unwrap_or(Duration::from_mins(5)),
+    }))
+}
+
+fn thresholds(wanted: &Wanted) -> Result<Thresholds, SettingsError> {
+    if wanted.eviction_hard.is_empty() {
+        return Ok(Thresholds::default());
+    }
+    let all = Thresholds::parse(&wanted.eviction_hard)
+        .map_err(|cause| wrong("evictionHard", json!(wanted.eviction_hard), cause))?;
+    if !wanted.merge_default_eviction_settings {
+        return Ok(all);
+    }
+    let default = Thresholds::default();
+    let is_set = |signal: &str| wanted.eviction_hard.contains_key(signal);
+    let or = |signal, own, default| if is_set(signal) { own } else { default };
+    Ok(Thresholds {
+        memory: or("memory.available", all.memory, default.memory),
+        nodefs_bytes: or("nodefs.available", all.nodefs_bytes, default.nodefs_bytes),
+        nodefs_inodes: or("nodefs.inodesFree", all.nodefs_inodes, default.nodefs_inodes),
+        imagefs_bytes: or("imagefs.available", all.imagefs_bytes, default.imagefs_bytes),
+        imagefs_inodes: or("imagefs.inodesFree", all.imagefs_inodes, default.imagefs_inodes),
+        pids: or("pid.available", all.pids, default.pids),
+    })
+}
+
+/// What pods may not have: what is reserved for the system and for Kubernetes, and what they would be ended for.
+fn reserved(wanted: &Wanted) -> Result<BTreeMap<String, Quantity>, SettingsError> {
+    let mut sums: BTreeMap<String, i64> = BTreeMap::new();
+    if let Some(Threshold::Amount(bytes)) = thresholds(wanted)?.memory {
+        sums.insert("memory".to_owned(), i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+    for (field, part) in
+        [("systemReserved", &wanted.system_reserved), ("kubeReserved", &wanted.kube_reserved)]
+    {
+        for (resource, amount) in part {
+            let refused = |why| wrong(field, format!("{resource}={amount}"), why);
+            if !matches!(resource.as_str(), "cpu" | "memory" | "ephemeral-storage" | "pid") {
+                return Err(refused("cannot reserve this resource"));
+            }
+            let quantity = Quantity(amount.clone());
+            let read =
+                if resource == "cpu" { quantity::milli(&quantity) } else { quantity::value(&quantity) };
+            let value = read.ok().filter(|value| *value >= 0).ok_or_else(|| refused("it is no amount"))?;
+            let sum = sums.entry(resource.clone()).or_default();
+            *sum = sum.saturating_add(value);
+        }
+    }
+    let text = |(resource, sum): (String, i64)| {
+        let text = if resource == "cpu" { format!("{sum}m") } else { sum.to_string() };
+        (resource, Quantity(text))
+    };
+    Ok(sums.into_iter().map(text).collect())
+}

@@ -1,0 +1,166 @@
+//! Whose name makes it the kubelet, which files are read in which order, and what is told.
+
+use super::*;
+
+fn words(line: &str) -> Vec<OsString> {
+    line.split_whitespace().map(OsString::from).collect()
+}
+
+fn start_of(line: &str) -> Result<Box<Start>, KubeletError> {
+    // What this machine is doesn't matter here.
+    match read(&words(&format!("{line} --fail-cgroupv1=false --fail-swap-on=false")))? {
+        Asked::Run(start) => Ok(start),
+        Asked::Text(text) => panic!("it only says {text}"),
+    }
+}
+
+fn write(folder: &Path, name: &str, fields: &str) -> String {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().expect("it is below the folder")).expect("a temporary folder");
+    let text = format!("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n{fields}\n");
+    std::fs::write(&path, text).expect("a temporary file");
+    path.display().to_string()
+}
+
+#[test]
+fn it_is_the_kubelet_by_its_name_or_its_first_word() {
+    let is_command = |word: &str| ["run", "runtime", "compile-component", "kubelet"].contains(&word);
+    let cases: [(&str, Option<&str>); 9] = [
+        ("/usr/bin/kubelet --v=2", Some("--v=2")),
+        ("kubelet", Some("")),
+        ("witlet-kubelet --v=2", Some("--v=2")),
+        ("kubelet start", Some("start")),
+        ("/usr/bin/witlet kubelet --v=2", Some("--v=2")),
+        ("kubelet kubelet --v=2", Some("--v=2")),
+        ("/usr/bin/kubelet compile-component x", None),
+        ("witlet run", None),
+        ("witlet", None),
+    ];
+    for (line, expected) in cases {
+        let all = words(line);
+        let expected = expected.map(words);
+        assert_eq!(arguments(&all, is_command), expected.as_deref(), "{line}");
+    }
+    assert_eq!(arguments(&[], is_command), None);
+}
+
+#[test]
+fn help_and_version_are_told_before_any_file_is_read() {
+    let told = |line: &str| match read(&words(line)) {
+        Ok(Asked::Text(text)) => text,
+        other => panic!("{line}: {other:?}"),
+    };
+    let help = told("--config=/no/such/file --help");
+    for flag in flags::table::FLAGS {
+        assert!(help.contains(&format!("--{}", flag.name)), "--{} isn't in the help", flag.name);
+    }
+    assert!(help.contains("*     --lock-file"), "what does nothing is marked:\n{help}");
+    assert_eq!(told("-h"), help);
+    // kubeadm cuts the first word off and reads the rest as a semantic version.
+    assert_eq!(told("--version"), format!("Kubernetes v1.36.0+witlet.{}\n", env!("CARGO_PKG_VERSION")));
+    assert!(told("--version=raw").starts_with("version.Info{GitVersion:\"v1.36.0+witlet."));
+}
+
+#[test]
+fn drop_ins_lie_over_the_file_in_the_order_of_their_paths_and_flags_over_all() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file =
+        write(folder.path(), "config.yaml", "maxPods: 1\nport: 1001\nhealthzPort: 1002\nsyncFrequency: 3s");
+    write(folder.path(), "d/20-b.conf", "maxPods: 3\nport: 2001");
+    write(folder.path(), "d/10-a.conf", "maxPods: 2\nport: 2002\nhealthzPort: 2003");
+    write(folder.path(), "d/15/c.conf", "healthzPort: 2004");
+    write(folder.path(), "d/99-other.yaml", "maxPods: 99");
+    let line = format!("--config={file} --config-dir={} --max-pods=4", folder.path().join("d").display());
+    let settings = start_of(&line).expect("all can be read").settings;
+    assert_eq!(settings.node.max_pods, 4);
+    assert_eq!(settings.server.expect("it is on").address.port(), 2001);
+    assert_eq!(
+        settings.healthz.expect("it is on").port(),
+        2004,
+        "folders below count, in the order of paths"
+    );
+    assert_eq!(settings.resync.as_secs(), 3);
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let none = start_of("--config=/no/such/file.yaml").expect_err("there is none");
+    assert_eq!(none.to_string(), "failed to load kubelet config file /no/such/file.yaml");
+    let none = start_of("--config-dir=/no/such/folder").expect_err("there is none");
+    assert_eq!(none.to_string(), "failed to load kubelet config file /no/such/folder");
+    let bad = write(folder.path(), "bad.yaml", "maxPods: many");
+    let error = start_of(&format!("--config={bad}")).expect_err("it has a mistake");
+    let cause = std::error::Error::source(&error).expect("it has a cause").to_string();
+    assert_eq!(cause, format!("{bad}: maxPods: expected a whole number, found \"many\""));
+    let long = folder.path().join("long.yaml");
+    std::fs::write(&long, vec![b'#'; usize::try_from(FILE_BYTES_MAX).expect("it fits") + 1]).expect("a file");
+    let error = start_of(&format!("--config={}", long.display())).expect_err("it is too long");
+    assert!(error.to_string().contains("long.yaml"), "{error}");
+}
+
+#[test]
+fn what_is_not_done_is_told_once_by_name() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let fields = "topologyManagerPolicy: restricted\nreservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]\n\
+                  featureGates: {MemoryQoS: true, EnvFiles: true}";
+    let file = write(folder.path(), "config.yaml", fields);
+    let start =
+        start_of(&format!("--config={file} --lock-file=/l --cgroup-root=/k -v=4 --logging-format=json"));
+    let start = start.expect("all is known");
+    assert_eq!(
+        start.warnings,
+        [
+            "the flag --lock-file isn't acted on yet",
+            "the configuration's cgroupRoot (--cgroup-root) isn't acted on yet with this value",
+            "the configuration's topologyManagerPolicy (--topology-manager-policy) isn't acted on yet with this value",
+            "the configuration's reservedMemory isn't acted on yet with this value",
+            "the feature gate MemoryQoS isn't acted on with this value",
+        ]
+    );
+    assert_eq!((start.verbosity, start.log_format), (4, LogFormat::Json));
+}
+
+#[test]
+fn an_unknown_look_of_logs_is_refused() {
+    let error = start_of("--logging-format=xml").expect_err("there is none");
+    let cause = std::error::Error::source(&error).expect("it has a cause").to_string();
+    assert_eq!(cause, "logging.format: xml: supported are \"json\" and \"text\"");
+}
+
+#[test]
+fn the_book_says_of_every_flag_and_field_what_becomes_of_it() {
+    use configuration::fields::{FIELDS, Fate};
+    use flags::table::{FLAGS, Target};
+    let book = include_str!("../../../../docs/src/kubelet.md");
+    let section =
+        |title: &str| book.split("\n## ").find(|part| part.starts_with(title)).expect("the book has it");
+    let done = section("Done");
+    let nothing = section("Known, with nothing to do");
+    let not_yet = section("Known, and not acted on yet");
+    for field in FIELDS {
+        let place = match field.fate {
+            Fate::Acts => done,
+            Fate::Moot => nothing,
+            Fate::Fixed(_) => not_yet,
+        };
+        let flag = flags::name_of(field.path).map_or_else(String::new, |name| format!(" `--{name}`"));
+        let row = format!("\n| `{}` |{flag} |\n", field.path);
+        assert!(place.contains(&row), "docs/src/kubelet.md has no row {row}");
+    }
+    for flag in FLAGS {
+        let place = match flag.target {
+            Target::Field(_) => continue,
+            Target::Own(_) => done,
+            Target::Nothing => nothing,
+            Target::NotYet(_) => not_yet,
+        };
+        assert!(
+            place.contains(&format!("`--{}`", flag.name)),
+            "docs/src/kubelet.md misplaces --{}",
+            flag.name
+        );
+    }
+    let rows = book.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(rows, FIELDS.len(), "the book has fields that aren't");
+}

@@ -1,0 +1,167 @@
+//! The fields that are acted on, with their types and upstream's defaults. Values that upstream takes for "not set" (empty
+//! texts, zero durations, zero numbers of some fields) are none here.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Taint;
+use serde::{Deserialize, Deserializer};
+
+use super::duration;
+
+/// What the merged configuration asks for.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Wanted {
+    pub(crate) enable_server: Option<bool>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) static_pod_path: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) pod_logs_dir: Option<String>,
+    #[serde(deserialize_with = "time")]
+    pub(crate) sync_frequency: Option<Duration>,
+    #[serde(deserialize_with = "time")]
+    pub(crate) file_check_frequency: Option<Duration>,
+    #[serde(deserialize_with = "time")]
+    pub(crate) http_check_frequency: Option<Duration>,
+    #[serde(rename = "staticPodURL", deserialize_with = "text")]
+    pub(crate) static_pod_url: Option<String>,
+    #[serde(rename = "staticPodURLHeader")]
+    pub(crate) static_pod_url_header: BTreeMap<String, Vec<String>>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) address: Option<String>,
+    #[serde(deserialize_with = "number")]
+    pub(crate) port: Option<i64>,
+    #[serde(deserialize_with = "number")]
+    pub(crate) read_only_port: Option<i64>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) tls_min_version: Option<String>,
+    #[serde(deserialize_with = "time")]
+    pub(crate) streaming_connection_idle_timeout: Option<Duration>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) tls_cert_file: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) tls_private_key_file: Option<String>,
+    pub(crate) rotate_certificates: bool,
+    pub(crate) authentication: Authentication,
+    pub(crate) authorization: AuthorizationMode,
+    #[serde(rename = "registryPullQPS")]
+    pub(crate) registry_pull_qps: Option<i64>,
+    #[serde(deserialize_with = "number")]
+    pub(crate) registry_burst: Option<i64>,
+    #[serde(rename = "eventRecordQPS")]
+    pub(crate) event_record_qps: Option<i64>,
+    #[serde(deserialize_with = "number")]
+    pub(crate) event_burst: Option<i64>,
+    pub(crate) enable_debugging_handlers: Option<bool>,
+    pub(crate) healthz_port: Option<i64>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) healthz_bind_address: Option<String>,
+    pub(crate) oom_score_adj: Option<i64>,
+    pub(crate) cluster_domain: String,
+    #[serde(rename = "clusterDNS")]
+    pub(crate) cluster_dns: Vec<String>,
+    #[serde(deserialize_with = "time")]
+    pub(crate) node_status_update_frequency: Option<Duration>,
+    #[serde(deserialize_with = "time")]
+    pub(crate) node_status_report_frequency: Option<Duration>,
+    #[serde(deserialize_with = "number")]
+    pub(crate) node_lease_duration_seconds: Option<i64>,
+    #[serde(deserialize_with = "time")]
+    pub(crate) runtime_request_timeout: Option<Duration>,
+    #[serde(deserialize_with = "number")]
+    pub(crate) max_pods: Option<i64>,
+    pub(crate) resolv_conf: Option<String>,
+    pub(crate) node_status_max_images: Option<i64>,
+    #[serde(rename = "kubeAPIQPS")]
+    pub(crate) kube_api_qps: Option<i64>,
+    #[serde(rename = "kubeAPIBurst", deserialize_with = "number")]
+    pub(crate) kube_api_burst: Option<i64>,
+    pub(crate) serialize_image_pulls: Option<bool>,
+    pub(crate) max_parallel_image_pulls: Option<i64>,
+    pub(crate) eviction_hard: BTreeMap<String, String>,
+    #[serde(deserialize_with = "time")]
+    pub(crate) eviction_pressure_transition_period: Option<Duration>,
+    pub(crate) merge_default_eviction_settings: bool,
+    #[serde(deserialize_with = "number")]
+    pub(crate) pods_per_core: Option<i64>,
+    pub(crate) feature_gates: BTreeMap<String, bool>,
+    pub(crate) fail_swap_on: Option<bool>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) container_log_max_size: Option<String>,
+    pub(crate) container_log_max_files: Option<i64>,
+    pub(crate) system_reserved: BTreeMap<String, String>,
+    pub(crate) kube_reserved: BTreeMap<String, String>,
+    pub(crate) allowed_unsafe_sysctls: Vec<String>,
+    #[serde(rename = "providerID", deserialize_with = "text")]
+    pub(crate) provider_id: Option<String>,
+    pub(crate) logging: Logging,
+    pub(crate) seccomp_default: bool,
+    pub(crate) register_with_taints: Vec<Taint>,
+    pub(crate) register_node: Option<bool>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) container_runtime_endpoint: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) image_service_endpoint: Option<String>,
+    #[serde(rename = "failCgroupV1")]
+    pub(crate) fail_cgroup_v1: Option<bool>,
+}
+
+/// `authentication`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub(crate) struct Authentication {
+    pub(crate) x509: X509,
+    pub(crate) webhook: Switch,
+    pub(crate) anonymous: Switch,
+}
+
+/// `authentication.x509`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub(crate) struct X509 {
+    #[serde(rename = "clientCAFile", deserialize_with = "text")]
+    pub(crate) client_ca_file: Option<String>,
+}
+
+/// A map with `enabled`.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub(crate) struct Switch {
+    pub(crate) enabled: Option<bool>,
+}
+
+/// `authorization`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub(crate) struct AuthorizationMode {
+    #[serde(deserialize_with = "text")]
+    pub(crate) mode: Option<String>,
+}
+
+/// `logging`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub(crate) struct Logging {
+    #[serde(deserialize_with = "text")]
+    pub(crate) format: Option<String>,
+    pub(crate) verbosity: i64,
+}
+
+/// A text that isn't empty.
+fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Some(String::deserialize(from)?).filter(|text| !text.is_empty()))
+}
+
+/// A number that isn't 0.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
+    Ok(Some(i64::deserialize(from)?).filter(|number| *number != 0))
+}
+
+/// A duration that isn't 0.
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(from)?;
+    let parsed = duration::parse(&text)
+        .ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no duration that can pass")))?;
+    Ok(Some(parsed).filter(|time| !time.is_zero()))
+}

@@ -1,0 +1,98 @@
+//! What every part of the daemon is made from: time, chance, the machine, the runtime's client, the way out.
+
+use std::sync::Arc;
+
+use witlet_core::node::facts;
+use witlet_cri::{CriClient, CriOptions, Deadlines};
+use witlet_egress::Egress;
+use witlet_node::{FileStateStore, NodeInfo, NodeOptions, SystemClock, ThreadJitter};
+use witlet_ports::Runtime;
+
+use crate::run::RunError;
+use crate::run::embedded::{self, Embedded};
+use crate::run::runtime_facts::RuntimeFacts;
+use crate::settings::{RuntimeSettings, Settings};
+
+/// Made first, and shared by all.
+pub(crate) struct Base {
+    /// The node's name.
+    pub(crate) name: String,
+    pub(crate) clock: Arc<SystemClock>,
+    pub(crate) jitter: Arc<ThreadJitter>,
+    /// The node as the machine itself shows it.
+    pub(crate) machine: Arc<NodeInfo>,
+    pub(crate) cri: CriClient,
+    /// The client's ports; what it says of itself becomes facts of the machine.
+    pub(crate) runtime: Runtime,
+    pub(crate) egress: Egress,
+    pub(crate) state: Arc<FileStateStore>,
+    /// The agent's own folder.
+    pub(crate) root: std::path::PathBuf,
+}
+
+impl Base {
+    /// Reads the machine. Nothing is asked of the runtime yet.
+    pub(crate) fn new(settings: &Settings) -> Result<Self, RunError> {
+        let (clock, jitter) = (Arc::new(SystemClock), Arc::new(ThreadJitter));
+        let machine = Arc::new(NodeInfo::new(node_options(settings), &*clock)?);
+        let gates = settings.feature_gates.iter();
+        machine.set_facts(
+            facts::FEATURE_GATES,
+            gates.map(|(gate, on)| (gate.clone(), on.to_string())).collect(),
+        );
+        let cri = cri(settings, clock.clone())?;
+        let mut runtime = cri.clone().into_runtime();
+        runtime.info = Arc::new(RuntimeFacts::new(runtime.info, machine.clone()));
+        Ok(Self {
+            name: machine.current().name.clone(),
+            clock,
+            jitter,
+            machine,
+            cri,
+            runtime,
+            egress: Egress::system(),
+            state: Arc::new(FileStateStore::new(settings.folders.root.join("state"))),
+            root: settings.folders.root.clone(),
+        })
+    }
+
+    /// The node's name and addresses.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let facts = self.machine.current();
+        let addresses = facts.addresses.iter().map(ToString::to_string);
+        std::iter::once(self.name.clone()).chain(addresses).collect()
+    }
+}
+
+/// The runtime's client. Nothing is asked of the runtime yet.
+fn cri(settings: &Settings, clock: Arc<SystemClock>) -> Result<CriClient, RunError> {
+    let RuntimeSettings { endpoint, image_endpoint, request_timeout } = &settings.runtime;
+    let parsed = |flag, text: &str| text.parse().map_err(|cause| RunError::Endpoint { flag, cause });
+    let image_endpoint = match image_endpoint {
+        Some(text) => Some(parsed("image-service-endpoint", text)?),
+        None => None,
+    };
+    let address = if endpoint == embedded::ENDPOINT {
+        Embedded::endpoint_of(&settings.folders.root)
+    } else {
+        endpoint.clone()
+    };
+    let options = CriOptions {
+        endpoint: parsed("container-runtime-endpoint", &address)?,
+        image_endpoint,
+        deadlines: Deadlines::of_request_timeout(*request_timeout),
+    };
+    Ok(CriClient::new(options, clock)?)
+}
+
+fn node_options(settings: &Settings) -> NodeOptions {
+    NodeOptions {
+        name: settings.node.name.clone(),
+        max_pods: settings.node.max_pods,
+        labels: settings.node.labels.clone(),
+        root: settings.folders.root.clone(),
+        node_ips: settings.node.ips.clone(),
+        reserved: settings.node.reserved.clone(),
+        pods_per_core: settings.node.pods_per_core,
+    }
+}

@@ -1,0 +1,167 @@
+//! The endpoints that the API server and kubectl need: bound at the start, so that a port that is taken is told at once, and
+//! served beside the agent.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use serde_json::Value;
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use witlet_ports::{AgentView, Clock, Containers, LogFiles, NodeAccess, PodView, Streaming};
+use witlet_server::{
+    Authentication, Authorization, KubeletServer, Metrics, ServerOptions, ServerParts, ServerTls, TlsError,
+    TlsOptions,
+};
+
+use crate::settings::{self, ServerSettings, Settings};
+
+/// Why the endpoints can't be had.
+#[derive(Debug, Error)]
+pub(crate) enum EndpointsError {
+    /// The address is taken, or not the machine's.
+    #[error("listen on {address}; choose another one with {flag}, or 0 for none")]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// What says so.
+        flag: &'static str,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// There is no certificate to show.
+    #[error("serve the node's endpoints over TLS")]
+    Tls(#[from] TlsError),
+}
+
+/// Ports that are the agent's, served by nobody yet.
+#[derive(Default)]
+pub(crate) struct Endpoints {
+    secure: Option<(TcpListener, Arc<ServerTls>, ServerSettings)>,
+    healthz: Option<TcpListener>,
+    read_only: Option<TcpListener>,
+}
+
+/// What they answer from.
+pub(crate) struct Answers {
+    pub(crate) view: Arc<dyn AgentView>,
+    pub(crate) pods: Arc<dyn PodView>,
+    pub(crate) containers: Arc<dyn Containers>,
+    pub(crate) streaming: Arc<dyn Streaming>,
+    pub(crate) logs: Arc<dyn LogFiles>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) metrics: Metrics,
+    pub(crate) configz: Value,
+    /// Who says what an identity may do; none where there is no API server.
+    pub(crate) access: Option<Arc<dyn NodeAccess>>,
+}
+
+impl Endpoints {
+    /// Takes the ports that are on. `names` are the node's name and addresses, for a certificate that is made here.
+    pub(crate) async fn bind(
+        settings: &Settings,
+        names: Vec<String>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, EndpointsError> {
+        let mut endpoints = Self::default();
+        if let Some(server) = &settings.server {
+            let listener = listen(server.address, "--port").await?;
+            let options = TlsOptions {
+                certificate: server.certificate.clone(),
+                client_ca: server.client_ca.clone(),
+                cert_dir: server.cert_dir.clone(),
+                node_name: names.first().cloned().unwrap_or_default(),
+                alternative_names: names,
+                only_tls13: server.only_tls13,
+            };
+            endpoints.secure = Some((listener, ServerTls::open(options, clock)?, server.clone()));
+        }
+        if let Some(address) = settings.healthz {
+            endpoints.healthz = Some(listen(address, "--healthz-port").await?);
+        }
+        if let Some(address) = settings.read_only {
+            endpoints.read_only = Some(listen(address, "--read-only-port").await?);
+        }
+        Ok(endpoints)
+    }
+
+    /// Serves them until `stop` is cancelled.
+    pub(crate) async fn serve(self, answers: Answers, stop: CancellationToken) {
+        let Self { secure, healthz, read_only } = self;
+        if secure.is_none() && healthz.is_none() && read_only.is_none() {
+            return;
+        }
+        let server = KubeletServer::new(parts(answers, secure.as_ref().map(|(.., settings)| settings)));
+        let mut listeners = JoinSet::new();
+        if let Some((listener, tls, _)) = secure {
+            listeners.spawn(tls.clone().run(stop.clone()));
+            listeners.spawn(server.clone().serve(listener, tls, stop.clone()));
+        }
+        if let Some(listener) = healthz {
+            listeners.spawn(server.clone().serve_healthz(listener, stop.clone()));
+        }
+        if let Some(listener) = read_only {
+            listeners.spawn(server.serve_read_only(listener, stop));
+        }
+        while listeners.join_next().await.is_some() {}
+    }
+}
+
+async fn listen(address: SocketAddr, flag: &'static str) -> Result<TcpListener, EndpointsError> {
+    TcpListener::bind(address).await.map_err(|cause| EndpointsError::Listen { address, flag, cause })
+}
+
+fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
+    let Answers { view, pods, containers, streaming, logs, clock, metrics, configz, access } = answers;
+    let tokens = access.clone().filter(|_| settings.is_some_and(|settings| settings.token_webhook));
+    let always =
+        settings.is_some_and(|settings| settings.authorization == settings::Authorization::AlwaysAllow);
+    let options = ServerOptions::default();
+    ServerParts {
+        view,
+        pods,
+        containers,
+        streaming,
+        logs,
+        clock,
+        metrics,
+        configz,
+        authentication: Authentication {
+            anonymous: settings.is_some_and(|settings| settings.anonymous),
+            tokens,
+        },
+        authorization: match access {
+            _ if always => Authorization::AlwaysAllow,
+            Some(access) => Authorization::Webhook(access),
+            None => Authorization::Webhook(Arc::new(Nobody)),
+        },
+        options: ServerOptions {
+            debugging_handlers: settings.is_none_or(|settings| settings.debugging),
+            streaming_idle: settings.map_or(options.streaming_idle, |settings| settings.streaming_idle),
+            ..options
+        },
+    }
+}
+
+/// Without an API server nobody says that somebody may do something.
+struct Nobody;
+
+#[async_trait::async_trait]
+impl NodeAccess for Nobody {
+    async fn review_token(
+        &self,
+        _: &str,
+    ) -> Result<Option<witlet_ports::Identity>, witlet_ports::AccessError> {
+        Ok(None)
+    }
+
+    async fn may(
+        &self,
+        _: &witlet_ports::Identity,
+        _: &witlet_ports::NodeAction,
+    ) -> Result<Result<(), String>, witlet_ports::AccessError> {
+        Ok(Err("this node has no API server that could be asked".to_owned()))
+    }
+}

@@ -1,0 +1,272 @@
+//! From the flags of `witlet run` to what the agent is to do.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Taint;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use serde_json::json;
+use thiserror::Error;
+use witlet_agent::{ImagePullLimits, LogLimits};
+use witlet_core::node::conditions::Thresholds;
+use witlet_core::pod::quantity::{self, QuantityError};
+use witlet_node::{ManifestUrl, ManifestUrlError};
+
+use crate::cli::{ClusterArgs, PodArgs, RunArgs};
+use crate::settings::{
+    Authorization, ClusterSettings, Folders, Manifests, NodeSettings, PodSettings, RuntimeSettings,
+    ServerSettings, Settings,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Upstream's ports, taken with `--kubeconfig`.
+const PORT: u16 = 10250;
+const HEALTHZ_PORT: u16 = 10248;
+/// Upstream's `streamingConnectionIdleTimeout`.
+const STREAMING_IDLE: Duration = Duration::from_hours(4);
+
+/// A flag that makes no sense.
+#[derive(Debug, Error)]
+pub(crate) enum ArgsError {
+    /// A label isn't `KEY=VALUE`.
+    #[error("--node-labels: {label:?} isn't KEY=VALUE")]
+    Label {
+        /// What was given.
+        label: String,
+    },
+    /// A runtime class isn't `CLASS=HANDLER`.
+    #[error("--runtime-classes: {class:?} isn't CLASS=HANDLER")]
+    RuntimeClass {
+        /// What was given.
+        class: String,
+    },
+    /// A taint isn't `KEY=VALUE:EFFECT`.
+    #[error(
+        "--register-with-taints: {taint:?} isn't KEY=VALUE:EFFECT; effects are NoSchedule, PreferNoSchedule and NoExecute"
+    )]
+    Taint {
+        /// What was given.
+        taint: String,
+    },
+    /// More than one address of a family.
+    #[error("--node-ip: two addresses must be of different families")]
+    NodeIps,
+    /// The size isn't one.
+    #[error("--container-log-max-size: {size:?} is no size; write something like 10Mi")]
+    LogSize {
+        /// What was given.
+        size: String,
+        /// What is wrong with it.
+        #[source]
+        cause: Option<QuantityError>,
+    },
+    /// `--manifest-url` or a header makes no sense.
+    #[error("--manifest-url")]
+    ManifestUrl(#[from] ManifestUrlError),
+    /// There is no working folder that a relative path could start at.
+    #[error("make {} absolute", path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+}
+
+/// What is to be done.
+pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
+    let root = absolute(&args.root_dir)?;
+    let pod_logs = absolute(&args.pod_logs_dir)?;
+    let node = NodeSettings {
+        name: args.node_name.clone(),
+        labels: pairs(&args.node_labels, |label| ArgsError::Label { label }, |key, _| !key.is_empty())?,
+        max_pods: args.max_pods,
+        pods_per_core: 0,
+        reserved: BTreeMap::new(),
+        ips: node_ips(&args.cluster)?,
+    };
+    let container_logs = args.pods.container_logs_dir.clone();
+    let cert_dir = args.cluster.cert_dir.clone().unwrap_or_else(|| root.join("pki"));
+    Ok(Settings {
+        node,
+        folders: Folders {
+            container_logs: container_logs.unwrap_or_else(|| pod_logs.with_file_name("containers")),
+            images: absolute(&args.image_root)?,
+            root,
+            pod_logs,
+        },
+        manifests: manifests(&args)?,
+        runtime: RuntimeSettings {
+            endpoint: args.container_runtime_endpoint,
+            image_endpoint: args.image_service_endpoint,
+            request_timeout: Duration::from_mins(2),
+        },
+        pods: pods(args.pods)?,
+        plugins: args.plugins,
+        api_socket: args.api_socket,
+        readmit_on_restart: args.readmit_on_restart,
+        stop_pods_on_exit: args.stop_pods_on_exit,
+        resync: Duration::from_mins(1),
+        healthz: healthz(&args.cluster),
+        server: server(&args.cluster, &cert_dir),
+        cluster: cluster(args.cluster, cert_dir)?,
+        read_only: None,
+        oom_score: None,
+        feature_gates: BTreeMap::new(),
+        configz: json!({}),
+    })
+}
+
+/// Runtimes take absolute paths only, and an embedded one may have another working directory.
+fn absolute(path: &PathBuf) -> Result<PathBuf, ArgsError> {
+    std::path::absolute(path).map_err(|cause| ArgsError::Path { path: path.clone(), cause })
+}
+
+fn pairs(
+    all: &[String],
+    refused: impl Fn(String) -> ArgsError,
+    fits: impl Fn(&str, &str) -> bool,
+) -> Result<BTreeMap<String, String>, ArgsError> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((key, value)) if fits(key, value) => Ok((key.to_owned(), value.to_owned())),
+        Some(_) | None => Err(refused(text.clone())),
+    };
+    all.iter().map(pair).collect()
+}
+
+fn manifests(args: &RunArgs) -> Result<Manifests, ArgsError> {
+    let url = match args.manifest_url.as_deref().filter(|url| !url.is_empty()) {
+        Some(url) => Some(ManifestUrl::new(url, &args.manifest_url_header)?),
+        None => None,
+    };
+    Ok(Manifests {
+        path: Some(args.pod_manifest_path.clone()),
+        path_period: Duration::from_secs(args.file_check_frequency),
+        url,
+        url_period: Duration::from_secs(args.http_check_frequency),
+    })
+}
+
+fn pods(args: PodArgs) -> Result<PodSettings, ArgsError> {
+    Ok(PodSettings {
+        logs: log_limits(&args)?,
+        image_pulls: ImagePullLimits {
+            serialize: args.serialize_image_pulls,
+            parallel_max: args.max_parallel_image_pulls.and_then(|most| usize::try_from(most).ok()),
+            per_second: args.registry_qps,
+            burst: args.registry_burst,
+        },
+        runtime_classes: pairs(
+            &args.runtime_classes,
+            |class| ArgsError::RuntimeClass { class },
+            |name, handler| !name.is_empty() && !handler.is_empty(),
+        )?,
+        resolv_conf: (!args.resolv_conf.is_empty()).then(|| PathBuf::from(args.resolv_conf)),
+        cluster_dns: args.cluster_dns,
+        cluster_domain: args.cluster_domain,
+        allowed_unsafe_sysctls: args.allowed_unsafe_sysctls,
+        seccomp_default: args.seccomp_default,
+        registry_credentials: args.registry_credentials,
+    })
+}
+
+fn log_limits(args: &PodArgs) -> Result<LogLimits, ArgsError> {
+    let size = &args.container_log_max_size;
+    let refuse = |cause| ArgsError::LogSize { size: size.clone(), cause };
+    let bytes = quantity::value(&Quantity(size.clone())).map_err(|cause| refuse(Some(cause)))?;
+    let bytes_max = u64::try_from(bytes).ok().filter(|bytes| *bytes > 0).ok_or_else(|| refuse(None))?;
+    let files_max = usize::try_from(args.container_log_max_files).unwrap_or(usize::MAX);
+    Ok(LogLimits { bytes_max, files_max, ..LogLimits::default() })
+}
+
+fn node_ips(args: &ClusterArgs) -> Result<Vec<IpAddr>, ArgsError> {
+    let of_one_family =
+        |ip: &&IpAddr| args.node_ip.iter().filter(|other| other.is_ipv4() == ip.is_ipv4()).count() > 1;
+    if args.node_ip.iter().any(|ip| of_one_family(&ip)) {
+        return Err(ArgsError::NodeIps);
+    }
+    Ok(args.node_ip.clone())
+}
+
+/// A port that is on: the one given, or upstream's in a cluster.
+fn port(args: &ClusterArgs, given: Option<u16>, default: u16) -> Option<u16> {
+    let port = given.unwrap_or(if args.kubeconfig.is_some() { default } else { 0 });
+    (port != 0).then_some(port)
+}
+
+fn healthz(args: &ClusterArgs) -> Option<SocketAddr> {
+    let port = port(args, args.healthz_port, HEALTHZ_PORT)?;
+    Some(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))
+}
+
+fn server(args: &ClusterArgs, cert_dir: &std::path::Path) -> Option<ServerSettings> {
+    Some(ServerSettings {
+        address: SocketAddr::new(args.address, port(args, args.port, PORT)?),
+        certificate: args.tls_cert_file.clone().zip(args.tls_private_key_file.clone()),
+        cert_dir: cert_dir.to_owned(),
+        client_ca: args.client_ca_file.clone(),
+        anonymous: false,
+        token_webhook: args.kubeconfig.is_some(),
+        authorization: Authorization::Webhook,
+        debugging: true,
+        only_tls13: false,
+        streaming_idle: STREAMING_IDLE,
+    })
+}
+
+fn cluster(args: ClusterArgs, cert_dir: PathBuf) -> Result<Option<ClusterSettings>, ArgsError> {
+    let Some(kubeconfig) = args.kubeconfig else { return Ok(None) };
+    let taints = args.register_with_taints.iter().map(|text| taint(text)).collect::<Result<_, _>>()?;
+    Ok(Some(ClusterSettings {
+        kubeconfig,
+        bootstrap_kubeconfig: args.bootstrap_kubeconfig,
+        cert_dir,
+        rotate_certificates: args.rotate_certificates,
+        register: args.register_node,
+        taints,
+        provider_id: args.provider_id,
+        ..ClusterSettings::default()
+    }))
+}
+
+fn taint(text: &str) -> Result<Taint, ArgsError> {
+    let refused = || ArgsError::Taint { taint: text.to_owned() };
+    let (name, effect) = text.rsplit_once(':').ok_or_else(refused)?;
+    let (key, value) = name.split_once('=').unwrap_or((name, ""));
+    if key.is_empty() || !matches!(effect, "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
+        return Err(refused());
+    }
+    let value = (!value.is_empty()).then(|| value.to_owned());
+    Ok(Taint { key: key.to_owned(), value, effect: effect.to_owned(), time_added: None })
+}
+
+impl Default for ClusterSettings {
+    /// Upstream's values.
+    fn default() -> Self {
+        Self {
+            kubeconfig: PathBuf::new(),
+            bootstrap_kubeconfig: None,
+            cert_dir: PathBuf::new(),
+            rotate_certificates: false,
+            qps: 50,
+            burst: 100,
+            event_qps: 50,
+            event_burst: 100,
+            register: true,
+            taints: Vec::new(),
+            status_update: Duration::from_secs(10),
+            status_report: Duration::from_mins(5),
+            images_max: Some(50),
+            lease: Duration::from_secs(40),
+            provider_id: None,
+            external_cloud: false,
+            thresholds: Thresholds::default(),
+            pressure_transition: Duration::from_mins(5),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Flags and what they come to.
+
+use clap::Parser;
+
+use super::*;
+use crate::cli::{Cli, Command};
+
+fn read(flags: &[&str]) -> Result<Settings, ArgsError> {
+    let words = ["witlet", "run"].iter().chain(flags);
+    match Cli::try_parse_from(words).expect("the command line makes sense").command {
+        Command::Run(args) => settings(*args),
+        _ => unreachable!("it says run"),
+    }
+}
+
+fn good(flags: &[&str]) -> Settings {
+    read(flags).expect("the flags make sense")
+}
+
+#[test]
+fn what_is_not_given_is_as_upstream_has_it() {
+    let settings = good(&[]);
+    assert_eq!(settings.pods.image_pulls, ImagePullLimits::default());
+    assert_eq!(settings.pods.logs, LogLimits::default());
+    assert_eq!(settings.pods.resolv_conf, Some(PathBuf::from("/etc/resolv.conf")));
+    assert_eq!(settings.folders.container_logs, PathBuf::from("/var/log/containers"));
+    assert_eq!((settings.cluster, settings.server, settings.healthz), (None, None, None), "it stands alone");
+}
+
+#[test]
+fn flags_say_what_pods_get() {
+    let settings = good(&[
+        "--cluster-dns=10.0.0.10,fd00::10",
+        "--runtime-classes=gvisor=runsc",
+        "--resolv-conf=",
+        "--serialize-image-pulls=false",
+        "--max-parallel-image-pulls=3",
+        "--container-log-max-size=1Gi",
+        "--pod-logs-dir=/srv/logs",
+    ]);
+    let pods = settings.pods;
+    assert_eq!(pods.cluster_dns.len(), 2);
+    assert_eq!(pods.runtime_classes["gvisor"], "runsc");
+    assert_eq!(pods.resolv_conf, None);
+    assert_eq!((pods.image_pulls.serialize, pods.image_pulls.parallel_max), (false, Some(3)));
+    assert_eq!(pods.logs.bytes_max, 1 << 30);
+    assert_eq!(settings.folders.container_logs, PathBuf::from("/srv/containers"));
+}
+
+#[test]
+fn a_kubeconfig_makes_it_a_node_of_a_cluster_with_endpoints() {
+    let settings = good(&[
+        "--kubeconfig=/k.conf",
+        "--bootstrap-kubeconfig=/b.conf",
+        "--root-dir=/srv/witlet",
+        "--node-ip=192.0.2.7,2001:db8::7",
+        "--register-with-taints=a=b:NoSchedule,c:NoExecute",
+        "--provider-id=cloud://7",
+    ]);
+    let cluster = settings.cluster.expect("there is a cluster");
+    assert_eq!(cluster.bootstrap_kubeconfig, Some("/b.conf".into()));
+    assert_eq!(cluster.cert_dir, PathBuf::from("/srv/witlet/pki"));
+    assert!(cluster.rotate_certificates && cluster.register);
+    assert_eq!(cluster.provider_id.as_deref(), Some("cloud://7"));
+    let taints: Vec<_> =
+        cluster.taints.iter().map(|t| (t.key.as_str(), t.value.as_deref(), t.effect.as_str())).collect();
+    assert_eq!(taints, [("a", Some("b"), "NoSchedule"), ("c", None, "NoExecute")]);
+    let server = settings.server.expect("the endpoints are on");
+    assert_eq!(server.address.to_string(), "0.0.0.0:10250");
+    assert!(server.token_webhook && !server.anonymous);
+    assert_eq!(settings.healthz.expect("it is on").to_string(), "127.0.0.1:10248");
+    assert_eq!(settings.node.ips.len(), 2);
+}
+
+#[test]
+fn ports_can_be_chosen_and_switched_off_with_and_without_a_cluster() {
+    let off = good(&["--kubeconfig=/k.conf", "--port=0", "--healthz-port=0"]);
+    assert_eq!((off.server, off.healthz), (None, None));
+    let alone = good(&["--port=1250", "--address=127.0.0.1", "--healthz-port=1248"]);
+    let server = alone.server.expect("it is on");
+    assert_eq!(server.address.to_string(), "127.0.0.1:1250");
+    assert!(!server.token_webhook, "there is nobody to ask");
+    assert_eq!(alone.healthz.expect("it is on").to_string(), "127.0.0.1:1248");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_the_name_of_its_flag() {
+    for (flags, part) in [
+        (&["--node-labels=a"][..], "--node-labels: \"a\" isn't KEY=VALUE"),
+        (&["--node-labels==a"], "--node-labels: \"=a\" isn't KEY=VALUE"),
+        (&["--runtime-classes=gvisor"], "--runtime-classes: \"gvisor\" isn't CLASS=HANDLER"),
+        (&["--runtime-classes==runsc"], "--runtime-classes: \"=runsc\" isn't CLASS=HANDLER"),
+        (&["--manifest-url=ftp://a"], "--manifest-url"),
+        (&["--node-ip=192.0.2.1,192.0.2.2"], "--node-ip: two addresses must be of different families"),
+        (
+            &["--kubeconfig=/k", "--register-with-taints=a=b"],
+            "--register-with-taints: \"a=b\" isn't KEY=VALUE:EFFECT; effects are NoSchedule, PreferNoSchedule and NoExecute",
+        ),
+    ] {
+        let error = read(flags).expect_err("it makes no sense");
+        assert_eq!(error.to_string(), part);
+    }
+    for size in ["0", "-1Mi", "large", ""] {
+        let flag = format!("--container-log-max-size={size}");
+        let error = read(&[&flag]).expect_err("it is no size");
+        assert!(error.to_string().starts_with("--container-log-max-size: "), "{error}");
+    }
+}

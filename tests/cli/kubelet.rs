@@ -1,0 +1,123 @@
+//! Called as the kubelet: whose name does it, exit codes, and messages that name flag, file and field.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use crate::{Answer, scratch, witlet, write};
+
+/// So that what this machine is doesn't matter.
+const ANYWHERE: [&str; 2] = ["--fail-cgroupv1=false", "--fail-swap-on=false"];
+
+fn kubelet(flags: &[&str]) -> Answer {
+    witlet(&[&["kubelet"], flags].concat())
+}
+
+/// Flags of a node in this folder that talks to nobody.
+fn in_folder(folder: &Path) -> Vec<String> {
+    let flag = |name: &str, file: &str| format!("--{name}={}", folder.join(file).display());
+    let mut flags: Vec<String> = ANYWHERE.map(str::to_owned).into();
+    flags.extend([
+        flag("root-dir", "root"),
+        flag("api-socket", "api.sock"),
+        format!("--container-runtime-endpoint=unix://{}", folder.join("no-runtime.sock").display()),
+        "--address=127.0.0.1".to_owned(),
+        "--healthz-port=0".to_owned(),
+        "--hostname-override=node".to_owned(),
+    ]);
+    flags
+}
+
+fn refused(flags: &[String]) -> String {
+    let words: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let answer = kubelet(&words);
+    assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
+    answer.err
+}
+
+#[test]
+fn its_name_makes_it_the_kubelet() {
+    let folder = scratch();
+    let name = folder.path().join("kubelet");
+    symlink(env!("CARGO_BIN_EXE_witlet"), &name).expect("a link in a temporary folder");
+    let by_name = Command::new(&name).arg("--version").output().expect("the binary runs");
+    let expected = format!("Kubernetes v1.36.0+witlet.{}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(String::from_utf8_lossy(&by_name.stdout), expected);
+    assert_eq!(kubelet(&["--version"]).out, expected);
+    // Witlet's own commands stay, for it calls itself.
+    let own = Command::new(&name).args(["get", "--help"]).output().expect("the binary runs");
+    assert!(String::from_utf8_lossy(&own.stdout).contains("pods"));
+}
+
+#[test]
+fn help_lists_every_flag_and_exits_0() {
+    let answer = kubelet(&["--help"]);
+    assert_eq!((answer.code, answer.err.as_str()), (0, ""));
+    for flag in
+        ["--kubeconfig", "--bootstrap-kubeconfig", "--config-dir", "--node-ip", "-v, --v", "--plugins"]
+    {
+        assert!(answer.out.contains(flag), "{flag} isn't in: {}", answer.out);
+    }
+}
+
+#[test]
+fn what_no_kubelet_has_is_refused_as_pflag_does() {
+    for (flags, words) in [
+        (&["--no-such-flag"][..], "failed to parse kubelet flag: unknown flag: --no-such-flag"),
+        (&["-x"], "unknown shorthand flag: 'x' in -x"),
+        (&["--max-pods=many"], "invalid argument \"many\" for \"--max-pods\" flag"),
+        (&["start"], "unknown command \"start\""),
+    ] {
+        let answer = kubelet(flags);
+        assert_eq!(answer.code, 1, "{flags:?}: {}", answer.err);
+        assert!(answer.err.contains(words), "{flags:?}: {}", answer.err);
+        assert_eq!(answer.err.lines().count(), 1, "{flags:?}: {}", answer.err);
+    }
+}
+
+#[test]
+fn a_field_that_is_not_one_is_refused_with_file_and_path() {
+    let folder = scratch();
+    let head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+    for (field, words) in [
+        ("maxPod: 1", "unknown field \"maxPod\""),
+        (
+            "authentication: {anonymous: {enabled: no way}}",
+            "authentication.anonymous.enabled: expected true or false",
+        ),
+    ] {
+        let path = write(folder.path(), "config.yaml", &format!("{head}{field}\n"));
+        let error = refused(&[format!("--config={}", path.display())]);
+        assert!(error.contains("config.yaml: ") && error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn without_its_kubeconfig_it_says_which_file_is_missing() {
+    let folder = scratch();
+    let mut flags = in_folder(folder.path());
+    flags.push("--kubeconfig=/no/such/kubelet.conf".to_owned());
+    let error = refused(&flags);
+    assert!(error.contains("/no/such/kubelet.conf"), "{error}");
+}
+
+#[test]
+fn the_embedded_runtime_is_no_runtime_of_a_cluster() {
+    let folder = scratch();
+    let mut flags = in_folder(folder.path());
+    flags.push("--kubeconfig=/no/such/kubelet.conf".to_owned());
+    flags.push("--container-runtime-endpoint=embedded".to_owned());
+    let error = refused(&flags);
+    assert!(error.contains("loopback addresses") && error.contains("--kubeconfig"), "{error}");
+}
+
+#[test]
+fn a_port_that_is_taken_is_named_with_its_flag() {
+    let folder = scratch();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("it is bound").port();
+    let mut flags = in_folder(folder.path());
+    flags.push(format!("--port={port}"));
+    let error = refused(&flags);
+    assert!(error.contains(&format!("127.0.0.1:{port}")) && error.contains("--port"), "{error}");
+}
