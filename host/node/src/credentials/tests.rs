@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{LocalObjectReference, PodSpec};
+use k8s_openapi::api::core::v1::{ConfigMap, LocalObjectReference, PodSpec};
+use witlet_core::container::config::ServiceAddress;
 use witlet_core::image::docker_config::encode_auth;
+use witlet_core::pod::PodUid;
+use witlet_ports::{ObjectError, Token, TokenWish};
 
 use super::*;
 
@@ -143,4 +146,61 @@ async fn secrets_come_before_the_node_and_broken_ones_are_missing() {
         let expected = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(told, (expected(found), expected(missing)), "{secrets:?}");
     }
+}
+
+/// A cluster whose only secret is `shop/pull`.
+struct OneSecret;
+
+#[async_trait]
+impl ClusterObjects for OneSecret {
+    fn register(&self, _: &Arc<Pod>) {}
+
+    fn unregister(&self, _: &PodUid) {}
+
+    async fn config_map(&self, _: &str, _: &str) -> Result<Option<Arc<ConfigMap>>, ObjectError> {
+        Ok(None)
+    }
+
+    async fn secret(&self, namespace: &str, name: &str) -> Result<Option<Arc<Secret>>, ObjectError> {
+        match (namespace, name) {
+            ("shop", "pull") => {
+                let data = BTreeMap::from([(".dockerconfigjson".to_owned(), ByteString(config("ann").into()))]);
+                let type_ = Some("kubernetes.io/dockerconfigjson".to_owned());
+                Ok(Some(Arc::new(Secret { type_, data: Some(data), ..Secret::default() })))
+            }
+            (_, "silent") => {
+                let message = "no answer".to_owned();
+                Err(ObjectError::Unavailable { object: "secret \"shop/silent\"".to_owned(), message })
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn token(&self, _: &Pod, _: &TokenWish) -> Result<Token, ObjectError> {
+        Err(ObjectError::Unavailable { object: "token".to_owned(), message: "none here".to_owned() })
+    }
+
+    fn services(&self, _: &str) -> Option<Vec<Arc<ServiceAddress>>> {
+        None
+    }
+
+    async fn changed(&self) -> Vec<PodUid> {
+        std::future::pending().await
+    }
+
+    fn runtime_classes(&self) -> Option<Arc<BTreeMap<String, String>>> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn secrets_of_the_cluster_are_those_that_pods_draw() {
+    let secrets = Arc::new(ClusterSecrets::new(Arc::new(OneSecret)));
+    let why = async |name: &str| secrets.get("shop", name).await.map_err(|error| error.to_string()).err();
+    assert_eq!(why("pull").await, None);
+    assert_eq!(why("gone").await.as_deref(), Some("secret \"gone\" not found"));
+    assert_eq!(why("silent").await.as_deref(), Some("secret \"shop/silent\": no answer"));
+    let credentials = NodeCredentials::new(None, Some(secrets));
+    let (found, missing) = users(&credentials, &["pull", "silent", "gone"], IMAGE).await;
+    assert_eq!((found, missing), (vec!["ann".to_owned()], vec!["silent".to_owned(), "gone".to_owned()]));
 }
