@@ -266,6 +266,23 @@ async fn a_deadline_counts_from_the_pods_start_over_restarts_of_the_agent() {
     expect!["Failed DeadlineExceeded app: ended 143, 0 restarts"].assert_eq(&status(&node, "web"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_pod_that_ended_before_it_had_a_sandbox_stays_ended_over_restarts_of_the_agent() {
+    let mut node = started();
+    node.runtime.fail_next("RunPodSandbox", 1_000);
+    let spec = json!({"activeDeadlineSeconds": 60, "containers": [{"name": "app", "image": "sleeper:1"}]});
+    node.source.put("web", vec![pod_with_uid("web", "u1", spec)]);
+    pass(90.0).await;
+    assert!(status(&node, "web").starts_with("Failed DeadlineExceeded"), "{}", status(&node, "web"));
+    node.runtime.fail_next("RunPodSandbox", 0);
+    orders(&node);
+    node.kill();
+    node.start();
+    pass(30.0).await;
+    assert!(status(&node, "web").starts_with("Failed DeadlineExceeded"), "{}", status(&node, "web"));
+    assert_eq!(orders(&node), "");
+}
+
 /// What is left of a termination message of this many bytes.
 async fn message_of(policy: &str, exit_code: i32, file: &str, log: &str) -> Option<String> {
     let node = started();
