@@ -17,3 +17,7 @@ mod services;
 mod status;
 mod tokens;
 mod watch;
+
+pub use events::{ApiEvents, EventLimit};
+pub use lease::Lease;
+pub use node::{ClusterNode, NodeManager, NodeOptions, NodePorts};
