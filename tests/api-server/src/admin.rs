@@ -13,11 +13,12 @@ use crate::error::ApiError;
 use crate::identity::Identity;
 use crate::patch::{self, PatchType};
 use crate::resources::{self, Resource};
-use crate::server::ApiServer;
+use crate::reviews::Rule;
+use crate::server::{ApiServer, lock};
 use crate::store::Key;
-use crate::subresources;
 use crate::value::text;
 use crate::write::{self, Change};
+use crate::{signing, subresources};
 
 /// An object of a type that the server knows.
 pub trait Object: Typed + Serialize + DeserializeOwned {}
@@ -61,7 +62,7 @@ impl ApiServer {
         if !self.admission.service_accounts {
             return;
         }
-        let root = self.root_certificate();
+        let root = self.authority().pem();
         self.write(&Identity::admin(), |cx| {
             let account = json!({ "metadata": { "name": "default" } });
             let certificate =
@@ -183,12 +184,34 @@ impl ApiServer {
 
     /// Makes a bearer token known that never ends.
     pub fn add_token(&self, token: &str, owner: Identity) {
-        crate::server::lock(&self.tokens).add(token, owner, None);
+        lock(&self.tokens).add(token, owner, Vec::new(), None);
     }
 
     /// Ends every token, static and requested ones: who sends one is answered 401.
     pub fn expire_tokens(&self) {
-        crate::server::lock(&self.tokens).clear();
+        lock(&self.tokens).clear();
+    }
+
+    /// Ends every client certificate: who comes with one is answered 401.
+    pub fn expire_certificates(&self) {
+        self.authority().forget();
+    }
+
+    /// Lets a user, or a group, do this; `*` is any. `what` is a resource (`nodes/proxy`) or a path (`/metrics`). SubjectAccessReviews
+    /// answer by these rules; `system:masters` may everything.
+    pub fn allow(&self, subject: &str, verb: &str, what: &str) {
+        lock(&self.rules).push(Rule::new(subject, verb, what));
+    }
+
+    /// Approves a signing request and signs it.
+    pub fn approve(&self, request: &str) -> Result<(), ApiError> {
+        signing::decide(self, request, "Approved")?;
+        signing::sign(self, request)
+    }
+
+    /// Denies a signing request.
+    pub fn deny(&self, request: &str) -> Result<(), ApiError> {
+        signing::decide(self, request, "Denied")
     }
 
     /// The version of the last write.

@@ -69,7 +69,8 @@ pub(crate) fn decode(resource: &Resource, mut object: Value) -> Result<Value, Ap
     Ok(object)
 }
 
-fn tidy(value: &mut Value) {
+/// Takes away what is empty.
+pub(crate) fn tidy(value: &mut Value) {
     match value {
         Value::Object(map) => tidy_map(map),
         Value::Array(list) => list.iter_mut().for_each(tidy),

@@ -15,7 +15,7 @@ use crate::server::{ApiServer, success};
 use crate::store::Key;
 use crate::value::text;
 use crate::write::{self, Change};
-use crate::{canonical, discovery, events, subresources};
+use crate::{canonical, discovery, events, node_authorizer, signing, subresources};
 
 /// Bytes of the largest request.
 const BODY_MAX: usize = 3 << 20;
@@ -61,6 +61,7 @@ pub(crate) fn objects(
         let message = format!("Request entity too large: limit is {BODY_MAX}");
         return Err(ApiError::new(413, "RequestEntityTooLarge", message));
     }
+    node_authorizer::authorize(server, who, target, verb, query)?;
     if let Some(answer) = subresources::answer(server, who, target, verb, request)? {
         return Ok(answer);
     }
@@ -90,8 +91,10 @@ pub(crate) fn objects(
             let resource = kept_as(target.resource);
             let object = as_kept(target.resource, given)?;
             let made = server.write(who, |cx| write::create(cx, resource, &target.namespace, object))?;
-            if resource.name == "namespaces" {
-                server.furnish(text(&made, "/metadata/name"));
+            match resource.name {
+                "namespaces" => server.furnish(text(&made, "/metadata/name")),
+                "certificatesigningrequests" => signing::attend(server, text(&made, "/metadata/name"))?,
+                _ => {}
             }
             Ok(Answer::object(201, &events::shown(target.resource, &made)))
         }
@@ -120,6 +123,9 @@ fn one(
         "update" => {
             let object = as_kept(target.resource, body(request)?)?;
             let (written, is_new) = server.write(who, |cx| write::replace(cx, resource, &change, object))?;
+            if target.subresource == "approval" {
+                signing::attend(server, &key.name)?;
+            }
             Ok(Answer::object(if is_new { 201 } else { 200 }, &events::shown(target.resource, &written)))
         }
         "patch" => {

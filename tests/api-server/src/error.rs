@@ -20,7 +20,7 @@ pub struct ApiError {
     /// Seconds of the header `Retry-After`.
     pub retry_after: Option<u64>,
     /// `metadata` of the Status: the continue token of an expired list.
-    pub metadata: Value,
+    pub metadata: Box<Value>,
 }
 
 /// One field that is wrong.
@@ -63,7 +63,7 @@ impl ApiError {
     /// An error without details.
     pub fn new(code: u16, reason: &str, message: impl Into<String>) -> Self {
         let (reason, message) = (reason.to_owned(), message.into());
-        Self { code, reason, message, details: Value::Null, retry_after: None, metadata: json!({}) }
+        Self { code, reason, message, details: Value::Null, retry_after: None, metadata: Box::new(json!({})) }
     }
 
     fn about(mut self, resource: &Resource, name: &str) -> Self {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod authority;
 mod canonical;
 mod client;
 mod defaults;
@@ -14,16 +15,21 @@ mod faults;
 mod identity;
 mod link;
 mod lists;
+mod node_authorizer;
 mod node_rules;
 mod patch;
 mod path;
 mod prepare;
+mod proxy;
 mod quantity;
 mod requests;
 mod resources;
+mod reviews;
 mod selector;
+mod serve;
 mod server;
 mod service_accounts;
+mod signing;
 mod store;
 mod subresources;
 mod tokens;
@@ -33,11 +39,13 @@ mod watches;
 mod write;
 
 pub use admin::Object;
+pub use authority::Issued;
 pub use error::{ApiError, Cause};
 pub use faults::{Effect, Fault};
 pub use identity::Identity;
 pub use link::Moment;
 pub use requests::Request;
+pub use serve::Security;
 pub use server::{Admission, ApiServer, Clock, Options};
 
 #[cfg(test)]

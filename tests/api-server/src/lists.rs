@@ -173,7 +173,7 @@ fn page_start(state: &State, resource: &Resource, options: &ListOptions) -> Resu
                            start a new list without the continue parameter, or use the continue token in this \
                            response to retrieve the remainder of the results.";
             let mut error = ApiError::expired(message);
-            error.metadata = json!({ "continue": token(0, &key) });
+            *error.metadata = json!({ "continue": token(0, &key) });
             return Err(error);
         };
         return Ok((Some(objects), revision, Some(key)));

@@ -90,11 +90,6 @@ impl Resource {
     pub(crate) fn is_pods(&self) -> bool {
         self.name == "pods"
     }
-
-    /// Whether these are the nodes.
-    pub(crate) fn is_nodes(&self) -> bool {
-        self.name == "nodes"
-    }
 }
 
 impl std::fmt::Debug for Resource {

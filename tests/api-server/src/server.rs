@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bytes::Bytes;
 use http::{Method, Request as HttpRequest, Response};
@@ -11,15 +11,19 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use crate::authority::Authority;
 use crate::dispatch::{self, Answer};
 use crate::error::ApiError;
 use crate::faults::{Effect, Fault, Faults};
 use crate::identity::Identity;
 use crate::link::{self, Hold, Link, Moment};
-use crate::path::{self, Path};
+use crate::path::{self, Path, Target};
+use crate::proxy;
 use crate::requests::{Log, Request};
+use crate::reviews::Rule;
 use crate::store::Store;
 use crate::tokens::Tokens;
 use crate::watches::Watch;
@@ -64,6 +68,9 @@ pub struct Admission {
     pub service_accounts: bool,
     /// The Node authorizer and NodeRestriction for users `system:node:…`.
     pub node_rules: bool,
+    /// The controllers of signing requests: those of node agents' client certificates are approved and signed at once, others are
+    /// signed when they are approved.
+    pub sign_requests: bool,
 }
 
 /// An API server in memory.
@@ -71,6 +78,9 @@ pub struct ApiServer {
     pub(crate) store: Store,
     pub(crate) admission: Admission,
     pub(crate) tokens: Mutex<Tokens>,
+    pub(crate) rules: Mutex<Vec<Rule>>,
+    pub(crate) tunnels: Mutex<JoinSet<()>>,
+    authority: OnceLock<Authority>,
     clock: Clock,
     skew: Mutex<jiff::SignedDuration>,
     log: Mutex<Log>,
@@ -98,6 +108,9 @@ impl ApiServer {
             store: Store::new(history_max, seed),
             admission,
             tokens: Mutex::default(),
+            rules: Mutex::default(),
+            tunnels: Mutex::default(),
+            authority: OnceLock::new(),
             clock,
             skew: Mutex::default(),
             log: Mutex::default(),
@@ -127,9 +140,10 @@ impl ApiServer {
         self.me.clone()
     }
 
-    /// What `kube-root-ca.crt` has.
-    pub(crate) fn root_certificate(&self) -> String {
-        "no certificate: this server has no TLS".to_owned()
+    /// The cluster's certificate authority, made when it is first needed.
+    pub(crate) fn authority(&self) -> &Authority {
+        self.authority
+            .get_or_init(|| Authority::new().expect("a key and a certificate from constants can be made"))
     }
 
     pub(crate) fn link(&self) -> watch::Receiver<Link> {
@@ -261,7 +275,7 @@ impl ApiServer {
     async fn answer(
         &self,
         caller: &Identity,
-        request: HttpRequest<Bytes>,
+        mut request: HttpRequest<Bytes>,
     ) -> Result<Response<Body>, io::Error> {
         let path = path::parse(request.uri().path());
         let query = path::query(request.uri().query().unwrap_or_default());
@@ -279,6 +293,11 @@ impl ApiServer {
             Some(Effect::Slow(time)) => sleep(*time).await,
             Some(Effect::Stall) => std::future::pending::<()>().await,
             _ => {}
+        }
+        if let (Ok(_), Some(Path::Objects(target))) = (&who, &path)
+            && proxy::is_forwarded(target)
+        {
+            return Ok(self.forward(n, target, &query, &mut request).await);
         }
         let answer = who.and_then(|who| match path {
             None => Err(ApiError::no_such_path()),
@@ -313,6 +332,22 @@ impl ApiServer {
         }
     }
 
+    async fn forward(
+        &self,
+        n: u64,
+        target: &Target,
+        query: &[(String, String)],
+        request: &mut HttpRequest<Bytes>,
+    ) -> Response<Body> {
+        match proxy::forward(self, target, query, request).await {
+            Ok(response) => {
+                lock(&self.log).answered(n, response.status().as_u16(), 0);
+                response
+            }
+            Err(error) => self.refuse(n, &error),
+        }
+    }
+
     fn whole(&self, n: u64, code: u16, bytes: Vec<u8>) -> Response<Body> {
         lock(&self.log).answered(n, code, bytes.len());
         json_response(code, full(bytes))
@@ -331,7 +366,8 @@ impl ApiServer {
         let header = request.headers().get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let who = match header.and_then(|value| value.strip_prefix("Bearer ")) {
             Some(token) => {
-                lock(&self.tokens).owner(token.trim(), self.now()).ok_or_else(ApiError::unauthorized)?
+                let owner = lock(&self.tokens).owner(token.trim(), &[], self.now());
+                owner.ok_or_else(ApiError::unauthorized)?.0
             }
             None => caller.clone(),
         };

@@ -1,10 +1,9 @@
-//! Subresources that are no part of their object, and objects that are only asked: binding, eviction.
+//! Subresources that are no part of their object, and objects that are only asked: binding, eviction, tokens, reviews.
 
 use bytes::Bytes;
 use http::Request as HttpRequest;
 use serde_json::{Value, json};
 
-use crate::delete;
 use crate::dispatch::{Answer, body};
 use crate::error::ApiError;
 use crate::identity::Identity;
@@ -14,6 +13,7 @@ use crate::server::{ApiServer, success};
 use crate::store::Key;
 use crate::value::{number, object, text};
 use crate::write::{Cx, seconds};
+use crate::{canonical, delete, reviews};
 
 /// The answer, if this is such a request.
 pub(crate) fn answer(
@@ -37,6 +37,14 @@ pub(crate) fn answer(
             server.write(who, |cx| evict(cx, &key, &options))?;
             Answer::object(201, &success(Value::Null))
         }
+        ("serviceaccounts", "token", "create") => {
+            Answer::object(201, &reviews::token(server, who, &key, body(request)?)?)
+        }
+        (_, "", "create") if target.resource.is_review => {
+            let asked = canonical::decode(target.resource, body(request)?)?;
+            Answer::object(201, &reviews::review(server, who, target.resource.kind, asked))
+        }
+        _ if target.resource.is_review => return Err(ApiError::method_not_allowed()),
         _ => return Ok(None),
     };
     Ok(Some(answer))

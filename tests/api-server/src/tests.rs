@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenReview};
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, ServiceAccount};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use kube::runtime::{WatchStreamExt, watcher};
 use serde_json::{Value, json};
 
-use crate::{ApiServer, Effect, Fault, Identity, Moment, Options};
+use crate::{Admission, ApiServer, Effect, Fault, Identity, Moment, Options, Security};
 
 fn server() -> Arc<ApiServer> {
     let start = tokio::time::Instant::now();
@@ -215,4 +218,151 @@ async fn everything_hangs_from_the_request_that_is_held() {
         server.release();
         configs.list(&ListParams::default()).await.expect("answered again");
     }
+}
+
+fn strict() -> Arc<ApiServer> {
+    let admission = Admission { node_rules: true, sign_requests: true, service_accounts: true };
+    ApiServer::new(Options { admission, ..Options::new(Arc::new(|| Timestamp::UNIX_EPOCH)) })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_reaches_what_its_pods_draw_from_and_no_more() {
+    let server = strict();
+    let client = server.client(&Identity::node("n1"));
+    let configs: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    server.create(&config("used", "1")).expect("created");
+    server.create(&config("other", "1")).expect("created");
+    assert_eq!(code(configs.get("used").await), 403);
+    let mut user = pod("user");
+    let volumes = json!([{ "name": "v", "configMap": { "name": "used" } }]);
+    user.spec.as_mut().expect("a spec").volumes = serde_json::from_value(volumes).expect("volumes");
+    let user = server.create(&user).expect("created");
+    configs.get("used").await.expect("a pod here draws from it");
+    configs.get("kube-root-ca.crt").await.expect("its token volume draws from it");
+    configs.list(&ListParams::default().fields("metadata.name=used")).await.expect("a list of one");
+    assert_eq!(code(configs.get("other").await), 403);
+    assert_eq!(code(configs.list(&ListParams::default()).await), 403);
+    assert_eq!(code(configs.create(&PostParams::default(), &config("new", "1")).await), 403);
+
+    let pods: Api<Pod> = Api::all(client.clone());
+    assert_eq!(code(pods.list(&ListParams::default()).await), 403);
+    pods.list(&ListParams::default().fields("spec.nodeName=n1")).await.expect("its own pods");
+    let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
+    assert_eq!(code(pods.create(&PostParams::default(), &pod("plain")).await), 403);
+    let labels = json!({ "metadata": { "labels": { "a": "b" } } });
+    assert_eq!(
+        code(pods.patch_status("user", &PatchParams::default(), &Patch::Strategic(&labels)).await),
+        403
+    );
+
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), "default");
+    let token = |uid: &str| -> TokenRequest {
+        serde_json::from_value(json!({ "spec": { "audiences": [], "expirationSeconds": 600,
+            "boundObjectRef": { "kind": "Pod", "apiVersion": "v1", "name": "user", "uid": uid } } }))
+        .expect("a request")
+    };
+    let uid = user.metadata.uid.expect("a UID");
+    let made = accounts
+        .create_token_request("default", &PostParams::default(), &token(&uid))
+        .await
+        .expect("a token");
+    let status = made.status.expect("a status");
+    assert_eq!(status.expiration_timestamp.map(|time| time.0.as_second()), Some(600));
+    assert_eq!(
+        code(accounts.create_token_request("default", &PostParams::default(), &token("other")).await),
+        409
+    );
+    let mut unbound = token(&uid);
+    unbound.spec.as_mut().expect("a spec").bound_object_ref = None;
+    assert_eq!(code(accounts.create_token_request("default", &PostParams::default(), &unbound).await), 403);
+    let reviews: Api<TokenReview> = Api::all(client);
+    let review: TokenReview =
+        serde_json::from_value(json!({ "spec": { "token": status.token } })).expect("a review");
+    let answer =
+        reviews.create(&PostParams::default(), &review).await.expect("an answer").status.expect("a status");
+    let name = answer.user.and_then(|user| user.username);
+    assert_eq!(
+        (answer.authenticated, name.as_deref()),
+        (Some(true), Some("system:serviceaccount:default:default"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mirror_pod_needs_its_node_as_its_owner() {
+    let server = strict();
+    let client = server.client(&Identity::node("n1"));
+    let nodes: Api<Node> = Api::all(client.clone());
+    let node: Node = serde_json::from_value(json!({ "metadata": { "name": "n1" } })).expect("a node");
+    let node = nodes.create(&PostParams::default(), &node).await.expect("its own node");
+    let pods: Api<Pod> = Api::namespaced(client, "default");
+    let mut mirror = pod("static-n1");
+    mirror.metadata.annotations = Some([("kubernetes.io/config.mirror".to_owned(), "x".to_owned())].into());
+    assert_eq!(code(pods.create(&PostParams::default(), &mirror).await), 403);
+    let owner = json!([{ "apiVersion": "v1", "kind": "Node", "name": "n1", "uid": node.metadata.uid, "controller": true }]);
+    mirror.metadata.owner_references = serde_json::from_value(owner).expect("an owner");
+    let made = pods.create(&PostParams::default(), &mirror).await.expect("created");
+    assert_eq!(made.spec.and_then(|spec| spec.volumes), None, "no token volume for a mirror pod");
+    let taints = json!({ "spec": { "taints": [{ "key": "a", "effect": "NoSchedule" }] } });
+    assert_eq!(code(nodes.patch("n1", &PatchParams::default(), &Patch::Strategic(&taints)).await), 403);
+    let label = |name: &str| json!({ "metadata": { "labels": { name: "x" } } });
+    let patch = label("node-role.kubernetes.io/control-plane");
+    assert_eq!(code(nodes.patch("n1", &PatchParams::default(), &Patch::Strategic(&patch)).await), 403);
+    let patch = label("example.com/fine");
+    nodes.patch("n1", &PatchParams::default(), &Patch::Strategic(&patch)).await.expect("a label of its own");
+}
+
+#[tokio::test]
+async fn a_bootstrap_token_becomes_a_certificate_that_is_known_until_it_ends() {
+    use base64::Engine;
+    let base64 = base64::engine::general_purpose::STANDARD;
+    let now = Arc::new(Mutex::new(Timestamp::UNIX_EPOCH));
+    let clock = {
+        let now = now.clone();
+        Arc::new(move || *now.lock().expect("no panic"))
+    };
+    let admission = Admission { sign_requests: true, ..Admission::default() };
+    let server = ApiServer::new(Options { admission, ..Options::new(clock) });
+    server.add_token("boot", Identity::new("system:bootstrap:abc", &["system:bootstrappers"]));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = format!("https://localhost:{}", listener.local_addr().expect("an address").port());
+    let stop = tokio_util::sync::CancellationToken::new();
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(server.clone().serve(listener, Security::Tls, stop.clone()));
+    let connect = async |user: Value| {
+        let config = Kubeconfig::from_yaml(&server.kubeconfig(&address, &user)).expect("a kubeconfig");
+        let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
+            .await
+            .expect("a configuration");
+        kube::Client::try_from(config).expect("a client")
+    };
+
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let mut params = rcgen::CertificateParams::new(Vec::new()).expect("parameters");
+    params.distinguished_name.push(rcgen::DnType::OrganizationName, "system:nodes");
+    params.distinguished_name.push(rcgen::DnType::CommonName, "system:node:n1");
+    let request = params.serialize_request(&key).expect("a request").pem().expect("PEM");
+    let request: CertificateSigningRequest = serde_json::from_value(json!({
+        "metadata": { "generateName": "csr-" },
+        "spec": { "signerName": "kubernetes.io/kube-apiserver-client-kubelet", "request": base64.encode(&request),
+            "expirationSeconds": 600, "usages": ["digital signature", "client auth"] },
+    }))
+    .expect("a signing request");
+    let requests: Api<CertificateSigningRequest> = Api::all(connect(json!({ "token": "boot" })).await);
+    let made = requests.create(&PostParams::default(), &request).await.expect("created");
+    assert_eq!(made.spec.username.as_deref(), Some("system:bootstrap:abc"));
+    let done = requests.get(&made.metadata.name.expect("a name")).await.expect("the request");
+    let certificate = done.status.and_then(|status| status.certificate).expect("signed at once");
+
+    let user = json!({ "client-certificate-data": base64.encode(certificate.0),
+        "client-key-data": base64.encode(key.serialize_pem()) });
+    let nodes: Api<Node> = Api::all(connect(user).await);
+    let node: Node = serde_json::from_value(json!({ "metadata": { "name": "n1" } })).expect("a node");
+    nodes.create(&PostParams::default(), &node).await.expect("created");
+    assert_eq!(server.requests().last().expect("a request").user, "system:node:n1");
+    *now.lock().expect("no panic") = Timestamp::from_second(601).expect("a time");
+    assert_eq!(code(nodes.get("n1").await), 401);
+    let nobody: Api<Node> = Api::all(connect(json!({})).await);
+    assert_eq!(code(nobody.get("n1").await), 401);
+    stop.cancel();
+    while tasks.join_next().await.is_some() {}
 }

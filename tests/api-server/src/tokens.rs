@@ -1,15 +1,22 @@
-//! Bearer tokens: whose they are, and until when.
+//! Bearer tokens: whose they are, whom they are for, and until when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 
 use crate::identity::Identity;
 
+/// Tokens that are remembered; the oldest are forgotten first.
+const TOKENS_MAX: usize = 100_000;
+/// Whom tokens are for that name nobody.
+pub(crate) const DEFAULT_AUDIENCE: &str = "https://kubernetes.default.svc.cluster.local";
+
 /// A token that is known.
 #[derive(Clone, Debug)]
 struct Token {
     owner: Identity,
+    /// Empty for this server's.
+    audiences: Vec<String>,
     /// None for those that never end.
     end: Option<Timestamp>,
 }
@@ -18,22 +25,48 @@ struct Token {
 #[derive(Default)]
 pub(crate) struct Tokens {
     known: BTreeMap<String, Token>,
+    order: VecDeque<String>,
 }
 
 impl Tokens {
     /// Makes a token known.
-    pub(crate) fn add(&mut self, token: &str, owner: Identity, end: Option<Timestamp>) {
-        self.known.insert(token.to_owned(), Token { owner, end });
+    pub(crate) fn add(
+        &mut self,
+        token: &str,
+        owner: Identity,
+        audiences: Vec<String>,
+        end: Option<Timestamp>,
+    ) {
+        self.known.insert(token.to_owned(), Token { owner, audiences, end });
+        self.order.push_back(token.to_owned());
+        if self.order.len() > TOKENS_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
     }
 
-    /// Whose token this is, if it isn't over.
-    pub(crate) fn owner(&self, token: &str, now: Timestamp) -> Option<Identity> {
+    /// Whose token this is, if it is for one of these audiences (this server's if none is named) and isn't over; and for which of them.
+    pub(crate) fn owner(
+        &self,
+        token: &str,
+        wanted: &[String],
+        now: Timestamp,
+    ) -> Option<(Identity, Vec<String>)> {
         let found = self.known.get(token)?;
-        found.end.is_none_or(|end| now < end).then(|| found.owner.clone())
+        if found.end.is_some_and(|end| now >= end) {
+            return None;
+        }
+        let own = [DEFAULT_AUDIENCE.to_owned()];
+        let has = if found.audiences.is_empty() { &own[..] } else { &found.audiences[..] };
+        let wanted = if wanted.is_empty() { &own[..] } else { wanted };
+        let both: Vec<String> = wanted.iter().filter(|audience| has.contains(audience)).cloned().collect();
+        (!both.is_empty()).then(|| (found.owner.clone(), both))
     }
 
     /// Ends every token.
     pub(crate) fn clear(&mut self) {
         self.known.clear();
+        self.order.clear();
     }
 }

@@ -1,0 +1,278 @@
+//! The node proxy path: logs, exec, attach, port-forward and anything else, forwarded to the node's own endpoint.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONNECTION, HOST, UPGRADE};
+use http::{HeaderMap, Request as HttpRequest, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use jiff::SignedDuration;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
+use serde_json::Value;
+use tokio::io::copy_bidirectional;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::error::ApiError;
+use crate::identity::Identity;
+use crate::path::Target;
+use crate::resources;
+use crate::server::{ApiServer, Body, BoxError, lock};
+use crate::store::Key;
+use crate::value::{list, number, text};
+
+/// How long a node may take to take a connection.
+const CONNECT: Duration = Duration::from_secs(30);
+/// Streams at the same time; beyond, requests are answered 503.
+const TUNNELS_MAX: usize = 1024;
+/// Life of the certificate that the server shows to nodes.
+const CERTIFICATE_LIFE: SignedDuration = SignedDuration::from_hours(24);
+
+/// Whether this request goes to a node.
+pub(crate) fn is_forwarded(target: &Target) -> bool {
+    match target.resource.name {
+        "pods" => matches!(target.subresource.as_str(), "log" | "exec" | "attach" | "portforward"),
+        "nodes" => target.subresource == "proxy",
+        _ => false,
+    }
+}
+
+/// Forwards the request, and whatever it is upgraded to.
+pub(crate) async fn forward(
+    server: &ApiServer,
+    target: &Target,
+    query: &[(String, String)],
+    request: &mut HttpRequest<Bytes>,
+) -> Result<Response<Body>, ApiError> {
+    let (node, path) = if target.resource.is_pods() {
+        of_pod(server, target, query, request.uri().query().unwrap_or_default())?
+    } else {
+        let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+        let rest = if target.rest.is_empty() { "/" } else { &target.rest };
+        (target.name.clone(), format!("{rest}{query}"))
+    };
+    let (host, port) = endpoint(server, &node)?;
+    let failed = |cause: &dyn std::error::Error| {
+        let message = format!("Internal error occurred: error dialing backend: {cause}");
+        ApiError::new(500, "InternalError", message)
+    };
+    let stream = match timeout(CONNECT, connect(server, &host, port)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(cause)) => return Err(failed(&*cause)),
+        Err(cause) => return Err(failed(&cause)),
+    };
+    let (mut sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.map_err(|cause| failed(&cause))?;
+    keep(server, async move {
+        // How it ends is told to the client by what it carries.
+        let _ = connection.with_upgrades().await;
+    })?;
+    let mut forwarded = HttpRequest::new(Full::new(request.body().clone()));
+    *forwarded.method_mut() = request.method().clone();
+    *forwarded.uri_mut() = path.parse().map_err(|_| ApiError::bad_request("the path can't be forwarded"))?;
+    *forwarded.headers_mut() = headers(request.headers(), &host, port);
+    let mut answer = sender.send_request(forwarded).await.map_err(|cause| failed(&cause))?;
+    if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+        let (client, node) = (hyper::upgrade::on(&mut *request), hyper::upgrade::on(&mut answer));
+        keep(server, async move {
+            if let (Ok(client), Ok(node)) = tokio::join!(client, node) {
+                // Either side may go away at any time.
+                let _ = copy_bidirectional(&mut TokioIo::new(client), &mut TokioIo::new(node)).await;
+            }
+        })?;
+        let mut response = Response::new(crate::server::full(Vec::new()));
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        *response.headers_mut() = answer.headers().clone();
+        return Ok(response);
+    }
+    let (parts, body) = answer.into_parts();
+    // The sender must live as long as the body is read.
+    let body = body.map_frame(move |frame| {
+        let _alive = &sender;
+        frame
+    });
+    Ok(Response::from_parts(parts, body.map_err(BoxError::from).boxed_unsync()))
+}
+
+/// Runs something that belongs to a forwarded request until it ends, or the server does.
+fn keep(server: &ApiServer, task: impl Future<Output = ()> + Send + 'static) -> Result<(), ApiError> {
+    let mut tunnels = lock(&server.tunnels);
+    while tunnels.try_join_next().is_some() {}
+    if tunnels.len() >= TUNNELS_MAX {
+        return Err(ApiError::new(503, "ServiceUnavailable", "too many streams to nodes"));
+    }
+    tunnels.spawn(task);
+    Ok(())
+}
+
+/// The node of a pod, and what the node is asked for.
+fn of_pod(
+    server: &ApiServer,
+    target: &Target,
+    query: &[(String, String)],
+    raw: &str,
+) -> Result<(String, String), ApiError> {
+    let pods = resources::named("pods");
+    let pod = server.store.lock().get(pods, &Key::new(&target.namespace, &target.name)).cloned();
+    let pod = pod.ok_or_else(|| ApiError::not_found(pods, &target.name))?;
+    let node = text(&pod, "/spec/nodeName").to_owned();
+    if node.is_empty() {
+        let message = format!("pod {} does not have a host assigned", target.name);
+        return Err(ApiError::bad_request(message));
+    }
+    let (namespace, name) = (&target.namespace, &target.name);
+    if target.subresource == "portforward" {
+        let query = if raw.is_empty() { String::new() } else { format!("?{raw}") };
+        return Ok((node, format!("/portForward/{namespace}/{name}{query}")));
+    }
+    let container = container(&pod, query)?;
+    let kept: Vec<String> = match target.subresource.as_str() {
+        "log" => raw
+            .split('&')
+            .filter(|pair| !pair.is_empty() && !pair.starts_with("container="))
+            .map(str::to_owned)
+            .collect(),
+        _ => streams(query, raw),
+    };
+    let path = match target.subresource.as_str() {
+        "log" => "containerLogs",
+        other => other,
+    };
+    let query = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
+    Ok((node, format!("/{path}/{namespace}/{name}/{container}{query}")))
+}
+
+/// The parameters of exec and attach in the words of the node's endpoint.
+fn streams(query: &[(String, String)], raw: &str) -> Vec<String> {
+    let is = |key: &str| query.iter().any(|(k, v)| k == key && matches!(v.as_str(), "true" | "1"));
+    let names = [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")];
+    let mut kept: Vec<String> =
+        names.iter().filter(|(from, _)| is(from)).map(|(_, to)| format!("{to}=1")).collect();
+    // As they came, escapes included.
+    kept.extend(raw.split('&').filter(|pair| pair.starts_with("command=")).map(str::to_owned));
+    kept
+}
+
+fn container(pod: &Value, query: &[(String, String)]) -> Result<String, ApiError> {
+    let name = text(pod, "/metadata/name");
+    let all = ["containers", "initContainers", "ephemeralContainers"];
+    let names: Vec<&str> =
+        all.iter().flat_map(|kind| list(pod, &format!("/spec/{kind}"))).map(|c| text(c, "/name")).collect();
+    match query.iter().find(|(key, value)| key == "container" && !value.is_empty()) {
+        Some((_, wanted)) if names.contains(&wanted.as_str()) => Ok(wanted.clone()),
+        Some((_, wanted)) => {
+            Err(ApiError::bad_request(format!("container {wanted} is not valid for pod {name}")))
+        }
+        None if list(pod, "/spec/containers").len() == 1 => {
+            Ok(names.first().copied().unwrap_or_default().to_owned())
+        }
+        None => {
+            let message = format!(
+                "a container name must be specified for pod {name}, choose one of: [{}]",
+                names.join(" ")
+            );
+            Err(ApiError::bad_request(message))
+        }
+    }
+}
+
+/// Address and port of the node's endpoint, from its status; 404 for an unknown node.
+fn endpoint(server: &ApiServer, node: &str) -> Result<(String, u16), ApiError> {
+    let nodes = resources::named("nodes");
+    let (name, port) = match node.split_once(':') {
+        Some((name, port)) => (name, port.parse().ok()),
+        None => (node, None),
+    };
+    let found = server.store.lock().get(nodes, &Key::new("", name)).cloned();
+    let found = found.ok_or_else(|| ApiError::not_found(nodes, name))?;
+    let addresses = list(&found, "/status/addresses");
+    let address = ["InternalIP", "ExternalIP", "Hostname"]
+        .iter()
+        .find_map(|kind| addresses.iter().find(|address| address["type"] == *kind))
+        .map(|address| text(address, "/address").to_owned())
+        .ok_or_else(|| {
+            let message =
+                format!("Internal error occurred: no preferred addresses found for node \"{name}\"");
+            ApiError::new(500, "InternalError", message)
+        })?;
+    let own = number(&found, "/status/daemonEndpoints/kubeletEndpoint/Port")
+        .and_then(|port| u16::try_from(port).ok());
+    Ok((address, port.or(own).unwrap_or(10250)))
+}
+
+async fn connect(server: &ApiServer, host: &str, port: u16) -> Result<TlsStream<TcpStream>, BoxError> {
+    let who = Identity::new("kube-apiserver-kubelet-client", &["system:masters"]);
+    let issued = server.client_certificate(&who, CERTIFICATE_LIFE)?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(AnyNode(provider)))
+        .with_client_auth_cert(vec![issued.der], issued.key)?;
+    let stream = TcpStream::connect((host, port)).await?;
+    let name = ServerName::try_from(host.to_owned())?;
+    Ok(TlsConnector::from(Arc::new(config)).connect(name, stream).await?)
+}
+
+/// What goes on to the node: all but who the client is and what concerns its own connection.
+fn headers(given: &HeaderMap, host: &str, port: u16) -> HeaderMap {
+    let mut headers = given.clone();
+    headers.remove(http::header::AUTHORIZATION);
+    headers.remove(http::header::CONTENT_LENGTH);
+    headers.remove(http::header::TRANSFER_ENCODING);
+    if !given.contains_key(UPGRADE) {
+        headers.remove(CONNECTION);
+    }
+    let host = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    if let Ok(host) = host.parse() {
+        headers.insert(HOST, host);
+    }
+    headers
+}
+
+/// Takes any certificate: an API server that isn't told the nodes' authority doesn't look, upstream's neither.
+#[derive(Debug)]
+struct AnyNode(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyNode {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
