@@ -21,3 +21,4 @@ mod watch;
 pub use events::{ApiEvents, EventLimit};
 pub use lease::Lease;
 pub use node::{ClusterNode, NodeManager, NodeOptions, NodePorts};
+pub use status::{MirrorPods, StatusManager};

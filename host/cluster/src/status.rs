@@ -1,1 +1,304 @@
 //! The status manager: what the agent knows of pods, written to the API server.
+//!
+//! One PATCH for each change and no GET before it: the base is the newest that the watch or an answer brought. Of a pod at
+//! most one write is under way, and the newest report goes next; many pods are written about at the same time. What can't be
+//! told now is told later, however long that takes, for only the newest counts.
+
+mod desk;
+pub(crate) mod wire;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::Client;
+use tokio::sync::{Notify, watch};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+use witlet_core::pod::mirror::{StaticPod, is_mirror_of};
+use witlet_core::pod::static_pod::is_static;
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::status::patch;
+use witlet_core::status::write::{AtServer, Next, Told, Write, backoff, next_write};
+use witlet_ports::{Clock, Jitter, PodReport, StatusSink};
+
+use self::desk::{Desk, Done, End, Memory, NEWS_WAIT_MAX, Object, PATCH_GAP, Turn};
+use self::wire::{Answer, Failure};
+use crate::mirror::Mirrors;
+use crate::pods::KnownPods;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+/// What the server has is compared with what was told this often (upstream: `syncPeriod`).
+const RECONCILE_PERIOD: Duration = Duration::from_secs(10);
+/// What is left to tell when the manager ends may take this long.
+const FLUSH_MAX: Duration = Duration::from_secs(2);
+
+/// The newest mirror pods by full name.
+pub type MirrorPods = watch::Receiver<crate::pods::Mirrors>;
+
+/// Tells the API server how pods fare, deletes the objects of those that are gone from the node, and keeps the mirrors of static
+/// pods. Made before the agent, which reports to it; nothing is sent until [`StatusManager::run`].
+pub struct StatusManager {
+    client: Client,
+    known: Arc<KnownPods>,
+    mirrors: MirrorPods,
+    mirror_manager: Mirrors,
+    clock: Arc<dyn Clock>,
+    jitter: Arc<dyn Jitter>,
+    desk: Mutex<Desk>,
+    wake: Notify,
+}
+
+impl StatusManager {
+    /// A manager that has heard of no pod. `known` and `mirrors` are what the watch of pods brought, `node` the API's object of
+    /// this node.
+    pub fn new(
+        client: Client,
+        known: Arc<KnownPods>,
+        mirrors: MirrorPods,
+        node: watch::Receiver<Option<Arc<Node>>>,
+        clock: Arc<dyn Clock>,
+        jitter: Arc<dyn Jitter>,
+    ) -> Arc<Self> {
+        let mirror_manager = Mirrors::new(client.clone(), known.clone(), mirrors.clone(), node);
+        Arc::new(Self {
+            client,
+            known,
+            mirrors,
+            mirror_manager,
+            clock,
+            jitter,
+            desk: Mutex::default(),
+            wake: Notify::new(),
+        })
+    }
+
+    /// Writes until `stop` is cancelled; what can be told at once then still is.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let mirrored = self.mirror_manager.run(|| self.statics(), stop.clone());
+        tokio::join!(self.clone().write_statuses(stop.clone()), mirrored);
+    }
+
+    async fn write_statuses(self: Arc<Self>, stop: CancellationToken) {
+        let mut writes = JoinSet::new();
+        let mut mirrors = self.mirrors.clone();
+        let mut ticks = tokio::time::interval(RECONCILE_PERIOD);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let next_turn = self.begin_turns(&mut writes);
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = self.wake.notified() => {}
+                Some(ended) = writes.join_next() => self.ended(ended),
+                _ = ticks.tick() => self.reconsider(),
+                Ok(()) = mirrors.changed() => {
+                    mirrors.mark_unchanged();
+                    self.reconsider();
+                }
+                () = until(next_turn) => {}
+            }
+        }
+        if tokio::time::timeout(FLUSH_MAX, self.flush(writes)).await.is_err() {
+            tracing::info!("some statuses weren't told in time; they will be when the agent is back");
+        }
+    }
+
+    /// Ends the writes that are under way, and those whose turn comes at once.
+    async fn flush(self: &Arc<Self>, mut writes: JoinSet<Sent>) {
+        loop {
+            let soon = Instant::now() + PATCH_GAP;
+            let next_turn = self.begin_turns(&mut writes).filter(|next| *next <= soon);
+            tokio::select! {
+                Some(ended) = writes.join_next() => self.ended(ended),
+                () = until(next_turn), if next_turn.is_some() => {}
+                else => return,
+            }
+        }
+    }
+
+    /// Begins as many writes as may be; says when there may be more.
+    fn begin_turns(self: &Arc<Self>, writes: &mut JoinSet<Sent>) -> Option<Instant> {
+        loop {
+            let now = Instant::now();
+            let mut desk = self.desk();
+            let Some(turn) = desk.take_turn(now) else { return desk.next_turn() };
+            drop(desk);
+            self.begin_turn(turn, now, writes);
+        }
+    }
+
+    fn begin_turn(self: &Arc<Self>, turn: Turn, now: Instant, writes: &mut JoinSet<Sent>) {
+        let Turn { number, uid, report, version, memory, deleted_at } = turn;
+        let done = Done { turn: number, uid, version, began: now };
+        let Some(object) = self.newest(&report) else {
+            return self.desk().end(&done, End::Idle(None), now);
+        };
+        let from_watch = AtServer::of(&object);
+        let from_answer = memory.answer.as_deref().map(Answer::at_server);
+        let at = from_answer.filter(|answer| answer.is_newer_than(&from_watch)).unwrap_or(from_watch);
+        if memory.answer.is_some() && at == from_watch {
+            self.desk().drop_answer(&done.uid);
+        }
+        let told = Told {
+            status: report.status.as_deref(),
+            may_run: report.may_run,
+            is_finished: report.is_finished,
+            is_static: is_static(&report.pod),
+        };
+        let name = PodFullName::of(&report.pod);
+        let seen = Object::of(at);
+        let end = match next_write(at, told, self.clock.now()) {
+            Write::Patch { body, .. } if memory.leftover.as_deref() == Some(&body) => End::Idle(Some(seen)),
+            Write::Patch { body, wanted } => {
+                let client = self.client.clone();
+                return begin_write(writes, done, name.clone(), seen, async move {
+                    let answer = wire::patch_status(&client, &name, &body).await?;
+                    let at = answer.at_server();
+                    let leftover = patch(at.uid, at.status, &wanted).map(Arc::new);
+                    let object = Object::of(at);
+                    Ok(End::Patched(object, Memory { answer: Some(Arc::new(answer)), leftover }))
+                });
+            }
+            Write::Delete => match deleted_at.map(|at| at + NEWS_WAIT_MAX).filter(|again| *again > now) {
+                Some(again) => End::Later(Some(seen), again),
+                None => {
+                    let (client, object_uid) = (self.client.clone(), at.uid.to_owned());
+                    return begin_write(writes, done, name.clone(), seen.clone(), async move {
+                        wire::delete(&client, &name, &object_uid).await.map(|()| End::Deleted(seen))
+                    });
+                }
+            },
+            Write::Nothing => End::Idle(Some(seen)),
+        };
+        self.desk().end(&done, end, now);
+    }
+
+    fn ended(&self, ended: Result<Sent, JoinError>) {
+        // A write's panic is caught where it happens, and none is aborted before the manager ends.
+        let Ok(Sent { done, name, seen, end }) = ended else { return };
+        let now = Instant::now();
+        let mut desk = self.desk();
+        let end = end.unwrap_or_else(|failure| self.failed(&mut desk, &done, &name, seen, &failure, now));
+        desk.end(&done, end, now);
+    }
+
+    fn failed(
+        &self,
+        desk: &mut Desk,
+        done: &Done,
+        name: &PodFullName,
+        seen: Object,
+        failure: &Failure,
+        now: Instant,
+    ) -> End {
+        let Failure { next, code, message } = failure;
+        let jitter = self.jitter.unit();
+        match next {
+            Next::AwaitNews => {
+                tracing::debug!(pod = %name, ?code, %message, "the API server has no such pod any more");
+                End::AwaitNews(Some(seen))
+            }
+            Next::Retry => {
+                let failures = desk.failures(&done.uid).saturating_add(1);
+                if failures == 1 {
+                    tracing::warn!(pod = %name, ?code, %message, "the pod's status can't be told, and is again later");
+                }
+                End::Failed(now + backoff(failures, jitter))
+            }
+            Next::Pause(asked) => {
+                let is_new = desk.pause(done.began, now, |failures| backoff(failures, jitter).max(*asked));
+                if is_new {
+                    tracing::warn!(pod = %name, ?code, %message, "statuses can't be told, and are later");
+                }
+                End::Troubled
+            }
+        }
+    }
+
+    /// The server's object that the report is told of: of a static pod its mirror, if there is one.
+    fn newest(&self, report: &PodReport) -> Option<Arc<Pod>> {
+        if !is_static(&report.pod) {
+            return self.known.get(&PodUid::of(&report.pod));
+        }
+        let mirrors = self.mirrors.borrow();
+        let mirror = mirrors.get(&PodFullName::of(&report.pod));
+        mirror.filter(|mirror| is_mirror_of(mirror, &report.pod)).cloned()
+    }
+
+    fn reconsider(&self) {
+        let newest = |report: &PodReport| Some(Object::of(AtServer::of(&*self.newest(report)?)));
+        self.desk().reconsider(newest, Instant::now());
+    }
+
+    fn statics(&self) -> Vec<StaticPod> {
+        let desk = self.desk();
+        let statics = desk.reports().filter(|report| is_static(&report.pod)).map(|report| StaticPod {
+            pod: report.pod.clone(),
+            has_status: report.status.is_some(),
+            may_run: report.may_run,
+            is_ending: report.is_ending,
+        });
+        statics.collect()
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A write that was answered, or wasn't.
+struct Sent {
+    done: Done,
+    name: PodFullName,
+    /// What the server was thought to have.
+    seen: Object,
+    end: Result<End, Failure>,
+}
+
+/// Writes beside the others. A panic counts as a failure: a turn that never ends would keep its pod from being told of.
+fn begin_write(
+    writes: &mut JoinSet<Sent>,
+    done: Done,
+    name: PodFullName,
+    seen: Object,
+    writing: impl Future<Output = Result<End, Failure>> + Send + 'static,
+) {
+    writes.spawn(async move {
+        let end = AssertUnwindSafe(writing).catch_unwind().await;
+        let end = end.unwrap_or_else(|_| Err(Failure::odd("the write panicked".to_owned())));
+        Sent { done, name, seen, end }
+    });
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl StatusSink for StatusManager {
+    fn report(&self, report: PodReport) {
+        let is_static = is_static(&report.pod);
+        self.desk().report(report, Instant::now());
+        self.wake.notify_one();
+        if is_static {
+            self.mirror_manager.wake();
+        }
+    }
+
+    fn forget(&self, uid: &PodUid) {
+        self.desk().forget(uid);
+        // It may have been a static one.
+        self.mirror_manager.wake();
+    }
+
+    fn sources_seen(&self, all: bool) {
+        self.mirror_manager.sources_seen(all);
+    }
+}
