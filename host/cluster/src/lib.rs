@@ -21,4 +21,5 @@ mod watch;
 pub use events::{ApiEvents, EventLimit};
 pub use lease::Lease;
 pub use node::{ClusterNode, NodeManager, NodeOptions, NodePorts};
+pub use objects::Objects;
 pub use status::{MirrorPods, StatusManager};
