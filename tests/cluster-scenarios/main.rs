@@ -1,3 +1,4 @@
 //! Scenarios of a node of a cluster: the agent on fakes, its edge on an API server in this process, on paused time.
 
 mod objects;
+mod pods;

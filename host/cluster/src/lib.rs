@@ -18,8 +18,18 @@ mod status;
 mod tokens;
 mod watch;
 
+pub use access::Access;
+pub use bootstrap::CsrError;
+pub use client::{
+    ConnectError, ConnectOptions, Connection, CredentialsError, IdentityError, PluginError, RequestError, TlsError,
+    TransportError,
+};
 pub use events::{ApiEvents, EventLimit};
+pub use kubeconfig::KubeconfigError;
 pub use lease::Lease;
 pub use node::{ClusterNode, NodeManager, NodeOptions, NodePorts};
 pub use objects::Objects;
+pub use pods::{API_SOURCE, ApiPods, KnownPods, Mirrors, SETS_APART};
+pub use rotation::store::StoreError;
+pub use saved::{SAVED_PODS, SavedPods, UNREADABLE_PODS};
 pub use status::{MirrorPods, StatusManager};

@@ -1,6 +1,7 @@
 //! Pods of this node, from the API server: the source named `api`.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -85,6 +86,8 @@ struct Shared {
     set: Mutex<PodSet>,
     changed: Notify,
     worth_saving: Notify,
+    /// Requests fail, and that was told.
+    is_away: AtomicBool,
 }
 
 impl Shared {
@@ -108,7 +111,12 @@ impl PodSource for ApiPods {
 
     async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
         let set = Mutex::new(PodSet::new(&self.node_name));
-        let shared = Shared { set, changed: Notify::new(), worth_saving: Notify::new() };
+        let shared = Shared {
+            set,
+            changed: Notify::new(),
+            worth_saving: Notify::new(),
+            is_away: AtomicBool::new(false),
+        };
         if self.restore(&shared, &snapshots, &stop).await.is_err() {
             return;
         }
@@ -166,8 +174,13 @@ impl ApiPods {
     /// Takes one change: first into what others look up, then to whoever waits for it.
     fn take(&self, shared: &Shared, change: Change<Pod>) {
         match &change {
-            Change::Disconnected(error) => tracing::warn!("pods of the API server: {error}"),
-            Change::Connected => tracing::info!("pods of the API server are watched again"),
+            Change::Disconnected(error) if shared.is_away.swap(true, Ordering::Relaxed) => {
+                tracing::debug!("pods of the API server: {error}");
+            }
+            Change::Disconnected(error) => tracing::warn!("pods of the API server can't be watched: {error}"),
+            _ if shared.is_away.swap(false, Ordering::Relaxed) => {
+                tracing::info!("pods of the API server are watched again");
+            }
             _ => {}
         }
         let mut set = shared.set();

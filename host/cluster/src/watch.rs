@@ -37,6 +37,8 @@ const OBJECTS_MAX: usize = 200_000;
 const PAGE_WITHIN: Duration = Duration::from_secs(120);
 /// A server begins to answer a watch, and says why it refuses one, within this time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+/// The version that asks for whatever the server has in memory.
+const FROM_MEMORY: &str = "0";
 /// A watch that the server didn't end so long after it was to end is dead.
 const WATCH_MARGIN: Duration = Duration::from_secs(30);
 
@@ -254,12 +256,18 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
         continue_token: Option<String>,
     ) -> Result<Duration, WatchError> {
         let field_selector = self.selection.fields.clone();
+        let from_memory = resource_version.as_deref() == Some(FROM_MEMORY);
+        let resource_version = resource_version.filter(|_| !from_memory);
         let list =
             ListParams { field_selector, limit, continue_token, resource_version, ..ListParams::default() };
-        let reading = async {
-            let body = self.send(self.path().list(&list)).await?;
-            read(body, PAGE_BYTES_MAX).await
-        };
+        let mut request = self.path().list(&list);
+        if from_memory && let Ok(request) = &mut request {
+            // Beside a limit kube leaves this version out.
+            if let Ok(uri) = format!("{}&resourceVersion={FROM_MEMORY}", request.uri()).parse() {
+                *request.uri_mut() = uri;
+            }
+        }
+        let reading = async { read(self.send(request).await?, PAGE_BYTES_MAX).await };
         let page = timeout(PAGE_WITHIN, reading).await.map_err(|_| WatchError::TimedOut(PAGE_WITHIN))??;
         let page = answers::page::<K>(&page)?;
         drop(self.listed.extend(page.listed)?);

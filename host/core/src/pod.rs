@@ -1,6 +1,7 @@
 //! Pods: who they are, what they ask for, and the life of the worker that looks after one.
 
 pub mod allocation;
+pub mod claims;
 pub mod deadline;
 pub mod defaults;
 pub mod fields;

@@ -13,8 +13,8 @@ use witlet_core::container::plan::sandbox::{fault, network_of};
 use witlet_core::container::plan::{
     Plan, PlanInput, RemoveContainers, RemoveReason, Step, containers, known_restart_counts, plan,
 };
-use witlet_core::pod::deadline;
 use witlet_core::pod::worker::{Outcome, RequeueCause};
+use witlet_core::pod::{claims, deadline};
 use witlet_core::runtime::{NamespaceMode, ObservedPod};
 use witlet_core::status::{Phase, Waiting};
 use witlet_ports::RuntimeError;
@@ -228,7 +228,13 @@ impl Executor {
         match unless(&cancel, self.set_up_volumes(job, pod)).await {
             None => Err(End::CUT),
             Some(Err(())) => Err(End::FAILED),
-            Some(Ok(volumes)) => Ok(volumes),
+            Some(Ok(volumes)) => match claims::unprepared(pod) {
+                Some(message) => {
+                    self.events(job).warning("FailedPrepareDynamicResources", &message);
+                    Err(End::FAILED)
+                }
+                None => Ok(volumes),
+            },
         }
     }
 
