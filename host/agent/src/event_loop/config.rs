@@ -128,6 +128,7 @@ impl EventLoop {
         match stage {
             Stage::Waiting if is_ending(&pod) => {
                 self.queue.remove(&uid);
+                self.refresh_allocated(&uid);
                 self.set_stage(&uid, Stage::Admitted);
                 self.update_worker(&uid, UpdateKind::Update, None);
             }
