@@ -42,6 +42,8 @@ use requests::{Policy, Requests};
 use transport::{Endpoint, Transport};
 
 #[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
 mod tests;
 
 /// How long one try of an ordinary request may take. API servers give up after as long.

@@ -17,10 +17,10 @@ use kube::client::Body;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use thiserror::Error;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 
 use super::identity::Identities;
@@ -162,7 +162,7 @@ enum Sent {
     Unsent(Request<Body>),
 }
 
-/// All connections to one server. They end when it is dropped.
+/// All connections to one server. When it is dropped, each ends with the last answer on it.
 pub(crate) struct Transport {
     endpoint: Endpoint,
     identities: Arc<Identities>,
@@ -170,13 +170,6 @@ pub(crate) struct Transport {
     /// One connection is made at a time: who waits finds a place on the one before.
     connecting: tokio::sync::Mutex<()>,
     tasks: TaskTracker,
-    over: CancellationToken,
-}
-
-impl Drop for Transport {
-    fn drop(&mut self) {
-        self.over.cancel();
-    }
 }
 
 impl Transport {
@@ -187,7 +180,6 @@ impl Transport {
             lines: Mutex::default(),
             connecting: tokio::sync::Mutex::default(),
             tasks: TaskTracker::new(),
-            over: CancellationToken::new(),
         }
     }
 
@@ -276,7 +268,8 @@ impl Transport {
         http2: bool,
         over: &CancellationToken,
     ) -> Result<Sender, TransportError> {
-        let stream = TokioIo::new(stream);
+        let over_too = Box::pin(over.clone().cancelled_owned());
+        let stream = TokioIo::new(Cut { stream, over: over_too });
         if http2 {
             let (sender, mut connection) = http2::Builder::new(TokioExecutor::new())
                 .timer(TokioTimer::new())
@@ -301,22 +294,15 @@ impl Transport {
         Ok(Sender::Http1(Arc::new(Mutex::new(Some(sender)))))
     }
 
-    /// Moves a connection until it ends, or shall end.
+    /// Moves a connection until it ends.
     fn drive(
         &self,
         connection: impl Future<Output = Result<(), hyper::Error>> + Send + 'static,
         over: CancellationToken,
     ) {
-        let all_over = self.over.clone();
         self.tasks.spawn(async move {
-            tokio::select! {
-                () = over.cancelled() => {}
-                () = all_over.cancelled() => {}
-                end = connection => {
-                    if let Err(error) = end {
-                        tracing::debug!(%error, "connection to the API server ended");
-                    }
-                }
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "connection to the API server ended");
             }
             over.cancel();
         });
@@ -372,6 +358,48 @@ fn set_options(tcp: &TcpStream) -> io::Result<()> {
     sockopt::set_tcp_keepintvl(tcp, PING_MAX)?;
     sockopt::set_tcp_keepcnt(tcp, 1)?;
     Ok(())
+}
+
+/// A stream that breaks off when its connection shall be over. HTTP/2 would let the answers on it go on otherwise.
+struct Cut {
+    stream: Box<dyn Stream>,
+    over: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+impl Cut {
+    fn check(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        match self.over.as_mut().poll(cx) {
+            Poll::Ready(()) => Err(io::ErrorKind::ConnectionAborted.into()),
+            Poll::Pending => Ok(()),
+        }
+    }
+}
+
+impl AsyncRead for Cut {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.check(cx)?;
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Cut {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.check(cx)?;
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check(cx)?;
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
