@@ -67,7 +67,7 @@ async fn an_event_is_made_and_its_repeats_change_it() {
     let rig = Rig::new();
     for _ in 0..3 {
         rig.tell("web", "Pulled", "m");
-        tokio::time::sleep(SECOND).await;
+        sleep(SECOND).await;
     }
     assert_eq!(rig.stored(), ["web Pulled 3× m"]);
     assert_eq!((rig.server.count("create events"), rig.server.count("patch events")), (1, 2));
@@ -82,11 +82,11 @@ async fn an_event_is_made_and_its_repeats_change_it() {
 async fn one_that_the_server_forgot_is_made_anew() {
     let rig = Rig::new();
     rig.tell("web", "Pulled", "m");
-    tokio::time::sleep(SECOND).await;
+    sleep(SECOND).await;
     let name = rig.server.list::<ApiEvent>()[0].metadata.name.clone().unwrap_or_default();
     rig.server.delete::<ApiEvent>("default", &name, None).expect("deleted");
     rig.tell("web", "Pulled", "m");
-    tokio::time::sleep(SECOND).await;
+    sleep(SECOND).await;
     assert_eq!(rig.stored(), ["web Pulled 2× m"]);
 }
 
@@ -94,17 +94,17 @@ async fn one_that_the_server_forgot_is_made_anew() {
 async fn what_happens_while_the_server_is_away_is_sent_once_afterwards() {
     let rig = Rig::new();
     rig.tell("web", "Pulled", "m");
-    tokio::time::sleep(SECOND).await;
+    sleep(SECOND).await;
     rig.server.down();
     for minute in 0..60 {
         // One that repeats, and one that comes anew again and again.
         rig.tell("web", "Pulled", "m");
         rig.tell(&format!("job-{minute}"), "Started", "m");
-        tokio::time::sleep(60 * SECOND).await;
+        sleep(60 * SECOND).await;
     }
     rig.server.up();
     rig.server.clear_requests();
-    tokio::time::sleep(60 * SECOND).await;
+    sleep(60 * SECOND).await;
     let counts = rig.server.counts();
     println!("requests about events after an hour's outage: {counts:?}");
     assert!(counts.values().sum::<u64>() <= 62, "each of them once: {counts:?}");
@@ -112,7 +112,7 @@ async fn what_happens_while_the_server_is_away_is_sent_once_afterwards() {
     assert!(stored.len() >= 25, "what waited is there: {stored:?}");
     let repeated = stored.iter().filter(|line| line.starts_with("web ")).collect::<Vec<_>>();
     assert_eq!(repeated.len(), 1, "{stored:?}");
-    tokio::time::sleep(600 * SECOND).await;
+    sleep(600 * SECOND).await;
     assert_eq!(rig.server.counts(), counts, "and nothing after that");
 }
 
@@ -121,14 +121,14 @@ async fn a_short_outage_loses_nothing_and_a_lost_answer_doubles_nothing() {
     let rig = Rig::new();
     rig.server.fault(Fault::new(Effect::DropAfter).verb("create").on("events").times(1));
     rig.tell("web", "Pulled", "m");
-    tokio::time::sleep(SECOND).await;
+    sleep(SECOND).await;
     rig.server.down();
     for reason in ["Created", "Started"] {
         rig.tell("web", reason, "m");
     }
-    tokio::time::sleep(60 * SECOND).await;
+    sleep(60 * SECOND).await;
     rig.server.up();
-    tokio::time::sleep(15 * SECOND).await;
+    sleep(15 * SECOND).await;
     assert_eq!(rig.stored(), ["web Created 1× m", "web Pulled 1× m", "web Started 1× m"]);
 }
 
@@ -139,12 +139,12 @@ async fn what_the_server_refuses_is_dropped_and_the_next_one_goes() {
         rig.server.fault(Fault::new(Effect::code(code)).verb("create").on("events").times(1));
         rig.tell("web", &format!("Refused{code}"), "m");
         rig.tell("web", &format!("After{code}"), "m");
-        tokio::time::sleep(SECOND).await;
+        sleep(SECOND).await;
     }
     assert_eq!(rig.stored(), ["web After403 1× m", "web After404 1× m", "web After500 1× m"]);
     rig.server.fault(Fault::new(Effect::code(503)).verb("create").on("events").times(3));
     rig.tell("web", "Busy", "m");
-    tokio::time::sleep(60 * SECOND).await;
+    sleep(60 * SECOND).await;
     assert!(rig.stored().contains(&"web Busy 1× m".to_owned()), "a server that is starting is waited for");
 }
 
@@ -155,9 +155,9 @@ async fn a_flood_is_bounded_and_sent_at_the_limits_pace() {
         rig.tell(&format!("pod-{pod}"), "Started", "m");
     }
     assert_eq!(rig.events.dropped(), 500);
-    tokio::time::sleep(10 * SECOND).await;
+    sleep(10 * SECOND).await;
     let sent = rig.server.count("create events");
     assert!((110..=125).contains(&sent), "{sent}");
-    tokio::time::sleep(100 * SECOND).await;
+    sleep(100 * SECOND).await;
     assert_eq!(rig.server.count("create events"), 1000);
 }

@@ -47,7 +47,7 @@ impl Rig {
     async fn renewed() -> Self {
         let rig = Self::new();
         rig.node.send_replace(node("u1"));
-        tokio::time::sleep(SECOND).await;
+        sleep(SECOND).await;
         rig
     }
 
@@ -65,14 +65,14 @@ impl Rig {
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_made_once_the_node_is_known_and_renewed_each_ten_seconds() {
     let rig = Rig::new();
-    tokio::time::sleep(60 * SECOND).await;
+    sleep(60 * SECOND).await;
     assert!(rig.lease().is_none(), "nobody would own it");
     rig.node.send_replace(node("u1"));
-    tokio::time::sleep(SECOND).await;
+    sleep(SECOND).await;
     let made = rig.lease().expect("the lease is there");
     assert_eq!(made.metadata.owner_references.unwrap_or_default()[0].uid, "u1");
     rig.server.clear_requests();
-    tokio::time::sleep(3600 * SECOND).await;
+    sleep(3600 * SECOND).await;
     let counts = rig.server.counts();
     println!("requests about the lease in an hour: {counts:?}");
     assert_eq!(counts.len(), 1, "no request but the renewal: {counts:?}");
@@ -85,11 +85,11 @@ async fn after_an_outage_the_lease_is_renewed_within_seven_seconds() {
     let rig = Rig::renewed().await;
     rig.server.down();
     rig.server.clear_requests();
-    tokio::time::sleep(3600 * SECOND).await;
+    sleep(3600 * SECOND).await;
     let tries: u64 = rig.server.counts().values().sum();
     assert!(tries <= 3600 / 7 + 20, "{tries} tries in an hour");
     rig.server.up();
-    tokio::time::sleep(8 * SECOND).await;
+    sleep(8 * SECOND).await;
     assert!(rig.age().is_some_and(|age| age <= 8));
 }
 
@@ -98,7 +98,7 @@ async fn a_lease_that_is_gone_is_made_anew_for_the_node_that_there_is() {
     let rig = Rig::renewed().await;
     rig.server.delete::<coordination::Lease>(lease::NAMESPACE, NODE_NAME, None).expect("deleted");
     rig.node.send_replace(node("u2"));
-    tokio::time::sleep(11 * SECOND).await;
+    sleep(11 * SECOND).await;
     let made = rig.lease().expect("the lease is there again");
     assert_eq!(made.metadata.owner_references.unwrap_or_default()[0].uid, "u2");
 }
@@ -109,7 +109,7 @@ async fn a_lease_that_others_wrote_is_renewed_all_the_same() {
     let edit = json!({"metadata": {"labels": {"others": "1"}}, "spec": {"holderIdentity": "others"}});
     rig.server.patch::<coordination::Lease>(lease::NAMESPACE, NODE_NAME, "", edit).expect("patched");
     rig.server.clear_requests();
-    tokio::time::sleep(11 * SECOND).await;
+    sleep(11 * SECOND).await;
     let lease = rig.lease().expect("the lease is there");
     assert!(lease.metadata.labels.is_some_and(|labels| labels.contains_key("others")));
     assert_eq!(lease.spec.and_then(|spec| spec.holder_identity).as_deref(), Some(NODE_NAME));
@@ -123,7 +123,7 @@ async fn a_server_that_hangs_or_fails_now_and_then_costs_no_lease() {
     for effect in [Effect::Stall, Effect::code(500), Effect::DropAfter, Effect::code(429)] {
         rig.server.fault(Fault::new(effect.clone()).on("leases").times(1));
         for _ in 0..30 {
-            tokio::time::sleep(SECOND).await;
+            sleep(SECOND).await;
             assert!(rig.age().is_some_and(|age| age < 40), "{effect:?}: {:?}", rig.age());
         }
         rig.server.clear_faults();

@@ -25,10 +25,11 @@ impl<K: Clone + Eq + Hash, V> Lru<K, V> {
     pub(super) fn get_or_insert_with(&mut self, key: &K, fresh: impl FnOnce() -> V) -> &mut V {
         let place = self.next;
         self.next += 1;
-        if !self.entries.contains_key(key) && self.entries.len() >= self.max {
-            if let Some((_, oldest)) = self.uses.pop_first() {
-                self.entries.remove(&oldest);
-            }
+        if !self.entries.contains_key(key)
+            && self.entries.len() >= self.max
+            && let Some((_, oldest)) = self.uses.pop_first()
+        {
+            self.entries.remove(&oldest);
         }
         let entry = self.entries.entry(key.clone()).or_insert_with(|| (place, fresh()));
         self.uses.remove(&entry.0);

@@ -27,7 +27,7 @@ async fn labels_and_taints_of_others_are_seen_and_the_machines_changes_too() {
 
     let mut changed = NodeFacts::clone(&seen);
     changed.facts.insert("cgroup.version".into(), "2".into());
-    rig.machine.0.send_replace(std::sync::Arc::new(changed));
+    rig.machine.0.send_replace(Arc::new(changed));
     sleep(SECOND).await;
     let seen = node.watch().borrow().clone();
     assert_eq!((seen.facts.len(), label(&seen, "zone").as_deref()), (1, Some("a")));

@@ -116,9 +116,11 @@ fn images_that_could_not_be_listed_stay_told() {
     }
 }
 
+type Amounts = &'static [(&'static str, &'static str)];
+
 #[test]
 fn pods_may_use_what_isnt_reserved_nor_set_aside() {
-    let cases: [(&[(&str, &str)], &[(&str, &str)], &[(&str, &str)]); 5] = [
+    let cases: [(Amounts, Amounts, Amounts); 5] = [
         (&[("cpu", "2")], &[], &[("cpu", "2")]),
         (
             &[("cpu", "2"), ("memory", "4096Ki")],
