@@ -305,6 +305,15 @@ impl Scripted {
         };
         Ok(cri::ImageStatusResponse { image, info: Default::default() })
     }
+
+    /// One that says what was asked; none for `u-empty`.
+    fn url(call: &str, id: &str, words: &[String], streams: &[bool]) -> Result<String, Status> {
+        match id {
+            "gone" => Err(Status::not_found(id)),
+            "u-empty" => Ok(String::new()),
+            id => Ok(format!("http://127.0.0.1:1/{call}/{id}/{words:?}/{streams:?}")),
+        }
+    }
 }
 
 /// The service with some calls scripted and all others unimplemented, as a runtime of an older release has it.
@@ -390,13 +399,22 @@ service! {
                 other => Err(Status::not_found(other)),
             }
         }
+        exec(self, request: ExecRequest) -> ExecResponse {
+            let streams = [request.stdin, request.stdout, request.stderr, request.tty];
+            Ok(cri::ExecResponse { url: Self::url("exec", &request.container_id, &request.cmd, &streams)? })
+        }
+        attach(self, request: AttachRequest) -> AttachResponse {
+            let streams = [request.stdin, request.stdout, request.stderr, request.tty];
+            Ok(cri::AttachResponse { url: Self::url("attach", &request.container_id, &[], &streams)? })
+        }
+        port_forward(self, request: PortForwardRequest) -> PortForwardResponse {
+            let ports: Vec<String> = request.port.iter().map(ToString::to_string).collect();
+            Ok(cri::PortForwardResponse { url: Self::url("portforward", &request.pod_sandbox_id, &ports, &[])? })
+        }
     }
     absent: {
         run_pod_sandbox(RunPodSandboxRequest) -> RunPodSandboxResponse,
         create_container(CreateContainerRequest) -> CreateContainerResponse,
-        exec(ExecRequest) -> ExecResponse,
-        attach(AttachRequest) -> AttachResponse,
-        port_forward(PortForwardRequest) -> PortForwardResponse,
         container_stats(ContainerStatsRequest) -> ContainerStatsResponse,
         list_container_stats(ListContainerStatsRequest) -> ListContainerStatsResponse,
         pod_sandbox_stats(PodSandboxStatsRequest) -> PodSandboxStatsResponse,
@@ -425,11 +443,29 @@ service! {
     scripted: {
         image_status(self, request: ImageStatusRequest) -> ImageStatusResponse { Self::image(request.image) }
         pull_image(self, request: PullImageRequest) -> PullImageResponse { Self::pulled(request) }
+        list_images(self, _request: ListImagesRequest) -> ListImagesResponse {
+            let image = cri::Image {
+                id: "sha256:present".to_owned(),
+                repo_tags: vec!["present:1".to_owned()],
+                repo_digests: vec!["present@sha256:1".to_owned()],
+                size: 7,
+                ..cri::Image::default()
+            };
+            Ok(cri::ListImagesResponse { images: vec![image] })
+        }
+        image_fs_info(self, _request: ImageFsInfoRequest) -> ImageFsInfoResponse {
+            let at = |mountpoint: &str| cri::FilesystemUsage {
+                fs_id: Some(cri::FilesystemIdentifier { mountpoint: mountpoint.to_owned() }),
+                used_bytes: Some(cri::UInt64Value { value: 9 }),
+                ..cri::FilesystemUsage::default()
+            };
+            let nowhere = cri::FilesystemUsage::default();
+            let image_filesystems = vec![at(""), nowhere, at("/var/lib/images")];
+            Ok(cri::ImageFsInfoResponse { image_filesystems, ..cri::ImageFsInfoResponse::default() })
+        }
     }
     absent: {
-        list_images(ListImagesRequest) -> ListImagesResponse,
         remove_image(RemoveImageRequest) -> RemoveImageResponse,
-        image_fs_info(ImageFsInfoRequest) -> ImageFsInfoResponse,
     }
     told: {}
     streams: {
