@@ -1,4 +1,5 @@
 //! Scenarios of a node of a cluster: the agent on fakes, its edge on an API server in this process, on paused time.
 
 mod objects;
+mod outage;
 mod pods;

@@ -20,13 +20,13 @@ pub const SAVED_PODS: &str = "api-pods";
 /// Where one goes that can't be read.
 pub const UNREADABLE_PODS: &str = "api-pods.unreadable";
 /// Bytes of all pods together; what doesn't fit isn't remembered.
-pub const SAVED_BYTES_MAX: usize = 12 << 20;
+const SAVED_BYTES_MAX: usize = 12 << 20;
 /// What changes within this time is written together.
-pub const SAVE_AFTER: Duration = Duration::from_secs(1);
+const SAVE_AFTER: Duration = Duration::from_secs(1);
 /// After a write the next one waits at least this long, so that a busy node doesn't write all the time.
-pub const SAVES_APART: Duration = Duration::from_secs(5);
+const SAVES_APART: Duration = Duration::from_secs(5);
 /// A write that failed is tried again after this.
-pub const SAVE_RETRY: Duration = Duration::from_secs(10);
+const SAVE_RETRY: Duration = Duration::from_secs(10);
 /// A disk that takes longer to read is none.
 const LOAD_WITHIN: Duration = Duration::from_secs(10);
 /// The only version of the format so far.

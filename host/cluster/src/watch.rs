@@ -270,7 +270,7 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
         let reading = async { read(self.send(request).await?, PAGE_BYTES_MAX).await };
         let page = timeout(PAGE_WITHIN, reading).await.map_err(|_| WatchError::TimedOut(PAGE_WITHIN))??;
         let page = answers::page::<K>(&page)?;
-        drop(self.listed.extend(page.listed)?);
+        self.listed.extend(page.listed)?;
         if self.reflector.page(&page.version, page.token) {
             self.synced();
         }
