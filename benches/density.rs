@@ -2,9 +2,10 @@
 //!
 //! The daemon runs as a process beside a fake CRI server in this one, which answers at once, so that its figures hold
 //! none of a runtime's costs. Progress goes to standard error; the last line of standard output is one JSON object.
-//! `DENSITY_PODS` says how many pods (450 if not given).
+//! `DENSITY_PODS` says how many pods (450 if not given). With `DENSITY_API=1` they are created in an API server, and deleted there.
 
 mod daemon;
+mod density_api;
 
 use std::path::Path;
 use std::time::Duration;
@@ -30,6 +31,10 @@ fn main() {
         Ok(text) => text.parse().expect("DENSITY_PODS is a number"),
         Err(_) => PODS_DEFAULT,
     };
+    if std::env::var("DENSITY_API").is_ok_and(|value| value == "1") {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+        return print(&runtime.block_on(density_api::measure(pods)));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(measure(pods));
 }

@@ -22,16 +22,22 @@ impl Daemon {
     /// Starts one in this folder, on the runtime at `cri.sock` in it, and waits for its first sync.
     #[allow(dead_code, reason = "each benchmark uses a part of this file")]
     pub(crate) async fn start(home: &Path) -> Self {
-        Self::start_until(home, |stats| stats["firstSync"].is_string()).await
+        Self::start_until(home, &[], |stats| stats["firstSync"].is_string()).await
     }
 
     /// Starts one that has nothing to sync, and waits until it has seen all sources.
     #[allow(dead_code, reason = "each benchmark uses a part of this file")]
     pub(crate) async fn start_empty(home: &Path) -> Self {
-        Self::start_until(home, |stats| stats["sourcesReady"] == true).await
+        Self::start_with(home, &[]).await
     }
 
-    async fn start_until(home: &Path, is_started: impl Fn(&Value) -> bool) -> Self {
+    /// The same with more arguments.
+    #[allow(dead_code, reason = "each benchmark uses a part of this file")]
+    pub(crate) async fn start_with(home: &Path, arguments: &[String]) -> Self {
+        Self::start_until(home, arguments, |stats| stats["sourcesReady"] == true).await
+    }
+
+    async fn start_until(home: &Path, arguments: &[String], is_started: impl Fn(&Value) -> bool) -> Self {
         let log = std::fs::File::create(home.join("witlet.log")).expect("a log file");
         let socket = home.join("api.sock");
         let begin = Instant::now();
@@ -43,6 +49,7 @@ impl Daemon {
             .args(flag("--pod-logs-dir", home.join("logs").display()))
             .args(flag("--api-socket", socket.display()))
             .args(["--node-name", "bench", "--max-pods", "100000"])
+            .args(arguments)
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()

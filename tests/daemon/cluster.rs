@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use libtest_mimic::Failed;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -159,9 +160,10 @@ fn is_true(pod: &Pod, name: &str) -> bool {
     conditions.iter().any(|condition| condition.type_ == name && condition.status == "True")
 }
 
-/// The id of its container.
-fn container_id(pod: &Pod) -> Option<String> {
-    pod.status.as_ref()?.container_statuses.as_ref()?.first()?.container_id.clone()
+/// When its container began to run.
+fn began(pod: &Pod) -> Option<Time> {
+    let status = pod.status.as_ref()?.container_statuses.as_ref()?.first()?;
+    status.state.as_ref()?.running.as_ref()?.started_at.clone()
 }
 
 /// Whether a node says that it is ready.
@@ -229,7 +231,7 @@ pub(crate) async fn pods_run_again_without_it() -> Result<(), Failed> {
     let mut cluster = Cluster::start().await?;
     cluster.create("web")?;
     cluster.ready("web").await?;
-    let before = cluster.pod("web").as_ref().and_then(container_id);
+    let before = cluster.pod("web").as_ref().and_then(began);
     let saved = cluster.folder.path().join("agent/state").join(SAVED_PODS);
     cluster
         .until("the last set is on disk", |_| {
@@ -250,8 +252,8 @@ pub(crate) async fn pods_run_again_without_it() -> Result<(), Failed> {
     cluster
         .until("its new container is told", |c| {
             let pod = c.pod("web")?;
-            let id = container_id(&pod)?;
-            (Some(&id) != before.as_ref() && is_true(&pod, "Ready")).then_some(())
+            let began = began(&pod)?;
+            (Some(&began) != before.as_ref() && is_true(&pod, "Ready")).then_some(())
         })
         .await?;
     cluster.create("late")?;

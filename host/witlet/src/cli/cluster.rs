@@ -33,6 +33,12 @@ pub(crate) struct ClusterArgs {
     /// What the cloud calls this machine
     #[arg(long, value_name = "ID", requires = "kubeconfig")]
     pub(crate) provider_id: Option<String>,
+    /// Requests a second to the API server, heartbeats and watches not counted; 0 is no limit
+    #[arg(long, value_name = "NUMBER", default_value_t = 50, requires = "kubeconfig")]
+    pub(crate) kube_api_qps: u16,
+    /// Requests at once after a while without any
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, requires = "kubeconfig")]
+    pub(crate) kube_api_burst: u16,
     /// Port of the endpoints for the API server and kubectl, with TLS; 10250 with --kubeconfig, off without, 0 is off
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,

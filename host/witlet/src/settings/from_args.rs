@@ -230,6 +230,8 @@ fn cluster(args: ClusterArgs, cert_dir: PathBuf) -> Result<Option<ClusterSetting
         register: args.register_node,
         taints,
         provider_id: args.provider_id,
+        qps: args.kube_api_qps.into(),
+        burst: args.kube_api_burst.into(),
         ..ClusterSettings::default()
     }))
 }

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use witlet_core::node::conditions::Thresholds;
+
+use super::node::may_be_set;
 use super::*;
 use crate::kubelet::configuration::fields::{FIELDS, Fate, Kind};
 use crate::kubelet::flags;

@@ -56,12 +56,14 @@ fn a_kubeconfig_makes_it_a_node_of_a_cluster_with_endpoints() {
         "--node-ip=192.0.2.7,2001:db8::7",
         "--register-with-taints=a=b:NoSchedule,c:NoExecute",
         "--provider-id=cloud://7",
+        "--kube-api-qps=0",
     ]);
     let cluster = settings.cluster.expect("there is a cluster");
     assert_eq!(cluster.bootstrap_kubeconfig, Some("/b.conf".into()));
     assert_eq!(cluster.cert_dir, PathBuf::from("/srv/witlet/pki"));
     assert!(cluster.rotate_certificates && cluster.register);
     assert_eq!(cluster.provider_id.as_deref(), Some("cloud://7"));
+    assert_eq!((cluster.qps, cluster.burst), (0, 100));
     let taints: Vec<_> =
         cluster.taints.iter().map(|t| (t.key.as_str(), t.value.as_deref(), t.effect.as_str())).collect();
     assert_eq!(taints, [("a", Some("b"), "NoSchedule"), ("c", None, "NoExecute")]);
