@@ -11,6 +11,8 @@ use super::fixture::{ALWAYS, Canned, TestServer, get};
 use super::identity::Identity;
 use super::{ConnectError, ConnectOptions, Connection};
 
+mod joining;
+
 /// A folder with a kubeconfig for this server, and the options that name it.
 struct Home {
     folder: TempDir,

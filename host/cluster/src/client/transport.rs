@@ -79,12 +79,15 @@ pub(crate) struct Endpoint {
     pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
 
+/// Where an HTTP/1.1 connection lies while no request is on it.
+type Lying = Arc<Mutex<Option<http1::SendRequest<Body>>>>;
+
 #[derive(Clone)]
 enum Sender {
     /// With how many streams the server allows.
     Http2(http2::SendRequest<Body>, Arc<AtomicUsize>),
-    /// For one request at a time: it lies here while none is on its way.
-    Http1(Arc<Mutex<Option<http1::SendRequest<Body>>>>),
+    /// For one request at a time.
+    Http1(Lying),
 }
 
 /// A connection.
@@ -101,7 +104,7 @@ struct Line {
 pub(crate) struct Slot {
     streams: Arc<AtomicUsize>,
     /// An HTTP/1.1 connection on its way back to where it lies.
-    back: Option<(http1::SendRequest<Body>, Arc<Mutex<Option<http1::SendRequest<Body>>>>)>,
+    back: Option<(http1::SendRequest<Body>, Lying)>,
 }
 
 impl Drop for Slot {
@@ -152,7 +155,7 @@ impl Line {
 
 enum Taken {
     Http2(http2::SendRequest<Body>),
-    Http1(Arc<Mutex<Option<http1::SendRequest<Body>>>>),
+    Http1(Lying),
 }
 
 /// What became of a request on one connection.
