@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use expect_test::expect;
 use futures::FutureExt;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, ResourceRequirements};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -296,6 +296,23 @@ async fn edits_of_labels_restart_nothing_and_ephemeral_containers_are_added() {
     let orders = world.orders();
     assert!(orders.contains("start web/debugger#0"), "{orders}");
     assert!(!orders.contains("stop"), "{orders}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_size_reaches_the_running_container_without_a_restart() {
+    let world = World::started();
+    world.create("web", |spec| spec["containers"][0]["resources"] = json!({"limits": {"cpu": "1"}}));
+    pass(20.0).await;
+    world.orders();
+    let wish: ResourceRequirements =
+        serde_json::from_value(json!({"requests": {"cpu": "2"}, "limits": {"cpu": "2"}})).expect("resources");
+    world.server.resize("default", "web", "app", &wish).expect("wished for");
+    pass(20.0).await;
+    expect![[r#"
+        20.000 update cpu 200000 memory 0 web/app#0
+    "#]]
+    .assert_eq(&world.orders());
+    assert_eq!(world.starts(), 1);
 }
 
 #[tokio::test(start_paused = true)]

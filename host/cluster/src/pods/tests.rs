@@ -75,6 +75,19 @@ fn pods_that_did_not_change_stay_the_same_objects_over_lists() {
 }
 
 #[test]
+fn ten_thousand_pods_are_kept_once_however_often_they_are_listed() {
+    let listed = || (0..10_000).map(|number| pod(&format!("p{number}"), &format!("u{number}"), 1)).collect();
+    let mut set = PodSet::new("node1");
+    set.take(all(listed(), vec![]));
+    let before = set.pods();
+    assert_eq!(before.len(), 10_000);
+    // The set and this list of it, and nobody else.
+    assert!(before.iter().all(|pod| Arc::strong_count(pod) == 2));
+    drop(set.take(all(listed(), vec![])));
+    assert!(before.iter().zip(set.pods()).all(|(before, after)| Arc::ptr_eq(before, &after)));
+}
+
+#[test]
 fn a_pod_that_cannot_be_read_stays_as_it_was() {
     let (mut set, changed) =
         of(vec![all(vec![pod("a", "u1", 1)], vec![]), Change::Malformed(unreadable("a", "u1"))]);
