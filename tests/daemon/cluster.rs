@@ -4,9 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::SignedDuration;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::config::KubeConfigOptions;
 use libtest_mimic::Failed;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -35,6 +39,8 @@ struct Cluster {
     daemon: Daemon,
     /// Where `/healthz` answers.
     healthz: std::net::SocketAddr,
+    /// Where the node's endpoints do.
+    port: u16,
     stop: CancellationToken,
     servers: JoinSet<()>,
     folder: tempfile::TempDir,
@@ -87,18 +93,22 @@ impl Cluster {
         let (stop, mut servers) = (CancellationToken::new(), JoinSet::new());
         let serving = api.clone().serve(listener, Security::Tls, stop.clone());
         servers.spawn(async move { serving.await.expect("it serves until it is stopped") });
-        let healthz = TcpListener::bind("127.0.0.1:0").await?.local_addr()?;
+        let (healthz, port) = (free_address().await?, free_address().await?.port());
+        let authority = folder.path().join("ca.crt");
+        std::fs::write(&authority, api.ca_pem())?;
         let socket = folder.path().join("cri.sock");
         let runtime = Runtime::start(socket.clone());
         let endpoint = format!("unix://{}", socket.display());
         let mut options = DaemonOptions::below(folder.path(), env!("CARGO_BIN_EXE_witlet"), &endpoint);
         options.arguments = vec![
             format!("--kubeconfig={}", kubeconfig.display()),
-            "--port=0".to_owned(),
+            format!("--client-ca-file={}", authority.display()),
+            "--address=127.0.0.1".to_owned(),
+            format!("--port={port}"),
             format!("--healthz-port={}", healthz.port()),
         ];
         let daemon = Daemon::start(options).map_err(failed)?;
-        Ok(Self { api, runtime, daemon, healthz, stop, servers, folder })
+        Ok(Self { api, runtime, daemon, healthz, port, stop, servers, folder })
     }
 
     /// Waits for something, and tells what the daemon said if it doesn't come.
@@ -145,6 +155,42 @@ impl Cluster {
             .await
     }
 
+    /// Who may use the node's endpoints is whom the API server lets.
+    async fn asks_who_may(&self) -> Result<(), Failed> {
+        let masters = Identity::new("kube-apiserver-kubelet-client", &["system:masters"]);
+        let nobody = Identity::new("somebody", &["somewhere"]);
+        for (who, expected) in [(masters, true), (nobody, false)] {
+            let issued = self.api.client_certificate(&who, SignedDuration::from_hours(1))?;
+            let answer = self.node_client(&issued).await?.request_text(get_pods()).await;
+            let answers = answer.as_ref().is_ok_and(|pods| pods.contains("\"name\":\"web\""));
+            if answers != expected {
+                return Err(format!("the node's endpoint tells {}: {answer:?}", who.user).into());
+            }
+        }
+        match self.api.count("create subjectaccessreviews") {
+            0 => Err("nobody was asked who may".into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// A client of the node's own endpoint.
+    async fn node_client(&self, issued: &witlet_api_server::Issued) -> Result<kube::Client, Failed> {
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "node",
+            "clusters": [{"name": "node", "cluster": {
+                "server": format!("https://127.0.0.1:{}", self.port), "insecure-skip-tls-verify": true,
+            }}],
+            "users": [{"name": "node", "user": {
+                "client-certificate-data": STANDARD.encode(&issued.certificate_pem),
+                "client-key-data": STANDARD.encode(&issued.key_pem),
+            }}],
+            "contexts": [{"name": "node", "context": {"cluster": "node", "user": "node"}}],
+        });
+        let config = serde_json::from_value(config)?;
+        let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await?;
+        Ok(kube::Client::try_from(config)?)
+    }
+
     async fn end(mut self) -> Result<(), Failed> {
         let ended = self.daemon.stop().await.map_err(failed);
         self.stop.cancel();
@@ -152,6 +198,15 @@ impl Cluster {
         self.runtime.end(&self.folder.path().join("cri.sock")).await?;
         ended
     }
+}
+
+/// An address of the loopback that nobody listens on.
+async fn free_address() -> Result<std::net::SocketAddr, Failed> {
+    Ok(TcpListener::bind("127.0.0.1:0").await?.local_addr()?)
+}
+
+fn get_pods() -> http::Request<Vec<u8>> {
+    http::Request::get("/pods").body(Vec::new()).expect("it is a request")
 }
 
 /// Whether a condition of a pod holds.
@@ -216,6 +271,7 @@ pub(crate) async fn pods_come_and_go() -> Result<(), Failed> {
     if cluster.runtime.cri.running() != 1 {
         return Err(format!("{} containers run", cluster.runtime.cri.running()).into());
     }
+    cluster.asks_who_may().await?;
     let gets = cluster.api.count("get pods");
     if gets != 0 {
         return Err(format!("statuses cost {gets} reads").into());

@@ -58,63 +58,59 @@ fn json_is_taken_as_well() {
     assert_eq!(read(&text.to_string()).expect("JSON is YAML").document(), json!({"maxPods": 5}));
 }
 
+/// Fields with a mistake, and how their refusal begins.
+const WRONG: &[(&str, &str)] = &[
+    ("maxPods: [", "/etc/kubelet/config.yaml: "),
+    ("noSuchField: 1", "/etc/kubelet/config.yaml: unknown field \"noSuchField\""),
+    ("maxpods: 1", "/etc/kubelet/config.yaml: unknown field \"maxpods\""),
+    (
+        "authentication: {anonymous: {enable: true}}",
+        "/etc/kubelet/config.yaml: unknown field \"authentication.anonymous.enable\"",
+    ),
+    (
+        "authentication: yes please",
+        "/etc/kubelet/config.yaml: authentication: expected a map, found \"yes please\"",
+    ),
+    ("maxPods: \"110\"", "/etc/kubelet/config.yaml: maxPods: expected a whole number, found \"110\""),
+    ("maxPods: 1.5", "/etc/kubelet/config.yaml: maxPods: expected a whole number, found 1.5"),
+    (
+        "failSwapOn: \"false\"",
+        "/etc/kubelet/config.yaml: failSwapOn: expected true or false, found \"false\"",
+    ),
+    (
+        "syncFrequency: 60",
+        "/etc/kubelet/config.yaml: syncFrequency: expected a duration such as 1m30s, found 60",
+    ),
+    (
+        "syncFrequency: 1d",
+        "/etc/kubelet/config.yaml: syncFrequency: expected a duration such as 1m30s, found \"1d\"",
+    ),
+    ("clusterDNS: 10.0.0.1", "/etc/kubelet/config.yaml: clusterDNS: expected a list, found \"10.0.0.1\""),
+    ("clusterDNS: [10]", "/etc/kubelet/config.yaml: clusterDNS[0]: expected a text, found 10"),
+    ("systemReserved: {cpu: 1}", "/etc/kubelet/config.yaml: systemReserved[cpu]: expected a text, found 1"),
+    ("featureGates: {A: 1}", "/etc/kubelet/config.yaml: featureGates[A]: expected true or false, found 1"),
+    ("featureGates: [A]", "/etc/kubelet/config.yaml: featureGates: expected a map, found [\"A\"]"),
+    (
+        "staticPodURLHeader: {a: [1]}",
+        "/etc/kubelet/config.yaml: staticPodURLHeader[a][0]: expected a text, found 1",
+    ),
+    (
+        "registerWithTaints: [{key: a, efect: b}]",
+        "/etc/kubelet/config.yaml: unknown field \"registerWithTaints[0].efect\"",
+    ),
+    (
+        "registerWithTaints: [a]",
+        "/etc/kubelet/config.yaml: registerWithTaints[0]: expected a map, found \"a\"",
+    ),
+    (
+        "shutdownGracePeriodByPodPriority: [{priority: high}]",
+        "/etc/kubelet/config.yaml: shutdownGracePeriodByPodPriority[0].priority: expected a whole number, found \"high\"",
+    ),
+];
+
 #[test]
 fn what_is_wrong_is_named_with_its_file_and_place() {
-    let cases = [
-        ("maxPods: [", "/etc/kubelet/config.yaml: "),
-        ("noSuchField: 1", "/etc/kubelet/config.yaml: unknown field \"noSuchField\""),
-        ("maxpods: 1", "/etc/kubelet/config.yaml: unknown field \"maxpods\""),
-        (
-            "authentication: {anonymous: {enable: true}}",
-            "/etc/kubelet/config.yaml: unknown field \"authentication.anonymous.enable\"",
-        ),
-        (
-            "authentication: yes please",
-            "/etc/kubelet/config.yaml: authentication: expected a map, found \"yes please\"",
-        ),
-        ("maxPods: \"110\"", "/etc/kubelet/config.yaml: maxPods: expected a whole number, found \"110\""),
-        ("maxPods: 1.5", "/etc/kubelet/config.yaml: maxPods: expected a whole number, found 1.5"),
-        (
-            "failSwapOn: \"false\"",
-            "/etc/kubelet/config.yaml: failSwapOn: expected true or false, found \"false\"",
-        ),
-        (
-            "syncFrequency: 60",
-            "/etc/kubelet/config.yaml: syncFrequency: expected a duration such as 1m30s, found 60",
-        ),
-        (
-            "syncFrequency: 1d",
-            "/etc/kubelet/config.yaml: syncFrequency: expected a duration such as 1m30s, found \"1d\"",
-        ),
-        ("clusterDNS: 10.0.0.1", "/etc/kubelet/config.yaml: clusterDNS: expected a list, found \"10.0.0.1\""),
-        ("clusterDNS: [10]", "/etc/kubelet/config.yaml: clusterDNS[0]: expected a text, found 10"),
-        (
-            "systemReserved: {cpu: 1}",
-            "/etc/kubelet/config.yaml: systemReserved[cpu]: expected a text, found 1",
-        ),
-        (
-            "featureGates: {A: 1}",
-            "/etc/kubelet/config.yaml: featureGates[A]: expected true or false, found 1",
-        ),
-        ("featureGates: [A]", "/etc/kubelet/config.yaml: featureGates: expected a map, found [\"A\"]"),
-        (
-            "staticPodURLHeader: {a: [1]}",
-            "/etc/kubelet/config.yaml: staticPodURLHeader[a][0]: expected a text, found 1",
-        ),
-        (
-            "registerWithTaints: [{key: a, efect: b}]",
-            "/etc/kubelet/config.yaml: unknown field \"registerWithTaints[0].efect\"",
-        ),
-        (
-            "registerWithTaints: [a]",
-            "/etc/kubelet/config.yaml: registerWithTaints[0]: expected a map, found \"a\"",
-        ),
-        (
-            "shutdownGracePeriodByPodPriority: [{priority: high}]",
-            "/etc/kubelet/config.yaml: shutdownGracePeriodByPodPriority[0].priority: expected a whole number, found \"high\"",
-        ),
-    ];
-    for (rest, expected) in cases {
+    for (rest, expected) in WRONG {
         let error = read(&format!("{HEAD}{rest}\n")).expect_err(rest).to_string();
         assert!(error.starts_with(expected), "{rest}: {error}");
     }
