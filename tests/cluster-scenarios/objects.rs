@@ -35,7 +35,7 @@ impl PodSource for Remembered {
 
     async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
         let pods = self.0.into_iter().map(Arc::new).collect();
-        let snapshot = SourceSnapshot { source: self::api(), pods, complete: true, restored: true };
+        let snapshot = SourceSnapshot { source: api(), pods, complete: true, restored: true };
         snapshots.send(snapshot).await.expect("the agent hears");
         stop.cancelled().await;
     }
@@ -54,7 +54,7 @@ struct World {
 impl World {
     /// A node of a cluster, with the namespace `shop`.
     fn new() -> Self {
-        let mut node = FakeNode::new();
+        let node = FakeNode::new();
         node.runtime.add_image("sleeper:1", FakeImage::present(Behaviour::Sleeps));
         let clock = node.clock.clone();
         let server = ApiServer::new(Options::new(Arc::new(move || clock.now())));

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::watch::WatchError;
 
 fn service(namespace: &str, name: &str, ip: Value) -> Arc<Service> {
     let service = json!({
@@ -31,7 +32,7 @@ fn malformed(namespace: &str, name: &str) -> Malformed {
 fn a_namespace_sees_its_own_services_and_the_masters() {
     let services = Services::default();
     assert_eq!(shown(&services, "shop"), None);
-    services.hear_service(Change::Disconnected(crate::watch::WatchError::Broken("no".to_owned())));
+    services.hear_service(Change::Disconnected(WatchError::Broken("no".to_owned())));
     assert_eq!(shown(&services, "shop"), None);
     services.hear_service(Change::Replaced {
         objects: vec![

@@ -57,7 +57,7 @@ async fn objects_are_watched_from_the_first_user_until_a_while_after_the_last() 
     assert_eq!(watched(&store), r#"configmap "shop/m" secret "shop/s""#);
     assert!(!store.drop_idle(now + IDLE_MAX));
     assert_eq!(watched(&store), r#"configmap "shop/m""#);
-    assert_eq!(store.look(&secret("s")).is_none(), true);
+    assert!(store.look(&secret("s")).is_none());
     // Somebody comes before the while is over.
     store.unregister(&PodUid::from("two"), now);
     assert!(!store.register(&pod("three", &["m"], &[]), now));
