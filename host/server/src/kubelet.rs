@@ -158,7 +158,7 @@ impl KubeletServer {
     ) -> Response {
         if let Err(refused) = self.admit(&request, &door).await {
             tracing::debug!(%from, method = %request.method(), path = request.uri().path(), code = refused.status().as_u16(), "request refused");
-            return refused;
+            return *refused;
         }
         let path = request.uri().path().to_owned();
         let Some(route) = Route::of(&path).filter(|route| door.opens(route)) else {

@@ -7,6 +7,9 @@ use hyper::Method;
 use serde::Serialize;
 use witlet_ports::RuntimeError;
 
+/// An answer that ends a request early; in a box, for it is large.
+pub(super) type Refused = Box<Response>;
+
 /// Plain words.
 pub(super) fn text(code: StatusCode, words: impl Into<String>) -> Response {
     let mut answer = (code, words.into()).into_response();

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::{Request, header};
 use jiff::Timestamp;
 use witlet_core::access;
 use witlet_ports::{Identity, NodeAccess, NodeAction};
 
+use super::answers::Refused;
 use super::route::Route;
 use super::{Authorization, KubeletServer, answers};
 
@@ -51,9 +51,9 @@ impl Door {
 
 impl KubeletServer {
     /// Lets a request in, or says why not.
-    pub(super) async fn admit(&self, request: &Request<Incoming>, door: &Door) -> Result<(), Response> {
+    pub(super) async fn admit(&self, request: &Request<Incoming>, door: &Door) -> Result<(), Refused> {
         let Door::Guarded(certificate) = door else { return Ok(()) };
-        let unauthorized = || answers::text(StatusCode::UNAUTHORIZED, access::UNAUTHORIZED);
+        let unauthorized = || Refused::new(answers::text(StatusCode::UNAUTHORIZED, access::UNAUTHORIZED));
         let who = self.who(request, certificate).await.ok_or_else(unauthorized)?;
         let Authorization::Webhook(rights) = &self.parts.authorization else { return Ok(()) };
         let action = NodeAction {
@@ -67,7 +67,7 @@ impl KubeletServer {
             Ok(Ok(Err(reason))) => {
                 tracing::debug!(user = who.user, verb = action.verb, path = action.path, reason, "forbidden");
                 let words = access::forbidden(&who.user, action.verb, &action.subresources);
-                Err(answers::text(StatusCode::FORBIDDEN, words))
+                Err(answers::text(StatusCode::FORBIDDEN, words).into())
             }
             failed @ (Ok(Err(_)) | Err(_)) => {
                 let reason = failed.map_or_else(|late| late.to_string(), |asked| format!("{asked:?}"));
@@ -78,7 +78,7 @@ impl KubeletServer {
                     "nobody says whether this is allowed"
                 );
                 let words = access::undecided(&who.user, action.verb, &action.subresources);
-                Err(answers::text(StatusCode::INTERNAL_SERVER_ERROR, words))
+                Err(answers::text(StatusCode::INTERNAL_SERVER_ERROR, words).into())
             }
         }
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use axum::extract::Query;
 use axum::http::StatusCode;
-use axum::response::Response;
 use hyper::Uri;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedPod, SandboxId, SandboxState};
 
+use super::answers::Refused;
 use super::route::Target;
 use super::{KubeletServer, answers};
 
@@ -20,16 +20,16 @@ pub(super) fn query(uri: &Uri) -> Vec<(String, String)> {
 
 impl KubeletServer {
     /// The pod that is meant.
-    pub(super) fn pod(&self, target: &Target<'_>) -> Result<Arc<Pod>, Response> {
-        let missing = || answers::text(StatusCode::NOT_FOUND, "pod does not exist");
+    pub(super) fn pod(&self, target: &Target<'_>) -> Result<Arc<Pod>, Refused> {
+        let missing = || Refused::new(answers::text(StatusCode::NOT_FOUND, "pod does not exist"));
         self.parts.view.pod(target.namespace, target.pod).ok_or_else(missing)
     }
 
     /// The running container that is meant.
-    pub(super) async fn running_container(&self, target: &Target<'_>) -> Result<ContainerId, Response> {
+    pub(super) async fn running_container(&self, target: &Target<'_>) -> Result<ContainerId, Refused> {
         let pod = self.pod(target)?;
         let words = format!("container not found ({:?})", target.container);
-        let missing = || answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words);
+        let missing = || Refused::new(answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words));
         let uid = PodUid::of(&pod);
         if target.uid.is_some_and(|wanted| wanted != uid.as_str()) {
             return Err(missing());
@@ -42,23 +42,23 @@ impl KubeletServer {
     }
 
     /// The ready sandbox of the pod that is meant.
-    pub(super) async fn ready_sandbox(&self, target: &Target<'_>) -> Result<SandboxId, Response> {
+    pub(super) async fn ready_sandbox(&self, target: &Target<'_>) -> Result<SandboxId, Refused> {
         let pod = self.pod(target)?;
         let uid = PodUid::of(&pod);
         if target.uid.is_some_and(|wanted| wanted != uid.as_str()) {
-            return Err(answers::text(StatusCode::NOT_FOUND, "pod not found"));
+            return Err(answers::text(StatusCode::NOT_FOUND, "pod not found").into());
         }
         let seen = self.seen(&uid).await?;
         let ready = seen.sandboxes.iter().filter(|sandbox| sandbox.state == SandboxState::Ready);
         let found = ready.max_by_key(|sandbox| sandbox.created_at);
         found.map(|sandbox| sandbox.id.clone()).ok_or_else(|| {
             let words = format!("failed to find sandboxID for pod {}_{}", target.pod, target.namespace);
-            answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words)
+            answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words).into()
         })
     }
 
     /// What the runtime has of a pod.
-    pub(super) async fn seen(&self, uid: &PodUid) -> Result<ObservedPod, Response> {
-        self.parts.pods.pod_status(uid).await.map_err(|failed| answers::runtime_failed(&failed))
+    pub(super) async fn seen(&self, uid: &PodUid) -> Result<ObservedPod, Refused> {
+        self.parts.pods.pod_status(uid).await.map_err(|failed| answers::runtime_failed(&failed).into())
     }
 }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::logs::{LogFilter, LogRequest, LogRequestError, container_with_log};
 use witlet_core::pod::PodUid;
 
+use super::answers::Refused;
 use super::log_reader::{LogReader, Piece};
 use super::route::Target;
 use super::{KubeletServer, answers, find};
@@ -59,7 +60,7 @@ impl KubeletServer {
         };
         let (pod, id) = match self.log_of(&target, &request) {
             Ok(found) => found,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         let Ok(permit) = self.streams.clone().try_acquire_owned() else { return answers::too_many_streams() };
         let unavailable = || shown_as_text(Body::from(format!("unable to retrieve container logs for {id}")));
@@ -105,8 +106,8 @@ impl KubeletServer {
     }
 
     /// The pod, and the id of the instance whose log is meant.
-    fn log_of(&self, target: &Target<'_>, request: &LogRequest) -> Result<(Arc<Pod>, String), Response> {
-        let missing = |words: String| answers::text(StatusCode::NOT_FOUND, words);
+    fn log_of(&self, target: &Target<'_>, request: &LogRequest) -> Result<(Arc<Pod>, String), Refused> {
+        let missing = |words: String| Refused::new(answers::text(StatusCode::NOT_FOUND, words));
         let Some(pod) = self.parts.view.pod(target.namespace, target.pod) else {
             return Err(missing(format!("pod {:?} does not exist", target.pod)));
         };
@@ -116,7 +117,7 @@ impl KubeletServer {
         }
         let status = pod.status.clone().unwrap_or_default();
         let id = container_with_log(target.pod, &status, target.container, request.previous);
-        let id = id.map_err(|why| answers::text(StatusCode::BAD_REQUEST, why))?;
+        let id = id.map_err(|why| Refused::new(answers::text(StatusCode::BAD_REQUEST, why)))?;
         Ok((pod, id))
     }
 }

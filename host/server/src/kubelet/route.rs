@@ -46,18 +46,14 @@ impl<'a> Route<'a> {
             ["configz"] => Self::Configz,
             ["metrics"] => Self::Metrics,
             ["logs", ..] => Self::Logs,
-            ["containerLogs", ref rest @ ..] => match rest {
-                [namespace, pod, container] => Self::ContainerLogs(target(namespace, pod, None, container)?),
-                _ => return None,
-            },
+            ["containerLogs", namespace, pod, container] => {
+                Self::ContainerLogs(target(namespace, pod, None, container)?)
+            }
             ["exec", ref rest @ ..] => Self::Exec(in_container(rest)?),
             ["attach", ref rest @ ..] => Self::Attach(in_container(rest)?),
             ["run", ref rest @ ..] => Self::Run(in_container(rest)?),
-            ["portForward", ref rest @ ..] => match rest {
-                [namespace, pod] => Self::PortForward(pod_target(namespace, pod, None)?),
-                [namespace, pod, uid] => Self::PortForward(pod_target(namespace, pod, Some(uid))?),
-                _ => return None,
-            },
+            ["portForward", namespace, pod] => Self::PortForward(pod_target(namespace, pod, None)?),
+            ["portForward", namespace, pod, uid] => Self::PortForward(pod_target(namespace, pod, Some(uid))?),
             _ => return None,
         })
     }

@@ -22,7 +22,7 @@ impl KubeletServer {
         let command: Vec<String> = command.split(' ').map(str::to_owned).collect();
         let id = match self.running_container(&target).await {
             Ok(id) => id,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         match self.parts.containers.exec_sync(&id, &command, None).await {
             Ok(output) if output.exit_code == 0 => {

@@ -36,7 +36,7 @@ impl KubeletServer {
         let command: Vec<String> = command.collect();
         let url = match self.running_container(&target).await {
             Ok(id) => self.parts.streaming.exec(&id, &command, options).await,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         self.pass(request, url, stop).await
     }
@@ -53,7 +53,7 @@ impl KubeletServer {
         };
         let url = match self.running_container(&target).await {
             Ok(id) => self.parts.streaming.attach(&id, options).await,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         self.pass(request, url, stop).await
     }
@@ -70,7 +70,7 @@ impl KubeletServer {
         };
         let url = match self.ready_sandbox(&target).await {
             Ok(id) => self.parts.streaming.port_forward(&id, &ports).await,
-            Err(refused) => return refused,
+            Err(refused) => return *refused,
         };
         self.pass(request, url, stop).await
     }

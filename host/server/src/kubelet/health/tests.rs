@@ -1,5 +1,8 @@
 use super::*;
 
+/// Checks, verbose, excluded → code, words.
+type Told<'a> = (&'a [Check], bool, &'a [&'a str], StatusCode, &'a str);
+
 #[test]
 fn checks_are_told_as_upstream_tells_them() {
     let well: Vec<Check> = vec![("ping", Ok(())), ("log", Ok(()))];
@@ -7,7 +10,7 @@ fn checks_are_told_as_upstream_tells_them() {
     let ok = StatusCode::OK;
     let failed = StatusCode::INTERNAL_SERVER_ERROR;
     let told = "[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n";
-    let cases: [(&[Check], bool, &[&str], StatusCode, &str); 6] = [
+    let cases: [Told<'_>; 6] = [
         (&well, false, &[], ok, "ok"),
         (&well, true, &[], ok, "[+]ping ok\n[+]log ok\nhealthz check passed\n"),
         (&sick, false, &[], failed, told),
