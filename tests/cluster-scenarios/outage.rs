@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::{Node, Pod};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Identity, Moment, Options};
