@@ -1,3 +1,5 @@
+//! Reviews are asked for in upstream's way, and no more often than needed.
+
 use std::sync::Arc;
 use std::time::Duration;
 

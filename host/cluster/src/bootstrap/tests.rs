@@ -1,3 +1,5 @@
+//! Requests for certificates, and what their answers mean.
+
 use k8s_openapi::ByteString;
 use k8s_openapi::api::certificates::v1::{
     CertificateSigningRequestCondition, CertificateSigningRequestStatus,

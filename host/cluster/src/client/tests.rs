@@ -1,3 +1,5 @@
+//! Connections over TLS to a server that notes who comes.
+
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;

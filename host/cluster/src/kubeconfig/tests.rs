@@ -1,3 +1,5 @@
+//! kubeconfig files that are used, and ones that are refused by name.
+
 use std::fs;
 use std::path::Path;
 

@@ -1,3 +1,5 @@
+//! Certificates are asked for in time, through whom it must be, and again after every failure.
+
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! Answers are remembered, shared and forgotten.
+
 use std::cell::Cell;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! Tokens that change, and plugins that misbehave.
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;

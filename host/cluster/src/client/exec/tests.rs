@@ -1,3 +1,5 @@
+//! Plugins that are shell scripts.
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 

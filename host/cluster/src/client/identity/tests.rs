@@ -1,3 +1,5 @@
+//! Certificates that are read and replaced.
+
 use jiff::Timestamp;
 
 use super::{Identities, Identity, IdentityError};

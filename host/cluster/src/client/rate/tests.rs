@@ -1,3 +1,5 @@
+//! The bucket of tokens.
+
 use std::time::Duration;
 
 use super::{Bucket, Rate};

@@ -1,3 +1,5 @@
+//! Which requests are watches, and which are made again.
+
 use std::time::Duration;
 
 use http::{HeaderMap, StatusCode, Uri, header};

@@ -1,3 +1,5 @@
+//! Certificates on disk.
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
