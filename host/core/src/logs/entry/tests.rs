@@ -1,3 +1,5 @@
+//! Lines in the format and beside it.
+
 use super::*;
 
 fn text(line: &str) -> Option<(LogStream, String, bool)> {

@@ -1,3 +1,5 @@
+//! What of a log is shown.
+
 use super::*;
 
 const LOG: &[&str] = &[

@@ -1,3 +1,5 @@
+//! Queries that are read, and queries that are refused.
+
 use super::*;
 
 fn read(query: &str) -> Result<LogRequest, LogRequestError> {

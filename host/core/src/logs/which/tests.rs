@@ -1,3 +1,5 @@
+//! Upstream's choice among the instances of a container.
+
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateRunning};
 
 use super::*;

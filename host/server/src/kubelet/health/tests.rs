@@ -1,3 +1,5 @@
+//! Checks in upstream's form.
+
 use super::*;
 
 /// Checks, verbose, excluded → code, words.

@@ -1,3 +1,5 @@
+//! Reading files that grow, turn over and end in the middle.
+
 use std::io::Write;
 
 use super::*;

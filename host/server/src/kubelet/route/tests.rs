@@ -1,3 +1,5 @@
+//! Paths that lead somewhere, and paths that do not.
+
 use super::*;
 
 fn app<'a>(uid: Option<&'a str>, container: &'a str) -> Target<'a> {

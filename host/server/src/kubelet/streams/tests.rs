@@ -1,3 +1,5 @@
+//! What queries want of streams and ports.
+
 use super::*;
 
 fn pairs(query: &str) -> Vec<(String, String)> {

@@ -1,3 +1,5 @@
+//! Certificates that are made, exchanged and broken.
+
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
 

@@ -1,3 +1,5 @@
+//! Addresses of streaming servers, and how long a stream lives.
+
 use tokio::io::duplex;
 
 use super::*;
