@@ -85,7 +85,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 fn options(arguments: &Arguments) -> Options {
     #[allow(clippy::disallowed_methods, reason = "the program's own clock, at its rim")]
-    let clock = Arc::new(|| Timestamp::now());
+    let clock = Arc::new(Timestamp::now);
     Options {
         history_max: arguments.history,
         // Other UIDs in each run: an agent may outlive the server.

@@ -276,3 +276,6 @@ impl ServerCertVerifier for AnyNode {
         self.0.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests;

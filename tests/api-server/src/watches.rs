@@ -42,7 +42,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Starts a watch. Versions that are forgotten don't fail it: as upstream's, it begins with an error event.
+    /// Starts a watch. Versions that are forgotten, or lie ahead of initial events, don't fail it: as upstream's, it begins with an
+    /// error event.
     pub(crate) fn start(
         server: Arc<ApiServer>,
         resource: &'static Resource,
@@ -58,10 +59,13 @@ impl Watch {
         let state = server.store.lock();
         let changes = state.table(resource).changes();
         let cursor = match options.initial_events {
+            Some(true) if wanted > state.revision => {
+                let error = ApiError::too_large_version(wanted, state.revision);
+                queue.push_back(line("ERROR", &error.status()));
+                is_over = true;
+                wanted
+            }
             Some(true) => {
-                if wanted > state.revision {
-                    return Err(ApiError::too_large_version(wanted, state.revision));
-                }
                 initial(&state, resource, &options, &mut queue);
                 if options.bookmarks {
                     queue.push_back(bookmark(resource, state.revision, true));

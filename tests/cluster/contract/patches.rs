@@ -1,0 +1,114 @@
+//! Patches of a pod's status, as a node agent sends them.
+
+use kube::Client;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::support::{cases, created, fields, patched, pod, pods, refused};
+
+cases![
+    another_uid_makes_a_patch_invalid,
+    conditions_are_merged_and_container_statuses_replaced,
+    vanished_addresses_go_by_a_directive,
+    a_status_patch_leaves_the_spec,
+    a_container_that_ended_for_good_stays_ended,
+    a_patch_of_what_is_gone_is_not_found,
+    a_patch_of_an_unknown_type_is_refused,
+];
+
+fn status(pod: &k8s_openapi::api::core::v1::Pod) -> Value {
+    serde_json::to_value(&pod.status).expect("a status is JSON")
+}
+
+async fn another_uid_makes_a_patch_invalid(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    let made = created(&api, &pod("a", "n1")).await;
+    let patch = |uid: &str| json!({ "metadata": { "uid": uid }, "status": { "phase": "Running" } });
+    assert_eq!(refused(patched(&api, "a", patch("another")).await), (422, "Invalid".to_owned()));
+    assert_eq!(fields(patched(&api, "a", patch("another")).await), ["metadata.uid"]);
+    patched(&api, "a", patch(made.metadata.uid.as_deref().unwrap_or_default()))
+        .await
+        .expect("its own UID is fine");
+}
+
+async fn conditions_are_merged_and_container_statuses_replaced(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    created(&api, &pod("a", "n1")).await;
+    let container =
+        |name: &str| json!({ "name": name, "image": "i", "imageID": "", "ready": true, "restartCount": 0 });
+    let first = json!({ "status": {
+        "conditions": [{ "type": "Ready", "status": "False", "reason": "R" }, { "type": "example.com/gate", "status": "True" }],
+        "containerStatuses": [container("c"), container("d")],
+    } });
+    patched(&api, "a", first).await.expect("patched");
+    let second = json!({ "status": {
+        "conditions": [{ "type": "Ready", "status": "True", "reason": null }],
+        "containerStatuses": [container("c")],
+    } });
+    let now = status(&patched(&api, "a", second).await.expect("patched"));
+    let conditions = now["conditions"].as_array().cloned().unwrap_or_default();
+    assert_eq!(conditions.len(), 2, "{conditions:?}");
+    let ready = conditions.iter().find(|condition| condition["type"] == "Ready").expect("it was merged");
+    assert_eq!((&ready["status"], ready.get("reason")), (&json!("True"), None));
+    assert_eq!(now["containerStatuses"].as_array().map(Vec::len), Some(1));
+}
+
+async fn vanished_addresses_go_by_a_directive(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    created(&api, &pod("a", "n1")).await;
+    let first = json!({ "status": { "podIP": "10.0.0.1", "podIPs": [{ "ip": "10.0.0.1" }] } });
+    patched(&api, "a", first).await.expect("patched");
+    let second = json!({ "status": { "podIP": "10.0.0.2",
+        "podIPs": [{ "ip": "10.0.0.2" }, { "$patch": "delete", "ip": "10.0.0.1" }] } });
+    let now = status(&patched(&api, "a", second).await.expect("patched"));
+    assert_eq!(now["podIPs"], json!([{ "ip": "10.0.0.2" }]));
+    let none = json!({ "status": { "podIP": null, "podIPs": null } });
+    let now = status(&patched(&api, "a", none).await.expect("patched"));
+    assert_eq!((now.get("podIP"), now.get("podIPs")), (None, None));
+}
+
+async fn a_status_patch_leaves_the_spec(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    created(&api, &pod("a", "n1")).await;
+    let patch = json!({ "spec": { "activeDeadlineSeconds": 5 }, "status": { "phase": "Running" } });
+    let now = patched(&api, "a", patch).await.expect("patched");
+    assert_eq!(now.spec.and_then(|spec| spec.active_deadline_seconds), None);
+    assert_eq!(now.metadata.generation, Some(1));
+    assert_eq!(now.status.and_then(|status| status.phase).as_deref(), Some("Running"));
+}
+
+async fn a_container_that_ended_for_good_stays_ended(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    let mut wish = pod("a", "n1");
+    if let Some(spec) = &mut wish.spec {
+        spec.restart_policy = Some("Never".to_owned());
+    }
+    created(&api, &wish).await;
+    let container = |state: Value| {
+        json!({ "status": { "containerStatuses":
+            [{ "name": "c", "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": state }] } })
+    };
+    patched(&api, "a", container(json!({ "terminated": { "exitCode": 1 } }))).await.expect("it ended");
+    let again =
+        patched(&api, "a", container(json!({ "running": { "startedAt": "2026-01-02T03:04:05Z" } }))).await;
+    assert_eq!(refused(again), (422, "Invalid".to_owned()));
+}
+
+async fn a_patch_of_what_is_gone_is_not_found(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    let patch = patched(&api, "gone", json!({ "status": { "phase": "Running" } })).await;
+    assert_eq!(refused(patch), (404, "NotFound".to_owned()));
+}
+
+async fn a_patch_of_an_unknown_type_is_refused(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    created(&api, &pod("a", "n1")).await;
+    let request = http::Request::patch(format!("/api/v1/namespaces/{namespace}/pods/a"))
+        .header("content-type", "application/json")
+        .body(b"{}".to_vec())
+        .expect("a request");
+    assert_eq!(refused(client.request::<Value>(request).await).0, 415);
+    let api: Api<k8s_openapi::api::core::v1::Pod> = api;
+    let broken = json!({ "spec": { "containers": [{ "image": "no name" }] } });
+    assert!(refused(api.patch("a", &PatchParams::default(), &Patch::Strategic(&broken)).await).0 >= 400);
+}
