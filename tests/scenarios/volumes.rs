@@ -169,7 +169,7 @@ async fn each_kind_of_volume_is_asked_for_as_it_was_written() {
         disk EmptyDir of group Some(2000)
         memory Tmpfs { size_bytes: Some(1048576) } of group Some(2000)
         host HostPath { path: "/srv", check: Directory } of group None
-        facts Files { plugin: "kubernetes.io~downward-api", files: [labels (13 bytes, 400), name (9 bytes, 440)], size_bytes: Some(8589934592) } of group Some(2000)"#]].assert_eq(&asked.join("\n"));
+        facts Files { plugin: "kubernetes.io~downward-api", files: [labels (13 bytes, 400), name (9 bytes, 440)], medium: Memory { size_bytes: Some(8589934592), is_secret: false } } of group Some(2000)"#]].assert_eq(&asked.join("\n"));
 }
 
 #[tokio::test(start_paused = true)]
