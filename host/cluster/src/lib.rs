@@ -21,8 +21,8 @@ mod watch;
 pub use access::Access;
 pub use bootstrap::CsrError;
 pub use client::{
-    ConnectError, ConnectOptions, Connection, CredentialsError, IdentityError, PluginError, RequestError, TlsError,
-    TransportError,
+    ConnectError, ConnectOptions, Connection, CredentialsError, IdentityError, PluginError, RequestError,
+    TlsError, TransportError,
 };
 pub use events::{ApiEvents, EventLimit};
 pub use kubeconfig::KubeconfigError;

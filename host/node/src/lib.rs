@@ -21,7 +21,9 @@ mod volumes;
 pub use clock::{SystemClock, ThreadJitter};
 pub use container_files::NodeContainerFiles;
 pub use container_logs::NodeContainerLogs;
-pub use credentials::{ClusterSecrets, DOCKER_CONFIG_BYTES_MAX, NodeCredentials, PullSecretError, PullSecrets};
+pub use credentials::{
+    ClusterSecrets, DOCKER_CONFIG_BYTES_MAX, NodeCredentials, PullSecretError, PullSecrets,
+};
 pub use file_source::{FILE_CHECK_INTERVAL, FileSource, Outcome, Report, ReportReason, check_path};
 pub use gauge::Gauge;
 pub use host_files::NodeHostFiles;

@@ -164,7 +164,8 @@ impl ClusterObjects for OneSecret {
     async fn secret(&self, namespace: &str, name: &str) -> Result<Option<Arc<Secret>>, ObjectError> {
         match (namespace, name) {
             ("shop", "pull") => {
-                let data = BTreeMap::from([(".dockerconfigjson".to_owned(), ByteString(config("ann").into()))]);
+                let data =
+                    BTreeMap::from([(".dockerconfigjson".to_owned(), ByteString(config("ann").into()))]);
                 let type_ = Some("kubernetes.io/dockerconfigjson".to_owned());
                 Ok(Some(Arc::new(Secret { type_, data: Some(data), ..Secret::default() })))
             }
