@@ -3,3 +3,5 @@
 mod objects;
 mod outage;
 mod pods;
+mod traces;
+mod world;

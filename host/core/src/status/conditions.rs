@@ -11,7 +11,7 @@ use super::restart_all;
 use crate::container::plan::{app_containers, init_containers};
 use crate::pod::resources::is_sidecar;
 
-const READY_TO_START: &str = "PodReadyToStartContainers";
+pub(super) const READY_TO_START: &str = "PodReadyToStartContainers";
 const INITIALIZED: &str = "Initialized";
 pub(super) const READY: &str = "Ready";
 pub(super) const CONTAINERS_READY: &str = "ContainersReady";

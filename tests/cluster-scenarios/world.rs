@@ -1,0 +1,130 @@
+//! A node of a cluster: the agent on fakes with all its parts that have to do with pods, on an API server in this process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use witlet_api_server::{ApiServer, Identity, Options};
+use witlet_cluster::{ApiEvents, ApiPods, EventLimit, Objects, SavedPods, StatusManager};
+use witlet_ports::{Clock, Jitter};
+use witlet_testkit::{Behaviour, ClusterEdge, FakeImage, FakeNode, FixedJitter, NODE_NAME};
+
+/// A node and its cluster.
+pub(crate) struct World {
+    pub(crate) server: Arc<ApiServer>,
+    pub(crate) node: FakeNode,
+}
+
+/// All parts that have to do with pods, as the binary puts them together.
+fn connect(server: &ApiServer, node: &FakeNode, object: &Node) -> ClusterEdge {
+    let client = server.client(&Identity::node(NODE_NAME));
+    let clock: Arc<dyn Clock> = Arc::new(node.clock.clone());
+    let jitter: Arc<dyn Jitter> = Arc::new(FixedJitter::default());
+    let saved = SavedPods::new(node.state.clone());
+    let pods = ApiPods::new(client.clone(), NODE_NAME, Some(saved), clock.clone(), jitter.clone());
+    let (shown, node_object) = watch::channel(Some(Arc::new(object.clone())));
+    let (known, mirrors) = (pods.known(), pods.mirrors());
+    let statuses =
+        StatusManager::new(client.clone(), known, mirrors, node_object, clock.clone(), jitter.clone());
+    let objects = Objects::new(client.clone(), clock.clone(), jitter.clone());
+    let limit = EventLimit { per_second: 50, burst: 100 };
+    let events = ApiEvents::new(client, NODE_NAME, limit, clock, jitter);
+    let (writing, drawing, telling) = (statuses.clone(), objects.clone(), events.clone());
+    ClusterEdge {
+        sources: vec![Box::new(pods)],
+        statuses,
+        objects,
+        events,
+        work: Box::new(move |_| {
+            let never = CancellationToken::new();
+            async move {
+                let _shown = shown;
+                tokio::join!(writing.run(never.clone()), drawing.run(never.clone()), telling.run(never));
+            }
+            .boxed()
+        }),
+    }
+}
+
+impl World {
+    pub(crate) fn started() -> Self {
+        let mut node = FakeNode::new();
+        node.runtime.add_image("sleeper:1", FakeImage::present(Behaviour::Sleeps));
+        let clock = node.clock.clone();
+        let server = ApiServer::new(Options::new(Arc::new(move || clock.now())));
+        let object: Node = serde_json::from_value(json!({"metadata": {"name": NODE_NAME}})).expect("a node");
+        let object = server.create(&object).expect("made");
+        let of_node = server.clone();
+        node.cluster = Some(Box::new(move |node: &FakeNode| connect(&of_node, node, &object)));
+        node.start();
+        Self { server, node }
+    }
+
+    pub(crate) fn ends_after(&self, image: &str, code: i32, seconds: u64) {
+        let behaviour = Behaviour::Exits { code, after: Duration::from_secs(seconds) };
+        self.node.runtime.add_image(image, FakeImage::present(behaviour));
+    }
+
+    pub(crate) fn create(&self, name: &str, image: &str, restart_policy: &str) {
+        let container = json!({"name": "app", "image": image, "imagePullPolicy": "IfNotPresent"});
+        self.create_from(name, json!({"restartPolicy": restart_policy, "containers": [container]}));
+    }
+
+    /// Creates a pod that is bound to this node, with what the spec leaves out.
+    pub(crate) fn create_from(&self, name: &str, mut spec: Value) {
+        let rest = json!({
+            "nodeName": NODE_NAME, "terminationGracePeriodSeconds": 30, "automountServiceAccountToken": false,
+        });
+        for (field, value) in rest.as_object().into_iter().flatten() {
+            spec[field] = spec.get(field).unwrap_or(value).clone();
+        }
+        let metadata = json!({"name": name, "namespace": "default"});
+        let pod: Pod = serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("a pod");
+        self.server.create(&pod).expect("made");
+    }
+
+    pub(crate) fn delete(&self, name: &str, grace: i64) {
+        self.server.delete::<Pod>("default", name, Some(grace)).expect("deleted");
+    }
+
+    /// `phase, restarts, ready` of a pod as the server has it.
+    pub(crate) fn on_server(&self, name: &str) -> String {
+        let Some(pod) = self.server.get::<Pod>("default", name) else { return "gone".to_owned() };
+        let status = pod.status.unwrap_or_default();
+        let restarts: i32 = status.container_statuses.iter().flatten().map(|of| of.restart_count).sum();
+        let ready = status.conditions.iter().flatten().find(|condition| condition.type_ == "Ready");
+        let ready = ready.map(|ready| ready.status.clone()).unwrap_or_default();
+        format!("{}, {restarts} restarts, ready {ready}", status.phase.unwrap_or_default())
+    }
+
+    /// How often containers of the pod were started, in all runs of the agent.
+    pub(crate) fn starts(&self, name: &str) -> usize {
+        let log = self.node.runtime.log();
+        log.iter().filter(|line| line.contains(&format!(" start {name}/"))).count()
+    }
+
+    /// Lets time pass; if the server is held meanwhile, the agent is killed at that moment and another one started.
+    /// Gives whether that happened.
+    pub(crate) async fn pass_or_die(&mut self, seconds: f64) -> bool {
+        let is_held = tokio::select! {
+            () = self.server.held() => true,
+            () = pass(seconds) => false,
+        };
+        if is_held {
+            self.node.kill();
+            self.server.release();
+            self.node.start();
+            pass(seconds).await;
+        }
+        is_held
+    }
+}
+
+/// Lets time pass.
+pub(crate) async fn pass(seconds: f64) {
+    tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+}
