@@ -18,6 +18,9 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::{Options, Security};
 
+/// What takes longer never comes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// A node that takes clients of the cluster's authority only, answers each request with its target, and echoes what is upgraded.
 async fn node(server: &ApiServer, tasks: &mut JoinSet<()>) -> u16 {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -80,7 +83,9 @@ async fn ask(port: u16, request: &str, until: &str) -> (TcpStream, String) {
     let mut answer = String::new();
     while !answer.contains(until) {
         let mut bytes = [0; 1024];
-        let read = stream.read(&mut bytes).await.expect("an open connection");
+        let read = timeout(PATIENCE, stream.read(&mut bytes)).await;
+        let read =
+            read.unwrap_or_else(|_| panic!("{until:?} isn't in {answer:?}")).expect("an open connection");
         assert_ne!(read, 0, "the connection ended after {answer}");
         answer.push_str(&String::from_utf8_lossy(&bytes[..read]));
     }
