@@ -24,7 +24,7 @@ impl StatusSink for Scribe {
         let flags =
             [(report.may_run, " may run"), (report.is_ending, " ends"), (report.is_finished, " finished")];
         let flags: String = flags.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect();
-        *self.status.lock().unwrap() = report.status;
+        *self.status.lock().expect("nobody panicked with it") = report.status;
         self.write(format!("{}{flags}", phase.as_deref().unwrap_or("-")));
     }
 
@@ -35,14 +35,14 @@ impl StatusSink for Scribe {
 
 impl Scribe {
     fn write(&self, line: String) {
-        let mut told = self.told.lock().unwrap();
+        let mut told = self.told.lock().expect("nobody panicked with it");
         if told.last() != Some(&line) {
             told.push(line);
         }
     }
 
     fn take(&self) -> String {
-        std::mem::take(&mut *self.told.lock().unwrap()).join("\n")
+        std::mem::take(&mut *self.told.lock().expect("nobody panicked with it")).join("\n")
     }
 }
 
@@ -174,7 +174,7 @@ async fn what_the_server_was_told_before_a_restart_still_holds_after_it() {
     node.source.put_as_is("web", vec![pod.clone()]);
     pass(100.5).await;
     let facts = |scribe: &Scribe| {
-        let status = scribe.status.lock().unwrap().clone().unwrap();
+        let status = scribe.status.lock().expect("nobody panicked with it").clone().unwrap();
         let scheduled =
             status.conditions.iter().flatten().find(|c| c.type_ == "PodScheduled").cloned().unwrap();
         let restarts = status.container_statuses.as_ref().unwrap()[0].restart_count;
@@ -182,7 +182,7 @@ async fn what_the_server_was_told_before_a_restart_still_holds_after_it() {
     };
     let before = facts(&scribe);
     assert!(before.2 > 1, "{before:?}");
-    pod.status = scribe.status.lock().unwrap().as_deref().cloned();
+    pod.status = scribe.status.lock().expect("nobody panicked with it").as_deref().cloned();
     node.kill();
     scribe.take();
     node.source.put_as_is("web", vec![pod]);

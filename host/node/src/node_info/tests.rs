@@ -96,7 +96,9 @@ fn what_is_reserved_isnt_for_pods() {
 #[test]
 fn addresses_are_the_operators_or_the_one_that_reaches_the_world() {
     let both = ["192.0.2.7", "2001:db8::7"];
-    let cases: [(&[&str], &str, &[&str], &[&str]); 8] = [
+    // What the operator gave, the node's name, the machine's own, what is told.
+    type Case<'a> = (&'a [&'a str], &'a str, &'a [&'a str], &'a [&'a str]);
+    let cases: [Case<'_>; 8] = [
         (&[], "edge", &both, &["192.0.2.7"]),
         (&["0.0.0.0"], "edge", &both, &["192.0.2.7"]),
         (&["::"], "edge", &both, &["2001:db8::7"]),
