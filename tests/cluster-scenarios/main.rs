@@ -3,5 +3,6 @@
 mod objects;
 mod outage;
 mod pods;
+mod static_pods;
 mod traces;
 mod world;

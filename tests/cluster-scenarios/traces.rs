@@ -73,7 +73,7 @@ fn told(server: &ApiServer) -> String {
     text
 }
 
-fn holds(world: &World, expected: &Expect) {
+pub(crate) fn holds(world: &World, expected: &Expect) {
     expected.assert_eq(&told(&world.server));
 }
 

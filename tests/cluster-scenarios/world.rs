@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use witlet_api_server::{ApiServer, Identity, Options};
+use witlet_api_server::{Admission, ApiServer, Identity, Options};
 use witlet_cluster::{ApiEvents, ApiPods, EventLimit, Objects, SavedPods, StatusManager};
 use witlet_ports::{Clock, Jitter};
 use witlet_testkit::{Behaviour, ClusterEdge, FakeImage, FakeNode, FixedJitter, NODE_NAME};
@@ -55,7 +55,9 @@ impl World {
         let mut node = FakeNode::new();
         node.runtime.add_image("sleeper:1", FakeImage::present(Behaviour::Sleeps));
         let clock = node.clock.clone();
-        let server = ApiServer::new(Options::new(Arc::new(move || clock.now())));
+        // What the agent asks for is all that the Node authorizer and NodeRestriction give it.
+        let admission = Admission { node_rules: true, ..Admission::default() };
+        let server = ApiServer::new(Options { admission, ..Options::new(Arc::new(move || clock.now())) });
         let object: Node = serde_json::from_value(json!({"metadata": {"name": NODE_NAME}})).expect("a node");
         let object = server.create(&object).expect("made");
         let of_node = server.clone();
