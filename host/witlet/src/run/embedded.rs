@@ -115,15 +115,27 @@ impl Embedded {
     pub(crate) async fn stop(self) -> Result<(), EmbeddedError> {
         let Some(process_id) = self.process_id().await else { return Ok(()) };
         let deadline = Instant::now() + STOP_WITHIN;
-        if let Some(process) = rustix::process::Pid::from_raw(process_id) {
+        let process = rustix::process::Pid::from_raw(process_id);
+        if let Some(process) = process {
             match rustix::process::kill_process(process, rustix::process::Signal::TERM) {
                 Ok(()) | Err(rustix::io::Errno::SRCH) => {}
                 Err(errno) => return Err(EmbeddedError::Stop { process_id, cause: errno.into() }),
             }
         }
-        while self.process_id().await.is_some() {
+        // It stops listening before it removes its socket; whoever waits for the agent may remove the folder next.
+        let is_there = |process| rustix::process::test_kill_process(process).is_ok();
+        loop {
+            let listens = self.process_id().await.is_some();
+            let tidies = self.socket.exists() && process.is_some_and(is_there);
+            if !listens && !tidies {
+                break;
+            }
             if Instant::now() >= deadline {
-                return Err(EmbeddedError::StillRuns { process_id });
+                // A socket that stays is only left over.
+                if listens {
+                    return Err(EmbeddedError::StillRuns { process_id });
+                }
+                break;
             }
             sleep(STOP_PERIOD).await;
         }
