@@ -27,7 +27,8 @@ impl Usage {
         Ok(Self {
             files: fs::read_dir(format!("/proc/{process_id}/fd"))?.count().try_into().unwrap_or(u64::MAX),
             threads: number("Threads:").ok_or_else(missing)?,
-            memory_kib: number("VmRSS:").ok_or_else(missing)?,
+            // Pages of files come and go as the kernel likes: where it takes idle ones back, the same code counts as growth later.
+            memory_kib: number("RssAnon:").ok_or_else(missing)? + number("RssShmem:").ok_or_else(missing)?,
         })
     }
 
