@@ -269,6 +269,19 @@ impl Connection {
     /// # Errors
     /// None that [`Self::open`] didn't have.
     pub fn events(&self, qps: f64, burst: u32) -> Result<Client, ConnectError> {
+        self.with_own_rate(qps, burst)
+    }
+
+    /// For reviews of who asks this node's endpoints for what, with a rate of their own: strangers decide how many there are,
+    /// and must not hold up the node's own requests. Zero or less is no limit.
+    ///
+    /// # Errors
+    /// None that [`Self::open`] didn't have.
+    pub fn reviews(&self, qps: f64, burst: u32) -> Result<Client, ConnectError> {
+        self.with_own_rate(qps, burst)
+    }
+
+    fn with_own_rate(&self, qps: f64, burst: u32) -> Result<Client, ConnectError> {
         let rate = Bucket::new(qps, burst).map(Rate::new);
         let needs_certificate = self.needs_certificate;
         self.link.client(Policy { rate, deadline: REQUEST_MAX, needs_certificate })

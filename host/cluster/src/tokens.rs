@@ -20,7 +20,7 @@ mod tests;
 
 /// The server answers within this time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// A token that couldn't be replaced is used on, and asked for again after this long.
+/// A token is asked for again after this long at the earliest; one that couldn't be replaced is used on meanwhile.
 const RETRY_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
 /// Why a token can't be had.
@@ -101,6 +101,8 @@ impl Tokens {
         let error = match asked.unwrap_or(Err(TokenError::TimedOut)) {
             Ok((token, lifetime_seconds)) => {
                 let refresh_at = refresh_at(token.expires_at, lifetime_seconds, self.jitter.unit());
+                // A clock that is ahead of the server's by most of a token's life would have each new one replaced at once.
+                let refresh_at = refresh_at.max(later(self.clock.now(), RETRY_AFTER));
                 let kept = Kept { token: token.clone(), refresh_at, is_told: false };
                 self.kept().entry(uid).or_default().insert(wish.clone(), kept);
                 return Ok(token);
@@ -154,7 +156,7 @@ impl Tokens {
 
     fn put_off(&self, uid: &PodUid, wish: &TokenWish, now: Timestamp) {
         if let Some(kept) = self.kept().get_mut(uid).and_then(|of_pod| of_pod.get_mut(wish)) {
-            kept.refresh_at = now.saturating_add(RETRY_AFTER).unwrap_or(Timestamp::MAX);
+            kept.refresh_at = later(now, RETRY_AFTER);
             kept.is_told = false;
         }
     }
@@ -186,6 +188,10 @@ impl Tokens {
         let untold = kept.values().flat_map(BTreeMap::values).filter(|kept| !kept.is_told);
         untold.map(|kept| kept.refresh_at).min()
     }
+}
+
+fn later(at: Timestamp, by: SignedDuration) -> Timestamp {
+    at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
 fn as_object_error(error: &TokenError, has_expired: bool) -> ObjectError {

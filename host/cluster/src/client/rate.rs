@@ -1,6 +1,6 @@
 //! How many requests may be made: a bucket of tokens, as client-go has it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -34,6 +34,11 @@ impl Bucket {
         // A debt that no duration can hold is one of more than 500 billion years.
         Duration::try_from_secs_f64((-self.tokens).max(0.0) / self.per_second).unwrap_or(Duration::MAX)
     }
+
+    /// Takes back a token that nobody used.
+    fn put_back(&mut self) {
+        self.tokens = (self.tokens + 1.0).min(self.burst);
+    }
 }
 
 /// A bucket that requests share.
@@ -48,14 +53,32 @@ impl Rate {
         Self { bucket: Mutex::new(bucket), begun: Instant::now() }
     }
 
-    /// Returns when one more request may be made. First come, first served.
+    /// Returns when one more request may be made. First come, first served. Who gives up before that owes nothing: else those
+    /// who give up would make all others wait longer and longer.
     pub(crate) async fn wait(&self) {
-        let wait = {
-            let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-            bucket.take(self.begun.elapsed())
-        };
+        let wait = self.bucket().take(self.begun.elapsed());
         if !wait.is_zero() {
+            let mut claim = Claim { rate: self, is_used: false };
             tokio::time::sleep(wait).await;
+            claim.is_used = true;
+        }
+    }
+
+    fn bucket(&self) -> MutexGuard<'_, Bucket> {
+        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A token that was taken and isn't used yet.
+struct Claim<'a> {
+    rate: &'a Rate,
+    is_used: bool,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        if !self.is_used {
+            self.rate.bucket().put_back();
         }
     }
 }

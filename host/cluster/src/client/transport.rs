@@ -1,6 +1,7 @@
 //! Connections to the API server: how many there are, and which request goes over which.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +9,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use http::{Request, Response, Uri, Version, header};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
@@ -25,8 +28,15 @@ use tokio_util::task::TaskTracker;
 
 use super::identity::Identities;
 
+#[cfg(test)]
+mod tests;
+
 /// How long a connection may take, TLS included.
 const CONNECT_MAX: Duration = Duration::from_secs(30);
+/// Addresses of the server's name that are tried for one connection.
+const ADDRESSES_MAX: usize = 16;
+/// How long one address may be silent before the next one is tried beside it.
+const HEAD_START: Duration = Duration::from_secs(1);
 /// An HTTP/2 connection on which nothing came for this long is pinged, as client-go does.
 const PING_AFTER: Duration = Duration::from_secs(30);
 /// How long the answer to a ping may take; then the connection is dead.
@@ -250,7 +260,8 @@ impl Transport {
         let over = self.identities.generation().child_token();
         let endpoint = &self.endpoint;
         let made = tokio::time::timeout(CONNECT_MAX, async {
-            let tcp = TcpStream::connect((endpoint.host.as_str(), endpoint.port)).await?;
+            let found = tokio::net::lookup_host((endpoint.host.as_str(), endpoint.port)).await?;
+            let tcp = connect_to_any(found.take(ADDRESSES_MAX).collect()).await?;
             set_options(&tcp)?;
             let Some((config, name)) = &endpoint.tls else {
                 return Ok((Box::new(tcp) as Box<dyn Stream>, false));
@@ -309,6 +320,24 @@ impl Transport {
             }
             over.cancel();
         });
+    }
+}
+
+/// Connects to the first of a server's addresses that answers. One that is silent doesn't keep the others from being tried.
+async fn connect_to_any(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+    let mut left = addresses.into_iter();
+    let mut tries = FuturesUnordered::new();
+    let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    loop {
+        tries.extend(left.next().map(TcpStream::connect));
+        tokio::select! {
+            tried = tries.next() => match tried {
+                Some(Ok(tcp)) => return Ok(tcp),
+                Some(Err(error)) => failed = error,
+                None => return Err(failed),
+            },
+            () = tokio::time::sleep(HEAD_START), if left.len() > 0 => {}
+        }
     }
 }
 

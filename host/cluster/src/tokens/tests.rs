@@ -193,3 +193,32 @@ async fn a_pod_that_is_gone_has_no_tokens() {
     assert_eq!(world.due(), vec![]);
     assert_eq!(world.token(3600).await, Ok("token 2".to_owned()));
 }
+
+/// A node's clock that is two hours ahead of the server's.
+#[derive(Clone)]
+struct Ahead(ManualClock);
+
+impl Clock for Ahead {
+    fn now(&self) -> Timestamp {
+        self.0.now().checked_add(SignedDuration::from_hours(2)).unwrap()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_ahead_does_not_have_tokens_replaced_all_the_time() {
+    let world = World::new();
+    // By this clock, each token has ended before it is given.
+    let ahead = Ahead(world.clock.clone());
+    let tokens =
+        Tokens::new(world.server.client(&world.clock), Arc::new(ahead.clone()), Arc::new(FixedJitter(0.5)));
+    let wish = TokenWish { audience: None, expiration_seconds: 3600 };
+    for expected in ["token 1", "token 2", "token 3"] {
+        for _ in 0..100 {
+            assert_eq!(tokens.token(&world.pod, &wish).await.unwrap().token, expected);
+            assert_eq!(tokens.due(ahead.now()), vec![], "nobody is told before that");
+        }
+        pass(30).await;
+        assert_eq!(tokens.due(ahead.now()), vec![PodUid::from("u-1")]);
+    }
+    assert_eq!(world.server.requests(), 3);
+}

@@ -107,6 +107,8 @@ impl Reached {
         let client = connection.client();
         // Upstream's deadline of a heartbeat: it must not outlive the next one.
         let heartbeats = connection.heartbeats(settings.status_update.min(settings.lease))?;
+        // As fast as the node's own requests, and beside them: strangers decide how many there are.
+        let reviews = connection.reviews(settings.qps.into(), settings.burst)?;
         let machine: Arc<dyn NodeWatch> = base.machine.clone();
         let gauge: Arc<dyn NodeGauge> = Arc::new(Gauge::new(base.root.clone(), Arc::new(base.cri.clone())));
         let ports =
@@ -124,8 +126,8 @@ impl Reached {
             StatusManager::new(client.clone(), known, mirrors, node, clock.clone(), jitter.clone());
         Ok(Cluster {
             objects: Objects::new(client.clone(), clock.clone(), jitter.clone()),
-            node: ClusterNode::new(machine, client.clone(), name, object),
-            access: Arc::new(Access::new(client, name)),
+            node: ClusterNode::new(machine, client, name, object),
+            access: Arc::new(Access::new(reviews, name)),
             pods: Some(Box::new(pods)),
             statuses,
             manager,
