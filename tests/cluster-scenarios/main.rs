@@ -1,5 +1,6 @@
 //! Scenarios of a node of a cluster: the agent on fakes, its edge on an API server in this process, on paused time.
 
+mod node;
 mod objects;
 mod outage;
 mod pods;

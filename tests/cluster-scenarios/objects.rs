@@ -85,6 +85,7 @@ impl World {
                 statuses: Arc::new(NoStatuses),
                 objects,
                 events: Arc::new(Nowhere),
+                node: None,
                 work: Box::new(move |_| running.run(CancellationToken::new()).boxed()),
             }
         }));

@@ -1,5 +1,4 @@
-//! The agent with what it has of a cluster but the node's object: outages of the server, and kills of the agent between any two
-//! requests.
+//! The agent with all that it has of a cluster: outages of the server, and kills of the agent between any two requests.
 
 use witlet_api_server::Moment;
 use witlet_ports::AgentView;

@@ -46,6 +46,7 @@ fn edge(source: Box<dyn PodSource>) -> ClusterEdge {
         statuses: Arc::new(NoStatuses),
         objects: Arc::new(NoObjects),
         events: Arc::new(Nowhere),
+        node: None,
         work: Box::new(|_| std::future::pending().boxed()),
     }
 }

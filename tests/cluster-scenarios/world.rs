@@ -1,49 +1,94 @@
-//! A node of a cluster: the agent on fakes with all its parts that have to do with pods, on an API server in this process.
+//! A node of a cluster: the agent on fakes with all parts of its edge, on an API server in this process.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures::FutureExt;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{Admission, ApiServer, Identity, Options};
-use witlet_cluster::{ApiEvents, ApiPods, EventLimit, Objects, SavedPods, StatusManager};
-use witlet_ports::{Clock, Jitter};
+use witlet_cluster::{
+    ApiEvents, ApiPods, ClusterNode, EventLimit, Lease, NodeManager, NodeOptions, NodePorts, Objects,
+    SavedPods, StatusManager,
+};
+use witlet_core::node::lease;
+use witlet_ports::{Clock, Jitter, NodeGauge, NodeImage, NodeReadings};
 use witlet_testkit::{Behaviour, ClusterEdge, FakeImage, FakeNode, FixedJitter, NODE_NAME};
 
 /// A node and its cluster.
 pub(crate) struct World {
     pub(crate) server: Arc<ApiServer>,
     pub(crate) node: FakeNode,
+    pub(crate) gauge: Arc<FakeGauge>,
 }
 
-/// All parts that have to do with pods, as the binary puts them together.
-fn connect(server: &ApiServer, node: &FakeNode, object: &Node) -> ClusterEdge {
+/// What the machine has left, which a test changes; it has one image.
+#[derive(Default)]
+pub(crate) struct FakeGauge(Mutex<NodeReadings>);
+
+impl FakeGauge {
+    pub(crate) fn set(&self, readings: NodeReadings) {
+        *self.0.lock().expect("nobody panics") = readings;
+    }
+}
+
+#[async_trait]
+impl NodeGauge for FakeGauge {
+    async fn read(&self) -> NodeReadings {
+        *self.0.lock().expect("nobody panics")
+    }
+
+    async fn images(&self) -> Option<Vec<NodeImage>> {
+        Some(vec![NodeImage { names: vec!["sleeper:1".to_owned()], size: 7 }])
+    }
+}
+
+/// All parts of the edge, as the binary puts them together.
+fn connect(server: &ApiServer, node: &FakeNode, gauge: Arc<FakeGauge>) -> ClusterEdge {
     let client = server.client(&Identity::node(NODE_NAME));
     let clock: Arc<dyn Clock> = Arc::new(node.clock.clone());
     let jitter: Arc<dyn Jitter> = Arc::new(FixedJitter::default());
+    let machine = node.own_facts();
+    let limit = EventLimit { per_second: 50, burst: 100 };
+    let events = ApiEvents::new(client.clone(), NODE_NAME, limit, clock.clone(), jitter.clone());
+    let ports = NodePorts {
+        node: machine.clone(),
+        gauge,
+        events: events.clone(),
+        clock: clock.clone(),
+        jitter: jitter.clone(),
+    };
+    let manager = NodeManager::new(client.clone(), NODE_NAME, NodeOptions::default(), ports);
+    let object = manager.node();
+    let seconds = lease::DURATION_SECONDS;
+    let lease = Lease::new(client.clone(), NODE_NAME, object.clone(), seconds, clock.clone(), jitter.clone());
+    let seen = ClusterNode::new(machine, client.clone(), NODE_NAME, object.clone());
     let saved = SavedPods::new(node.state.clone());
     let pods = ApiPods::new(client.clone(), NODE_NAME, Some(saved), clock.clone(), jitter.clone());
-    let (shown, node_object) = watch::channel(Some(Arc::new(object.clone())));
     let (known, mirrors) = (pods.known(), pods.mirrors());
-    let statuses =
-        StatusManager::new(client.clone(), known, mirrors, node_object, clock.clone(), jitter.clone());
-    let objects = Objects::new(client.clone(), clock.clone(), jitter.clone());
-    let limit = EventLimit { per_second: 50, burst: 100 };
-    let events = ApiEvents::new(client, NODE_NAME, limit, clock, jitter);
-    let (writing, drawing, telling) = (statuses.clone(), objects.clone(), events.clone());
+    let statuses = StatusManager::new(client.clone(), known, mirrors, object, clock.clone(), jitter.clone());
+    let objects = Objects::new(client, clock, jitter);
+    let (writing, drawing, telling, following) =
+        (statuses.clone(), objects.clone(), events.clone(), seen.clone());
     ClusterEdge {
         sources: vec![Box::new(pods)],
         statuses,
         objects,
         events,
-        work: Box::new(move |_| {
+        node: Some(seen),
+        work: Box::new(move |agent| {
             let never = CancellationToken::new();
             async move {
-                let _shown = shown;
-                tokio::join!(writing.run(never.clone()), drawing.run(never.clone()), telling.run(never));
+                tokio::join!(
+                    manager.run(Arc::new(agent), never.clone()),
+                    lease.run(never.clone()),
+                    following.run(never.clone()),
+                    writing.run(never.clone()),
+                    drawing.run(never.clone()),
+                    telling.run(never),
+                );
             }
             .boxed()
         }),
@@ -51,19 +96,25 @@ fn connect(server: &ApiServer, node: &FakeNode, object: &Node) -> ClusterEdge {
 }
 
 impl World {
+    /// A node whose agent runs, in a cluster that hears of it for the first time.
     pub(crate) fn started() -> Self {
+        let mut world = Self::new();
+        world.node.start();
+        world
+    }
+
+    /// The same before the agent's start.
+    pub(crate) fn new() -> Self {
         let mut node = FakeNode::new();
         node.runtime.add_image("sleeper:1", FakeImage::present(Behaviour::Sleeps));
         let clock = node.clock.clone();
         // What the agent asks for is all that the Node authorizer and NodeRestriction give it.
         let admission = Admission { node_rules: true, ..Admission::default() };
         let server = ApiServer::new(Options { admission, ..Options::new(Arc::new(move || clock.now())) });
-        let object: Node = serde_json::from_value(json!({"metadata": {"name": NODE_NAME}})).expect("a node");
-        let object = server.create(&object).expect("made");
-        let of_node = server.clone();
-        node.cluster = Some(Box::new(move |node: &FakeNode| connect(&of_node, node, &object)));
-        node.start();
-        Self { server, node }
+        let (of_node, gauge) = (server.clone(), Arc::new(FakeGauge::default()));
+        let of_machine = gauge.clone();
+        node.cluster = Some(Box::new(move |node: &FakeNode| connect(&of_node, node, of_machine.clone())));
+        Self { server, node, gauge }
     }
 
     pub(crate) fn ends_after(&self, image: &str, code: i32, seconds: u64) {
@@ -80,6 +131,7 @@ impl World {
     pub(crate) fn create_from(&self, name: &str, mut spec: Value) {
         let rest = json!({
             "nodeName": NODE_NAME, "terminationGracePeriodSeconds": 30, "automountServiceAccountToken": false,
+            "dnsPolicy": "Default",
         });
         for (field, value) in rest.as_object().into_iter().flatten() {
             spec[field] = spec.get(field).unwrap_or(value).clone();

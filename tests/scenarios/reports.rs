@@ -55,6 +55,7 @@ fn told_of() -> (FakeNode, Arc<Scribe>) {
         statuses: sink.clone(),
         objects: Arc::new(NoObjects),
         events: Arc::new(Unheard),
+        node: None,
         work: Box::new(|_| Box::pin(std::future::pending())),
     }));
     node.start();

@@ -16,8 +16,8 @@ use witlet_core::pod::mirror::{MirrorStep, StaticPod, mirror_of, plan};
 use witlet_core::pod::static_pod::CONFIG_HASH;
 
 use crate::pods::KnownPods;
-use crate::status::MirrorPods;
 use crate::status::wire::{self, Failure};
+use crate::status::{MirrorPods, until};
 
 #[cfg(test)]
 mod tests;
@@ -101,9 +101,11 @@ impl Mirrors {
         let mut ticks = tokio::time::interval(LOOK_PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            let again = self.next_try();
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.wake.notified() => {}
+                () = until(again) => {}
                 _ = ticks.tick() => {}
                 Ok(()) = mirrors.changed() => mirrors.mark_unchanged(),
                 Ok(()) = node.changed() => node.mark_unchanged(),
@@ -130,6 +132,12 @@ impl Mirrors {
         futures::stream::iter(due)
             .for_each_concurrent(STEPS_MAX, |step| async move { self.carry_out(step, node).await })
             .await;
+    }
+
+    /// When the first of those that failed is tried again.
+    fn next_try(&self) -> Option<Instant> {
+        let tries = self.tries();
+        tries.values().filter(|last| last.failures > 0).map(|last| last.again_at).min()
     }
 
     fn is_due(&self, step: &MirrorStep, now: Instant) -> bool {

@@ -278,7 +278,8 @@ fn begin_write(
     });
 }
 
-async fn until(at: Option<Instant>) {
+/// Then; never if there is no such time.
+pub(crate) async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,

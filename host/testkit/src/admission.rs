@@ -1,10 +1,11 @@
 //! Admission handlers that answer as a test wants.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Node;
 use tokio::sync::watch;
 use witlet_core::admission::chain::{Answer, Chain, Next};
 use witlet_core::admission::{AdmissionRequest, Decision, Operation, Shortage, Verdict};
@@ -27,11 +28,12 @@ const DEADLINE: Duration = Duration::from_millis(100);
 pub struct FakeAdmission {
     generation: watch::Sender<u64>,
     asked: Mutex<Vec<String>>,
+    node: Mutex<Option<Arc<Node>>>,
 }
 
 impl Default for FakeAdmission {
     fn default() -> Self {
-        Self { generation: watch::Sender::new(0), asked: Mutex::default() }
+        Self { generation: watch::Sender::new(0), asked: Mutex::default(), node: Mutex::default() }
     }
 }
 
@@ -52,6 +54,11 @@ impl FakeAdmission {
         self.lock().clone()
     }
 
+    /// The node that the last question was about.
+    pub fn last_node(&self) -> Option<Arc<Node>> {
+        self.node.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<String>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,6 +74,7 @@ impl Admission for FakeAdmission {
             Operation::Resize => format!("{name} resized"),
         };
         self.lock().push(format!("{asked} beside {}", request.other_pods.len()));
+        *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(request.node.node.clone()));
         let hangs = meta.labels.as_ref().is_some_and(|labels| labels.contains_key(HANGS));
         if hangs {
             tokio::time::sleep(DEADLINE).await;

@@ -69,6 +69,8 @@ pub struct ClusterEdge {
     pub objects: Arc<dyn ClusterObjects>,
     /// Where events go.
     pub events: Arc<dyn EventSink>,
+    /// The node with what the cluster has of it; none is the machine itself.
+    pub node: Option<Arc<dyn NodeWatch>>,
     /// What goes on beside the agent, as long as it runs; it may show the agent.
     pub work: Box<dyn FnOnce(AgentHandle) -> BoxFuture<'static, ()> + Send>,
 }
@@ -117,6 +119,7 @@ type Connected = (
     Arc<EventLog>,
     Arc<dyn StatusSink>,
     Arc<dyn ClusterObjects>,
+    Option<Arc<dyn NodeWatch>>,
     Option<Box<dyn FnOnce(AgentHandle) -> BoxFuture<'static, ()> + Send>>,
 );
 
@@ -168,12 +171,13 @@ impl FakeNode {
         let log = EventLog::new(Arc::new(self.clock.clone()));
         let own = std::iter::once(&self.source).chain(&self.more_sources).map(SourceHandle::source);
         let mut sources: Vec<Box<dyn PodSource>> = own.collect();
-        let (events, statuses, objects, work): Connected = match edge {
+        let (events, statuses, objects, seen, work): Connected = match edge {
             Some(edge) => {
                 sources.extend(edge.sources);
-                (Arc::new(log.forwarding(edge.events)), edge.statuses, edge.objects, Some(edge.work))
+                let log = Arc::new(log.forwarding(edge.events));
+                (log, edge.statuses, edge.objects, edge.node, Some(edge.work))
             }
-            None => (Arc::new(log), Arc::new(NoStatuses), Arc::new(NoObjects), None),
+            None => (Arc::new(log), Arc::new(NoStatuses), Arc::new(NoObjects), None, None),
         };
         let machine = MachinePorts::of(&self.machine);
         let ports = Ports {
@@ -184,7 +188,7 @@ impl FakeNode {
             events,
             clock: Arc::new(self.clock.clone()),
             jitter: Arc::new(FixedJitter::default()),
-            node: Arc::new(FakeNodeWatch(self.facts.clone())),
+            node: seen.unwrap_or_else(|| self.own_facts()),
             sources,
             plugin_sources: Some(self.plugin_sources.clone()),
             host: self.host.clone(),
@@ -239,6 +243,11 @@ impl FakeNode {
     /// If none runs: the test is wrong.
     pub fn agent(&self) -> &AgentHandle {
         self.agent_if_running().expect("the test started an agent")
+    }
+
+    /// The machine itself, without what a cluster has of it.
+    pub fn own_facts(&self) -> Arc<dyn NodeWatch> {
+        Arc::new(FakeNodeWatch(self.facts.clone()))
     }
 
     /// Changes the machine.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
+use witlet_api_server::{Effect, Fault};
 use witlet_core::pod::static_pod::CONFIG_MIRROR;
 use witlet_ports::StatusSink;
 
@@ -138,10 +139,21 @@ async fn what_cannot_be_made_is_tried_again_less_and_less_often() {
     runs(&bench, &Arc::new(pod));
     bench.pass(300).await;
     let tries = requests(&bench).len();
-    assert!((4..=12).contains(&tries), "{tries} tries in 300 s");
+    assert_eq!(tries, 10, "after 1, 2, 4, 8, 16, 32 and then each 60 s");
     bench.server.ensure_namespace("later");
-    bench.pass(71).await;
+    bench.pass(61).await;
     assert!(bench.server.get::<Pod>("later", "s").is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mirror_that_could_not_be_made_is_there_a_second_later() {
+    let bench = Bench::new();
+    bench.server.fault(Fault::new(Effect::code(500)).verb("create").on("pods").times(2));
+    runs(&bench, &bench.static_pod("s", "1"));
+    bench.pass(1).await;
+    assert_eq!(bench.shown("s"), "gone");
+    bench.pass(3).await;
+    assert!(bench.server.get::<Pod>("default", "s").is_some());
 }
 
 #[tokio::test(start_paused = true)]
