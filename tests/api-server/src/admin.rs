@@ -89,6 +89,15 @@ impl ApiServer {
         typed(&made)
     }
 
+    /// Puts an object there as it is, unchecked and without defaults, in the place of the one of its name: with a UID that was
+    /// there before, or with fields that nobody can decode.
+    pub fn put_as_is<T: Object>(&self, object: Value) -> Result<(), ApiError> {
+        let resource = resource_of::<T>()?;
+        let key = key_of(resource, &namespace_of(resource, &object), text(&object, "/metadata/name"));
+        self.write(&Identity::admin(), |cx| cx.state.put(resource, key, object));
+        Ok(())
+    }
+
     /// The object of this name; the namespace is ignored for objects of the cluster.
     pub fn get<T: Object>(&self, namespace: &str, name: &str) -> Option<T> {
         let resource = resource_of::<T>().ok()?;
