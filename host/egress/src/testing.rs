@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};
@@ -24,8 +24,8 @@ use crate::resolve::{Resolve, ResolveError};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A timeout that nothing good takes, on the slowest machine.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
-/// A timeout that something bad is to outlast.
-pub(crate) const SHORT: Duration = Duration::from_millis(300);
+/// A timeout that something bad is to outlast. On a slow machine it is enough to connect and to ask.
+pub(crate) const SHORT: Duration = Duration::from_secs(3);
 
 /// What has to end, whatever the server does.
 pub(crate) async fn ends<T>(work: impl Future<Output = T>) -> T {
@@ -101,10 +101,19 @@ impl Server {
     }
 }
 
-/// A port on which nobody listens.
-pub(crate) async fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a port");
-    listener.local_addr().expect("it is bound").port()
+/// A port on which nobody listens while this lives: it is taken.
+pub(crate) struct ClosedPort(TcpSocket);
+
+impl ClosedPort {
+    pub(crate) fn new() -> Self {
+        let socket = TcpSocket::new_v4().expect("there are sockets");
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("loopback has a port");
+        Self(socket)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.0.local_addr().expect("it is bound").port()
+    }
 }
 
 /// Heads of requests, as a server saw them.

@@ -1,7 +1,7 @@
 //! Connections to loopback.
 
 use super::*;
-use crate::testing::{LONG, Server, ends, free_port};
+use crate::testing::{ClosedPort, LONG, Server, ends};
 
 #[tokio::test]
 async fn an_open_port_takes_a_connection_that_doesnt_delay() {
@@ -12,8 +12,8 @@ async fn an_open_port_takes_a_connection_that_doesnt_delay() {
 
 #[tokio::test]
 async fn a_closed_port_is_said_in_the_systems_words() {
-    let port = free_port().await;
-    let to = SocketAddr::from(([127, 0, 0, 1], port));
+    let closed = ClosedPort::new();
+    let to = SocketAddr::from(([127, 0, 0, 1], closed.port()));
     let error = ends(connect(to.to_string(), &[to], Instant::now() + LONG)).await.expect_err("it is closed");
     assert_eq!(error.to_string(), format!("dial tcp {to}: connect: connection refused"));
     assert!(

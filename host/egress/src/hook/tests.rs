@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::testing::{LONG, SHORT, Seen, Server, answer, ends, free_port, read_head};
+use crate::testing::{ClosedPort, LONG, SHORT, Seen, Server, answer, ends, read_head};
 
 fn hooks() -> HttpHooks {
     HttpHooks::new(Egress::system())
@@ -68,7 +68,8 @@ async fn https_falls_back_to_http_without_its_secret() {
 
 #[tokio::test]
 async fn no_answer_is_an_error_in_time() {
-    let port = free_port().await;
+    let closed = ClosedPort::new();
+    let port = closed.port();
     let refused = format!(
         "Get \"http://127.0.0.1:{port}/stop\": dial tcp 127.0.0.1:{port}: connect: connection refused"
     );

@@ -14,7 +14,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::*;
 use crate::testing::{
-    AllHere, Authority, Identity, LONG, SHORT, Seen, Server, answer, ends, free_port, read_head,
+    AllHere, Authority, ClosedPort, Identity, LONG, SHORT, Seen, Server, answer, ends, read_head,
 };
 use crate::{LookupError, NetworkGrant};
 
@@ -211,7 +211,8 @@ async fn a_request_body_that_breaks_off_is_an_error() {
 
 #[tokio::test]
 async fn a_server_that_misbehaves_has_its_own_error() {
-    let refused = format!("http://127.0.0.1:{}/", free_port().await);
+    let closed = ClosedPort::new();
+    let refused = format!("http://127.0.0.1:{}/", closed.port());
     let resets = Server::new(|stream| async move { stream.set_zero_linger().expect("it is a socket") }).await;
     let closes = Server::new(|mut stream| async move {
         read_head(&mut stream).await;
