@@ -21,6 +21,7 @@ use crate::settings::Settings;
 use configuration::{Configuration, ConfigurationError};
 use flags::table::Own;
 use flags::{FlagError, Flags};
+use gates::GateError;
 use settings::{Machine, SettingsError};
 
 #[cfg(test)]
@@ -77,6 +78,9 @@ pub(crate) enum KubeletError {
         /// The folder.
         folder: PathBuf,
     },
+    /// Feature gates that can't be set like this.
+    #[error("failed to set feature gates from initial flags-based config: {0}")]
+    Gates(#[from] GateError),
     /// Settings that make no sense, or a machine that they refuse.
     #[error("failed to validate kubelet configuration")]
     Settings(#[from] SettingsError),
@@ -145,10 +149,11 @@ pub(crate) fn read(arguments: &[OsString]) -> Result<Asked, KubeletError> {
 /// The pure part: flags over files, and what they come to.
 fn start(flags: &Flags, mut found: Configuration, machine: Machine) -> Result<Start, KubeletError> {
     found.override_by(flags.fields.clone());
-    let settings = settings::settings(flags, &found, machine)?;
+    let mut settings = settings::settings(flags, &found, machine)?;
+    gates::check(&settings.feature_gates)?;
     let format = if settings::logs_are_json(&found)? { LogFormat::Json } else { LogFormat::Text };
-    let mut warnings: Vec<String> =
-        flags.not_yet.iter().map(|name| format!("the flag --{name} isn't acted on yet")).collect();
+    let mut warnings = found.oddities().to_vec();
+    warnings.extend(flags.not_yet.iter().map(|name| format!("the flag --{name} isn't acted on yet")));
     warnings.extend(found.not_yet().into_iter().map(|path| match flags::name_of(path) {
         Some(name) => format!("the configuration's {path} (--{name}) isn't acted on yet with this value"),
         None => format!("the configuration's {path} isn't acted on yet with this value"),
@@ -158,6 +163,7 @@ fn start(flags: &Flags, mut found: Configuration, machine: Machine) -> Result<St
             .into_iter()
             .map(|gate| format!("the feature gate {gate} isn't acted on with this value")),
     );
+    settings.feature_gates = gates::resolved(&settings.feature_gates);
     let verbosity = settings::verbosity(&found)?;
     Ok(Start { settings, log_format: format, verbosity, warnings })
 }

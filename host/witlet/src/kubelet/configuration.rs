@@ -51,14 +51,6 @@ pub(crate) enum ConfigurationError {
         /// What it should say.
         expected: &'static str,
     },
-    /// A field that 1.36 doesn't have.
-    #[error("{}: unknown field \"{path}\"", file.display())]
-    Unknown {
-        /// The file.
-        file: PathBuf,
-        /// From the top, with dots.
-        path: String,
-    },
     /// A field with something that it doesn't take.
     #[error("{}: {path}: expected {expected}, found {found}", file.display())]
     Type {
@@ -76,17 +68,36 @@ pub(crate) enum ConfigurationError {
 /// Characters of a value that a message shows.
 const SHOWN_MAX: usize = 80;
 
-/// Fields that somebody set, by their paths, each with a value of the field's kind.
+/// How many fields that don't exist are named; the others are counted.
+const UNKNOWN_NAMED_MAX: usize = 20;
+
+/// Fields that somebody set.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Configuration(BTreeMap<&'static str, Value>);
+pub(crate) struct Configuration {
+    /// By their paths, each with a value of the field's kind.
+    fields: BTreeMap<&'static str, Value>,
+    /// What was passed over, a sentence each.
+    oddities: Vec<String>,
+}
 
 impl Configuration {
-    /// Reads one file's text. `null` is as good as no value, as everywhere in Kubernetes.
+    /// Reads one file's text. `null` is as good as no value, as everywhere in Kubernetes. A field that 1.36 doesn't have is
+    /// passed over, and of a name that stands twice the last value counts: upstream starts so, with a warning.
     pub(crate) fn read(file: &Path, text: &str) -> Result<Self, ConfigurationError> {
-        let document: Value = serde_saphyr::from_str(text).map_err(|cause| {
-            let message = cause.to_string();
-            ConfigurationError::Syntax { file: file.to_owned(), message }
-        })?;
+        let mut found = Self::default();
+        let document: Value = match serde_saphyr::from_str(text) {
+            Ok(document) => document,
+            Err(cause) => {
+                let syntax = |_| {
+                    let message = cause.to_string();
+                    ConfigurationError::Syntax { file: file.to_owned(), message }
+                };
+                let document = serde_saphyr::from_str_with_options(text, last_wins()).map_err(syntax)?;
+                let first = cause.to_string().lines().next().unwrap_or_default().to_owned();
+                found.oddities.push(format!("{}: {first}; the last value counts", file.display()));
+                document
+            }
+        };
         let Value::Object(mut document) = document else {
             let message = format!("expected a map, found {}", shown(&document));
             return Err(ConfigurationError::Syntax { file: file.to_owned(), message });
@@ -98,33 +109,41 @@ impl Configuration {
                 return Err(ConfigurationError::Kind { file: file.to_owned(), what, found, expected });
             }
         }
-        let mut found = Self::default();
-        found.take(file, "", document)?;
+        let mut unknown = Vec::new();
+        found.take(file, "", document, &mut unknown)?;
         found.make_absolute(file);
+        let more = unknown.len().saturating_sub(UNKNOWN_NAMED_MAX);
+        let unknown = unknown.iter().take(UNKNOWN_NAMED_MAX);
+        found.oddities.extend(unknown.map(|path| format!("{}: unknown field \"{path}\"", file.display())));
+        if more > 0 {
+            found.oddities.push(format!("{}: {more} more unknown fields", file.display()));
+        }
         Ok(found)
     }
 
-    fn take(&mut self, file: &Path, at: &str, map: Map<String, Value>) -> Result<(), ConfigurationError> {
+    fn take(
+        &mut self,
+        file: &Path,
+        at: &str,
+        map: Map<String, Value>,
+        unknown: &mut Vec<String>,
+    ) -> Result<(), ConfigurationError> {
         for (name, value) in map {
             let path = if at.is_empty() { name } else { format!("{at}.{name}") };
             if let Some(field) = field(&path) {
-                if let Some((path, expected, value)) = misfit(field.kind, field.path.to_owned(), &value) {
+                let misfit = misfit(field.kind, field.path.to_owned(), &value, unknown);
+                if let Some((path, expected, value)) = misfit {
                     let (file, found) = (file.to_owned(), shown(value));
-                    return Err(match expected {
-                        NO_FIELD => ConfigurationError::Unknown { file, path },
-                        expected => ConfigurationError::Type { file, path, expected, found },
-                    });
+                    return Err(ConfigurationError::Type { file, path, expected, found });
                 }
                 if !value.is_null() {
-                    self.0.insert(field.path, value);
+                    self.fields.insert(field.path, value);
                 }
                 continue;
             }
             match value {
-                _ if !is_map(&path) => {
-                    return Err(ConfigurationError::Unknown { file: file.to_owned(), path });
-                }
-                Value::Object(map) => self.take(file, &path, map)?,
+                _ if !is_map(&path) => unknown.push(path),
+                Value::Object(map) => self.take(file, &path, map, unknown)?,
                 Value::Null => {}
                 other => {
                     let found = shown(&other);
@@ -138,7 +157,7 @@ impl Configuration {
 
     fn make_absolute(&mut self, file: &Path) {
         for path in PATHS {
-            if let Some(Value::String(text)) = self.0.get_mut(path)
+            if let Some(Value::String(text)) = self.fields.get_mut(path)
                 && !text.is_empty()
             {
                 *text = file.with_file_name(&*text).display().to_string();
@@ -148,10 +167,11 @@ impl Configuration {
 
     /// Lays a later file over this one: maps by name grow, anything else is replaced.
     pub(crate) fn overlay(&mut self, later: Self) {
-        for (path, value) in later.0 {
-            match (self.0.get_mut(path), value) {
+        self.oddities.extend(later.oddities);
+        for (path, value) in later.fields {
+            match (self.fields.get_mut(path), value) {
                 (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
-                (_, value) => drop(self.0.insert(path, value)),
+                (_, value) => drop(self.fields.insert(path, value)),
             }
         }
     }
@@ -159,16 +179,21 @@ impl Configuration {
     /// Lays flags over files: they win whole, except that feature gates of files that no flag names stay.
     pub(crate) fn override_by(&mut self, flags: BTreeMap<&'static str, Value>) {
         for (path, value) in flags {
-            match (path, self.0.get_mut(path), value) {
+            match (path, self.fields.get_mut(path), value) {
                 ("featureGates", Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
-                (_, _, value) => drop(self.0.insert(path, value)),
+                (_, _, value) => drop(self.fields.insert(path, value)),
             }
         }
     }
 
+    /// What was passed over in the files, a sentence each.
+    pub(crate) fn oddities(&self) -> &[String] {
+        &self.oddities
+    }
+
     /// Fields that somebody set to something that isn't done yet, in the table's order.
     pub(crate) fn not_yet(&self) -> Vec<&'static str> {
-        let asks = |field: &&Field| match (field.fate, self.0.get(field.path)) {
+        let asks = |field: &&Field| match (field.fate, self.fields.get(field.path)) {
             (Fate::Fixed(values), Some(value)) => {
                 !values.iter().chain(NOTHING).any(|fixed| is_same(field.kind, value, fixed))
             }
@@ -180,11 +205,16 @@ impl Configuration {
     /// The fields as one document, nested as in a file.
     pub(crate) fn document(&self) -> Value {
         let mut document = Map::new();
-        for (path, value) in &self.0 {
+        for (path, value) in &self.fields {
             insert(&mut document, path, value.clone());
         }
         Value::Object(document)
     }
+}
+
+/// Of a name that stands twice in a map the last value counts.
+fn last_wins() -> serde_saphyr::Options {
+    serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins }
 }
 
 fn insert(map: &mut Map<String, Value>, path: &str, value: Value) {
@@ -212,8 +242,14 @@ fn is_same(kind: Kind, value: &Value, text: &str) -> bool {
     }
 }
 
-/// Where a value isn't of its kind, what was expected there, and what is there. `null` fits everything.
-fn misfit(kind: Kind, path: String, value: &Value) -> Option<(String, &'static str, &Value)> {
+/// Where a value isn't of its kind, what was expected there, and what is there. `null` fits everything. Fields that don't exist
+/// are put down.
+fn misfit<'a>(
+    kind: Kind,
+    path: String,
+    value: &'a Value,
+    unknown: &mut Vec<String>,
+) -> Option<(String, &'static str, &'a Value)> {
     let (fits, expected) = match (kind, value) {
         (_, Value::Null) | (Kind::Any, _) => return None,
         (Kind::Bool, _) => (value.is_boolean(), "true or false"),
@@ -224,44 +260,49 @@ fn misfit(kind: Kind, path: String, value: &Value) -> Option<(String, &'static s
             let is_duration = value.as_str().is_some_and(|text| duration::nanoseconds(text).is_some());
             (is_duration, "a duration such as 1m30s")
         }
-        (Kind::Texts, Value::Array(items)) => return misfit_item(Kind::Text, &path, items),
-        (Kind::Ints, Value::Array(items)) => return misfit_item(Kind::Int, &path, items),
+        (Kind::Texts, Value::Array(items)) => return misfit_item(Kind::Text, &path, items, unknown),
+        (Kind::Ints, Value::Array(items)) => return misfit_item(Kind::Int, &path, items, unknown),
         (Kind::Texts | Kind::Ints | Kind::Maps(_) | Kind::Taints, value) if !value.is_array() => {
             (false, "a list")
         }
-        (Kind::Maps(fields), Value::Array(items)) => return misfit_map(fields, &path, items),
-        (Kind::Taints, Value::Array(items)) => return misfit_map(TAINT, &path, items),
-        (Kind::TextMap, Value::Object(map)) => return misfit_value(Kind::Text, &path, map),
-        (Kind::BoolMap, Value::Object(map)) => return misfit_value(Kind::Bool, &path, map),
-        (Kind::TextsMap, Value::Object(map)) => return misfit_value(Kind::Texts, &path, map),
+        (Kind::Maps(fields), Value::Array(items)) => return misfit_map(fields, &path, items, unknown),
+        (Kind::Taints, Value::Array(items)) => return misfit_map(TAINT, &path, items, unknown),
+        (Kind::TextMap, Value::Object(map)) => return misfit_value(Kind::Text, &path, map, unknown),
+        (Kind::BoolMap, Value::Object(map)) => return misfit_value(Kind::Bool, &path, map, unknown),
+        (Kind::TextsMap, Value::Object(map)) => return misfit_value(Kind::Texts, &path, map, unknown),
         _ => (false, "a map"),
     };
     (!fits).then_some((path, expected, value))
 }
 
-/// What is expected where nothing is.
-const NO_FIELD: &str = "no such field";
-
 /// Fields of a taint.
 const TAINT: &[(&str, Kind)] =
     &[("key", Kind::Text), ("value", Kind::Text), ("effect", Kind::Text), ("timeAdded", Kind::Text)];
 
-fn misfit_item<'a>(kind: Kind, path: &str, items: &'a [Value]) -> Option<(String, &'static str, &'a Value)> {
-    items.iter().enumerate().find_map(|(index, item)| misfit(kind, format!("{path}[{index}]"), item))
+fn misfit_item<'a>(
+    kind: Kind,
+    path: &str,
+    items: &'a [Value],
+    unknown: &mut Vec<String>,
+) -> Option<(String, &'static str, &'a Value)> {
+    let mut items = items.iter().enumerate();
+    items.find_map(|(index, item)| misfit(kind, format!("{path}[{index}]"), item, unknown))
 }
 
 fn misfit_value<'a>(
     kind: Kind,
     path: &str,
     map: &'a Map<String, Value>,
+    unknown: &mut Vec<String>,
 ) -> Option<(String, &'static str, &'a Value)> {
-    map.iter().find_map(|(name, value)| misfit(kind, format!("{path}[{name}]"), value))
+    map.iter().find_map(|(name, value)| misfit(kind, format!("{path}[{name}]"), value, unknown))
 }
 
 fn misfit_map<'a>(
     fields: &[(&str, Kind)],
     path: &str,
     items: &'a [Value],
+    unknown: &mut Vec<String>,
 ) -> Option<(String, &'static str, &'a Value)> {
     items.iter().enumerate().find_map(|(index, item)| {
         let place = format!("{path}[{index}]");
@@ -269,8 +310,11 @@ fn misfit_map<'a>(
         map.iter().find_map(|(name, value)| {
             let place = format!("{place}.{name}");
             match fields.iter().find(|(field, _)| field == name) {
-                Some((_, kind)) => misfit(*kind, place, value),
-                None => Some((place, NO_FIELD, value)),
+                Some((_, kind)) => misfit(*kind, place, value, unknown),
+                None => {
+                    unknown.push(place);
+                    None
+                }
             }
         })
     })

@@ -1,16 +1,32 @@
-//! Feature gates: which ones can be chosen, and what the others are here.
+//! Feature gates: which ones there are, which can be chosen, and what the others are here.
 
-use std::collections::BTreeMap;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thiserror::Error;
+
+use table::{DEPENDENCIES, GATES, Stage, gate};
+
+#[cfg(test)]
+mod tests;
+
+/// Gates that stand for all of a stage that nobody named.
+const ALL_ALPHA: &str = "AllAlpha";
+const ALL_BETA: &str = "AllBeta";
 
 /// Gates that handlers of admission look at: what the operator says is passed on to them.
 const CHOSEN: &[&str] = &["PodLevelResources"];
 
-/// Gates whose features are always on here.
+/// Gates of the kubelet's whose features are always on here.
 const ON: &[&str] = &[
     "ContainerRestartRules",
     "EnvFiles",
+    "ExecProbeTimeout",
+    "ExtendWebSocketsToKubelet",
     "HostnameOverride",
     "InPlacePodVerticalScaling",
+    "KubeletCgroupDriverFromCRI",
     "KubeletFineGrainedAuthz",
     "NodeDeclaredFeatures",
     "PodLifecycleSleepAction",
@@ -25,38 +41,89 @@ const ON: &[&str] = &[
     "SidecarContainers",
     "SupplementalGroupsPolicy",
     "UserNamespacesSupport",
-    "WatchList",
     "WatchListClient",
 ];
 
-/// Gates that ask for something else than what happens anyway, in order.
-pub(super) fn not_yet(gates: &BTreeMap<String, bool>) -> Vec<&str> {
-    let ignored = |(name, wanted): &(&String, &bool)| {
-        !CHOSEN.contains(&name.as_str()) && **wanted != ON.contains(&name.as_str())
-    };
-    gates.iter().filter(ignored).map(|(name, _)| name.as_str()).collect()
+/// Gates that can't be set like this, in upstream's words.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub(crate) enum GateError {
+    /// There is no such gate, or there is none any more.
+    #[error("unrecognized feature gate: {name}")]
+    Unknown {
+        /// As it was given.
+        name: String,
+    },
+    /// It can't be chosen any more.
+    #[error("cannot set feature gate {name} to {wanted}, feature is locked to {}", !wanted)]
+    Locked {
+        /// The gate.
+        name: String,
+        /// What was asked for.
+        wanted: bool,
+    },
+    /// It is on, and something that it depends on is off.
+    #[error("{name} is enabled, but depends on features that are disabled: [{}]", missing.join(" "))]
+    Dependency {
+        /// The gate.
+        name: &'static str,
+        /// What it depends on.
+        missing: Vec<&'static str>,
+    },
 }
 
-#[cfg(test)]
-mod tests {
-    //! What is told of gates.
-
-    use super::*;
-
-    #[test]
-    fn gates_are_told_that_change_nothing_though_they_should() {
-        let cases: &[(&str, bool, bool)] = &[
-            ("PodLevelResources", true, false),
-            ("PodLevelResources", false, false),
-            ("EnvFiles", true, false),
-            ("EnvFiles", false, true),
-            ("MemoryQoS", true, true),
-            ("MemoryQoS", false, false),
-            ("NoSuchGate", true, true),
-        ];
-        for (name, wanted, told) in cases {
-            let gates = BTreeMap::from([((*name).to_owned(), *wanted)]);
-            assert_eq!(!not_yet(&gates).is_empty(), *told, "{name}={wanted}");
+/// Whether upstream would start with these gates; the first thing that is wrong with them, if not.
+pub(super) fn check(gates: &BTreeMap<String, bool>) -> Result<(), GateError> {
+    let is_special = |name: &str| matches!(name, ALL_ALPHA | ALL_BETA);
+    for name in gates.keys().filter(|name| !is_special(name) && gate(name).is_none()) {
+        return Err(GateError::Unknown { name: name.clone() });
+    }
+    for (name, wanted) in gates {
+        let locked = gate(name).filter(|gate| gate.default.locked && gate.default.on != *wanted);
+        if locked.is_some() {
+            return Err(GateError::Locked { name: name.clone(), wanted: *wanted });
         }
     }
+    let enabled: BTreeSet<&str> =
+        GATES.iter().map(|gate| gate.name).filter(|name| is_enabled(gates, name)).collect();
+    for (name, needed) in DEPENDENCIES.iter().filter(|(name, _)| enabled.contains(name)) {
+        let missing: Vec<_> = needed.iter().copied().filter(|needed| !enabled.contains(needed)).collect();
+        if !missing.is_empty() {
+            return Err(GateError::Dependency { name, missing });
+        }
+    }
+    Ok(())
+}
+
+/// What a gate comes to: as it was set, as all of its stage were, or its default.
+fn is_enabled(gates: &BTreeMap<String, bool>, name: &str) -> bool {
+    if let Some(wanted) = gates.get(name) {
+        return *wanted;
+    }
+    let Some(gate) = gate(name) else { return false };
+    let of_stage = match gate.stage {
+        Stage::Alpha => gates.get(ALL_ALPHA),
+        Stage::Beta => gates.get(ALL_BETA),
+        Stage::Ga | Stage::Deprecated => None,
+    };
+    of_stage.copied().unwrap_or(gate.default.on)
+}
+
+/// The gates as handlers get them: those that were set, and those that can be chosen as they come out.
+pub(super) fn resolved(gates: &BTreeMap<String, bool>) -> BTreeMap<String, bool> {
+    let mut resolved = gates.clone();
+    if gates.contains_key(ALL_BETA) {
+        resolved.extend(CHOSEN.iter().map(|name| ((*name).to_owned(), is_enabled(gates, name))));
+    }
+    resolved
+}
+
+/// Gates that ask for something else than what happens anyway, in order. Gates of other programs ask for nothing here.
+pub(super) fn not_yet(gates: &BTreeMap<String, bool>) -> Vec<&str> {
+    let ignored = |(name, wanted): &(&String, &bool)| match name.as_str() {
+        ALL_ALPHA => **wanted,
+        ALL_BETA => !**wanted,
+        name if CHOSEN.contains(&name) => false,
+        name => gate(name).is_none_or(|gate| gate.is_of_node) && **wanted != ON.contains(&name),
+    };
+    gates.iter().filter(ignored).map(|(name, _)| name.as_str()).collect()
 }

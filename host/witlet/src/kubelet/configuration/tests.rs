@@ -36,7 +36,12 @@ fn the_table_has_all_fields_of_1_36() {
         if let Fate::Fixed(values) = field.fate {
             for value in values {
                 let value: Value = serde_json::from_str(value).expect(field.path);
-                assert_eq!(misfit(field.kind, String::new(), &value), None, "{}", field.path);
+                assert_eq!(
+                    misfit(field.kind, String::new(), &value, &mut Vec::new()),
+                    None,
+                    "{}",
+                    field.path
+                );
             }
         }
     }
@@ -61,12 +66,6 @@ fn json_is_taken_as_well() {
 /// Fields with a mistake, and how their refusal begins.
 const WRONG: &[(&str, &str)] = &[
     ("maxPods: [", "/etc/kubelet/config.yaml: "),
-    ("noSuchField: 1", "/etc/kubelet/config.yaml: unknown field \"noSuchField\""),
-    ("maxpods: 1", "/etc/kubelet/config.yaml: unknown field \"maxpods\""),
-    (
-        "authentication: {anonymous: {enable: true}}",
-        "/etc/kubelet/config.yaml: unknown field \"authentication.anonymous.enable\"",
-    ),
     (
         "authentication: yes please",
         "/etc/kubelet/config.yaml: authentication: expected a map, found \"yes please\"",
@@ -93,10 +92,6 @@ const WRONG: &[(&str, &str)] = &[
     (
         "staticPodURLHeader: {a: [1]}",
         "/etc/kubelet/config.yaml: staticPodURLHeader[a][0]: expected a text, found 1",
-    ),
-    (
-        "registerWithTaints: [{key: a, efect: b}]",
-        "/etc/kubelet/config.yaml: unknown field \"registerWithTaints[0].efect\"",
     ),
     (
         "registerWithTaints: [a]",
@@ -132,6 +127,38 @@ fn what_is_wrong_is_named_with_its_file_and_place() {
     for (text, expected) in other {
         assert_eq!(read(text).expect_err(expected).to_string(), expected);
     }
+}
+
+#[test]
+fn fields_that_do_not_exist_are_passed_over_and_named() {
+    let cases = [
+        ("noSuchField: 1", "noSuchField"),
+        ("maxpods: 1", "maxpods"),
+        ("authentication: {anonymous: {enable: true}}", "authentication.anonymous.enable"),
+        ("registerWithTaints: [{key: a, efect: b, effect: NoSchedule}]", "registerWithTaints[0].efect"),
+    ];
+    for (rest, path) in cases {
+        let found = with_head(&format!("maxPods: 7\n{rest}\n"));
+        assert_eq!(found.oddities(), [format!("/etc/kubelet/config.yaml: unknown field \"{path}\"")]);
+        assert_eq!(found.document()["maxPods"], 7, "{rest}: the rest counts");
+    }
+    let many: String = (0..1000).map(|number| format!("noSuchField{number}: 1\n")).collect();
+    let found = with_head(&many);
+    assert_eq!(found.oddities().len(), UNKNOWN_NAMED_MAX + 1);
+    assert_eq!(found.oddities()[UNKNOWN_NAMED_MAX], "/etc/kubelet/config.yaml: 980 more unknown fields");
+}
+
+#[test]
+fn of_a_name_that_stands_twice_the_last_value_counts_and_that_is_told() {
+    let mut found = with_head("maxPods: 1\nport: 2\nmaxPods: 3\n");
+    assert_eq!(found.document(), json!({"maxPods": 3, "port": 2}));
+    let told = found.oddities().to_vec();
+    assert!(
+        told.len() == 1 && told[0].contains("maxPods") && told[0].ends_with("the last value counts"),
+        "{told:?}"
+    );
+    found.overlay(with_head("noSuchField: 1\n"));
+    assert_eq!(found.oddities().len(), 2, "each file's are told");
 }
 
 #[test]

@@ -175,8 +175,6 @@ pub(crate) const FLAGS: &[Flag] = &[
     field("oom-score-adj", Kind::Int, "oomScoreAdj"),
     own("plugins", Kind::Text, Own::Plugins),
     field("pod-cidr", Kind::Text, "podCIDR"),
-    // Gone since 1.35, but still written on nodes that were made before.
-    nothing("pod-infra-container-image", Kind::Text),
     field("pod-manifest-path", Kind::Text, "staticPodPath"),
     field("pod-max-pids", Kind::Int, "podPidsLimit"),
     field("pods-per-core", Kind::Int, "podsPerCore"),

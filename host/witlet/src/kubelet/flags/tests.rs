@@ -73,6 +73,11 @@ fn what_cannot_be_understood_is_refused_in_pflags_words() {
         ("--no-such-flag", "unknown flag: --no-such-flag"),
         ("--no-such-flag=1", "unknown flag: --no-such-flag"),
         ("--network-plugin=cni", "unknown flag: --network-plugin"),
+        // Gone with 1.35, with 1.27 and with 1.31: upstream doesn't start either.
+        ("--pod-infra-container-image=pause:3.10", "unknown flag: --pod-infra-container-image"),
+        ("--container-runtime=remote", "unknown flag: --container-runtime"),
+        ("--keep-terminated-pod-volumes", "unknown flag: --keep-terminated-pod-volumes"),
+        ("--logtostderr=true", "unknown flag: --logtostderr"),
         ("-x", "unknown shorthand flag: 'x' in -x"),
         ("-kubeconfig=x", "unknown shorthand flag: 'k' in -kubeconfig=x"),
         ("--=x", "bad flag syntax: --=x"),
@@ -116,7 +121,7 @@ fn command_lines_of_clusters_in_use_are_understood() {
         // kubeadm, by its systemd unit and kubeadm-flags.env.
         "--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf \
          --config=/var/lib/kubelet/config.yaml --container-runtime-endpoint=unix:///run/containerd/containerd.sock \
-         --pod-infra-container-image=registry.k8s.io/pause:3.10 --hostname-override=n1 --node-ip=192.0.2.7",
+         --register-with-taints=node-role.kubernetes.io/control-plane:NoSchedule --hostname-override=n1 --node-ip=192.0.2.7",
         // kind.
         "--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf \
          --config=/var/lib/kubelet/config.yaml --node-ip=172.18.0.2 --node-labels= \
@@ -127,7 +132,7 @@ fn command_lines_of_clusters_in_use_are_understood() {
          --client-ca-file=/ca.crt --cloud-provider=external --cluster-dns=10.43.0.10 --cluster-domain=cluster.local \
          --container-runtime-endpoint=unix:///run/k3s/containerd/containerd.sock --containerd=/run/k3s/containerd/containerd.sock \
          --eviction-hard=imagefs.available<5%,nodefs.available<5% --eviction-minimum-reclaim=imagefs.available=10%,nodefs.available=10% \
-         --fail-swap-on=false --feature-gates=CloudDualStackNodeIPs=true --healthz-bind-address=127.0.0.1 \
+         --fail-swap-on=false --feature-gates=KubeletInUserNamespace=false --healthz-bind-address=127.0.0.1 \
          --hostname-override=n1 --kubeconfig=/kubelet.kubeconfig --kubelet-cgroups=/k3s --node-ip=192.0.2.7 \
          --node-labels=a=b,c=d --pod-manifest-path=/pod-manifests --read-only-port=0 --resolv-conf=/etc/resolv.conf \
          --root-dir=/var/lib/kubelet --runtime-cgroups=/k3s --serialize-image-pulls=false --tls-cert-file=/a --tls-private-key-file=/b",

@@ -1,0 +1,115 @@
+//! Which gates upstream starts with, and what is told of those that change nothing.
+
+use super::*;
+
+fn gates(text: &str) -> BTreeMap<String, bool> {
+    let pairs = text.split(',').filter(|pair| !pair.is_empty());
+    let pairs = pairs.map(|pair| pair.split_once('=').expect("a pair"));
+    pairs.map(|(name, value)| (name.to_owned(), value == "true")).collect()
+}
+
+#[test]
+fn the_table_is_in_order_and_its_parts_fit_each_other() {
+    assert!(GATES.is_sorted_by(|one, next| one.name < next.name), "a gate is listed twice, or out of order");
+    for (name, needed) in DEPENDENCIES {
+        for name in needed.iter().chain([name]) {
+            assert!(gate(name).is_some(), "{name} isn't in the table");
+        }
+    }
+    for name in ON.iter().chain(CHOSEN) {
+        assert!(gate(name).is_some_and(|gate| gate.is_of_node), "{name} isn't a gate of the kubelet's");
+    }
+    assert_eq!(check(&gates("")), Ok(()), "the defaults fit each other");
+}
+
+#[test]
+fn gates_are_refused_in_upstreams_words() {
+    let cases = [
+        ("NoSuchGate=true", Err("unrecognized feature gate: NoSuchGate")),
+        // Gone with 1.36.
+        ("CPUManager=true", Err("unrecognized feature gate: CPUManager")),
+        ("CloudDualStackNodeIPs=true", Err("unrecognized feature gate: CloudDualStackNodeIPs")),
+        // An unknown one ends it before anything else is looked at.
+        ("ImageVolume=false,NoSuchGate=true", Err("unrecognized feature gate: NoSuchGate")),
+        (
+            "SidecarContainers=false",
+            Err("cannot set feature gate SidecarContainers to false, feature is locked to true"),
+        ),
+        (
+            "GitRepoVolumeDriver=true",
+            Err("cannot set feature gate GitRepoVolumeDriver to true, feature is locked to false"),
+        ),
+        ("SidecarContainers=true", Ok(())),
+        ("GitRepoVolumeDriver=false", Ok(())),
+        ("CustomCPUCFSQuotaPeriod=false", Ok(())),
+        ("MemoryQoS=true", Ok(())),
+        (
+            "GracefulNodeShutdown=false",
+            Err(
+                "GracefulNodeShutdownBasedOnPodPriority is enabled, but depends on features that are disabled: \
+                 [GracefulNodeShutdown]",
+            ),
+        ),
+        (
+            "GracefulNodeShutdown=false,GracefulNodeShutdownBasedOnPodPriority=false,WindowsGracefulNodeShutdown=false",
+            Ok(()),
+        ),
+        ("AllAlpha=false", Ok(())),
+        ("AllAlpha=true", Ok(())),
+        ("AllBeta=true", Ok(())),
+        ("AllAlpha=true,AllBeta=true", Ok(())),
+        ("AllBeta=false", Ok(())),
+        (
+            "AllBeta=false,RestartAllContainersOnContainerExits=true",
+            Err(
+                "RestartAllContainersOnContainerExits is enabled, but depends on features that are disabled: \
+                 [ContainerRestartRules NodeDeclaredFeatures]",
+            ),
+        ),
+    ];
+    for (text, expected) in cases {
+        let found = check(&gates(text)).map_err(|error| error.to_string());
+        assert_eq!(found, expected.map_err(str::to_owned), "{text}");
+    }
+}
+
+#[test]
+fn gates_of_a_stage_follow_its_own_gate_unless_they_are_named() {
+    let cases = [
+        ("", "PodLevelResources", true),
+        ("AllBeta=false", "PodLevelResources", false),
+        ("AllBeta=false,PodLevelResources=true", "PodLevelResources", true),
+        ("AllAlpha=true", "MemoryQoS", true),
+        ("AllAlpha=true,MemoryQoS=false", "MemoryQoS", false),
+        ("AllBeta=false", "SidecarContainers", true),
+        ("", "NoSuchGate", false),
+    ];
+    for (text, name, expected) in cases {
+        assert_eq!(is_enabled(&gates(text), name), expected, "{text}: {name}");
+    }
+    assert_eq!(resolved(&gates("AllBeta=false")), gates("AllBeta=false,PodLevelResources=false"));
+    assert_eq!(resolved(&gates("PodLevelResources=true")), gates("PodLevelResources=true"));
+}
+
+#[test]
+fn gates_are_told_that_change_nothing_though_they_should() {
+    let cases: &[(&str, bool)] = &[
+        ("PodLevelResources=true", false),
+        ("PodLevelResources=false", false),
+        ("EnvFiles=true", false),
+        ("EnvFiles=false", true),
+        ("MemoryQoS=true", true),
+        ("MemoryQoS=false", false),
+        ("GracefulNodeShutdown=true", true),
+        ("AllAlpha=true", true),
+        ("AllAlpha=false", false),
+        ("AllBeta=true", false),
+        ("AllBeta=false", true),
+        // The API server's and the scheduler's.
+        ("JobManagedBy=true", false),
+        ("MatchLabelKeysInPodTopologySpread=false", false),
+    ];
+    for (text, told) in cases {
+        assert_eq!(!not_yet(&gates(text)).is_empty(), *told, "{text}");
+    }
+}
