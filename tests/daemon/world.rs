@@ -152,7 +152,7 @@ fn is_alive(pod: &RuntimePod) -> bool {
 }
 
 /// Copies a folder with its modes, which the caches check.
-fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
     if let Some(parent) = to.parent() {
         std::fs::create_dir_all(parent)?;
     }
@@ -211,17 +211,17 @@ impl World for DaemonWorld {
         self.daemon.remove_manifest(&format!("{manifest}.json")).expect("it was put there");
     }
 
-    async fn pods(&self) -> Vec<Pod> {
-        let pods = self.daemon.pods().await.unwrap_or_default();
-        pods.into_iter().map(|pod| serde_json::from_value(pod).expect("a pod")).collect()
+    async fn pods(&self) -> Option<Vec<Pod>> {
+        let pods = self.daemon.pods().await.ok()?;
+        Some(pods.into_iter().map(|pod| serde_json::from_value(pod).expect("a pod")).collect())
     }
 
     async fn node(&self) -> Option<Node> {
         serde_json::from_value(self.daemon.get("node").await.ok()?).ok()
     }
 
-    async fn runtime_pods(&self) -> Vec<RuntimePod> {
-        self.runtime.view.list_pods().await.unwrap_or_default()
+    async fn runtime_pods(&self) -> Option<Vec<RuntimePod>> {
+        self.runtime.view.list_pods().await.ok()
     }
 
     async fn kill_agent(&mut self) {

@@ -4,11 +4,18 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Ends the shims of the containerd at this socket, and all that runs under them.
+/// How often is looked whether a killed process is gone, and how many times: a busy machine takes a while to end it.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+const LOOKS_MAX: usize = 1500;
+
+/// Ends the shims of the containerd at this socket, and all that runs under them, and waits until they are gone: until
+/// then they hold their folders and mounts.
+#[allow(clippy::disallowed_methods, reason = "for a drop, which can't wait otherwise")]
 pub(crate) fn shims(socket: &Path) {
     let parents = parents();
     let mut doomed: Vec<i32> = parents.keys().copied().filter(|pid| is_shim_of(*pid, socket)).collect();
@@ -17,10 +24,22 @@ pub(crate) fn shims(socket: &Path) {
         doomed.extend(parents.iter().filter(|(_, of)| **of == parent).map(|(pid, _)| *pid));
         next += 1;
     }
-    for pid in doomed.into_iter().filter_map(Pid::from_raw) {
+    for pid in doomed.iter().copied().filter_map(Pid::from_raw) {
         // It may have ended by itself.
         let _gone = kill_process(pid, Signal::KILL);
     }
+    for _ in 0..LOOKS_MAX {
+        if !doomed.iter().any(|pid| is_alive(*pid)) {
+            break;
+        }
+        std::thread::sleep(LOOK_INTERVAL);
+    }
+}
+
+/// Whether a process runs. One that nobody has waited for yet holds nothing any more.
+fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 /// Removes the sockets of shims, which containerd puts outside of its folders and names in a file within.

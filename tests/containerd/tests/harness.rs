@@ -192,10 +192,13 @@ fn pulled(tokio: &Tokio) -> Result<(), Failed> {
 }
 
 fn dropped(tokio: &Tokio) -> Result<(), Failed> {
+    // No other run of this test on the machine has the same.
+    let seconds = format!("4321.{}", std::process::id());
     let run = async {
         let containerd = Containerd::start().await.map_err(|e| failed(&e))?;
         let runtime = containerd.runtime().map_err(|e| failed(&e))?;
-        run_pod(&containerd, &runtime, "sleep 4321.5", Vec::new()).await.map_err(|e| failed(&e))?;
+        let script = format!("sleep {seconds}");
+        run_pod(&containerd, &runtime, &script, Vec::new()).await.map_err(|e| failed(&e))?;
         Ok::<_, Failed>((containerd.log_root(), containerd.network_namespace()))
         // Here it is dropped, as in a test that fails.
     };
@@ -210,7 +213,7 @@ fn dropped(tokio: &Tokio) -> Result<(), Failed> {
     let processes = std::fs::read_dir("/proc").map_err(|e| failed(&e))?.flatten();
     let left = processes.filter(|process| {
         let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains("4321.5")
+        String::from_utf8_lossy(&line).contains(&seconds)
     });
     match left.count() {
         0 => Ok(()),

@@ -22,7 +22,11 @@ pub(super) fn healthy() -> Value {
         app("echo ok > /tmp/index.html; httpd -p 8080 -h /tmp; trap 'exit 0' TERM; sleep 3600 & wait");
     let get = json!({"path": "/index.html", "port": 8080});
     app["readinessProbe"] = json!({"httpGet": get, "periodSeconds": 1, "timeoutSeconds": 20});
-    app["livenessProbe"] = json!({"tcpSocket": {"port": 8080}, "periodSeconds": 2, "timeoutSeconds": 20});
+    let listens = json!({"tcpSocket": {"port": 8080}, "periodSeconds": 2, "timeoutSeconds": 20});
+    app["livenessProbe"] = listens.clone();
+    // When it begins to listen is a matter of the machine.
+    app["startupProbe"] = with(listens, "failureThreshold", json!(100));
+    app["resources"] = json!({"requests": {"cpu": "200m"}});
     pod(app)
 }
 

@@ -83,7 +83,7 @@ pub(super) async fn a_removed_manifest_stops_and_removes_the_pod(world: &mut dyn
         eventually(world, "both run", |seen| seen.is_ready("gone") && seen.is_ready("stays")).await?;
     world.remove("gone").await;
     let after = eventually(world, "nothing is left of the pod", |seen| {
-        seen.pod("gone").is_none() && seen.in_runtime("gone").is_empty()
+        seen.pod("gone").is_none() && seen.runtime_has_nothing_of("gone")
     })
     .await?;
     ensure(after.is_ready("stays"), || format!("the other pod isn't ready: {after}"))?;
@@ -100,7 +100,7 @@ pub(super) async fn a_container_that_ignores_being_asked_is_killed_after_its_gra
     eventually(world, "it runs", |seen| seen.is_ready("stubborn")).await?;
     world.remove("stubborn").await;
     eventually(world, "nothing is left of it", |seen| {
-        seen.pod("stubborn").is_none() && seen.in_runtime("stubborn").is_empty()
+        seen.pod("stubborn").is_none() && seen.runtime_has_nothing_of("stubborn")
     })
     .await?;
     Ok(())

@@ -13,6 +13,10 @@ type Verdict = Result<(), Unfulfilled>;
 /// Where a folder of the machine is mounted.
 const SHARED: &str = "/shared";
 
+/// What each container asks for. One that asks for nothing gets next to nothing of a busy machine: its probes and hooks
+/// would end at their deadlines.
+const CPU: &str = "300m";
+
 /// What a scenario works with.
 struct Stage {
     programs: Programs,
@@ -36,6 +40,7 @@ impl Stage {
         let mut container = json!({
             "name": name, "image": workload.image,
             "volumeMounts": [{"name": "shared", "mountPath": SHARED}],
+            "resources": {"requests": {"cpu": CPU}},
         });
         if !workload.command.is_empty() {
             container["command"] = json!(workload.command);
@@ -144,7 +149,10 @@ pub(super) async fn a_sidecar_starts_before_the_app_and_ends_with_the_pod(world:
     world.put("sidecar", vec![stage.pod("sidecar", spec, &[])]).await;
     eventually(world, "the pod ended", |seen| matches!(seen.phase("sidecar"), "Succeeded" | "Failed"))
         .await?;
-    let seen = eventually(world, "its sidecar ended", |seen| !is_running(seen, "sidecar", "helper")).await?;
+    let seen = eventually(world, "its sidecar ended", |seen| {
+        seen.runtime.is_some() && !is_running(seen, "sidecar", "helper")
+    })
+    .await?;
     ensure(seen.phase("sidecar") == "Succeeded", || format!("it didn't end well: {seen}"))
 }
 
@@ -153,12 +161,13 @@ pub(super) async fn a_command_that_fails_as_a_liveness_probe_restarts_its_contai
 ) -> Verdict {
     let stage = Stage::of(world, "liveness")?;
     let mut alive = stage.probe(&[Deed::Exists(shared("alive"))]);
-    for (field, value) in [("initialDelaySeconds", 2), ("failureThreshold", 2)] {
-        alive[field] = json!(value);
-    }
+    alive["failureThreshold"] = json!(2);
     let mut ready = alive.clone();
     ready["failureThreshold"] = json!(1);
-    let probes = json!({"livenessProbe": alive, "readinessProbe": ready});
+    // Nothing promises that the program comes to its first line within seconds.
+    let mut begun = alive.clone();
+    begun["failureThreshold"] = json!(100);
+    let probes = json!({"livenessProbe": alive, "readinessProbe": ready, "startupProbe": begun});
     let spec = json!({
         "terminationGracePeriodSeconds": 1,
         "containers": [stage.container("app", &[write("alive"), Deed::Wait], &probes)],
@@ -181,14 +190,18 @@ pub(super) async fn hooks_run_after_the_start_and_before_the_end(world: &mut dyn
         "postStart": stage.exec(&[write("begun")]),
         "preStop": stage.exec(&[Deed::Sleep(300), write("stopping")]),
     }});
-    let spec = json!({"containers": [stage.container("app", &[Deed::Wait], &hooks)]});
+    // The last hook has the whole grace period, which the container itself doesn't need.
+    let spec = json!({
+        "terminationGracePeriodSeconds": 60,
+        "containers": [stage.container("app", &[Deed::Wait], &hooks)],
+    });
     world.put("hooks", vec![stage.pod("hooks", spec, &[])]).await;
     eventually(world, "the pod is ready", |seen| seen.is_ready("hooks")).await?;
     eventually(world, "the first hook ran", |_| stage.text("begun").starts_with("yes")).await?;
     ensure(stage.text("stopping").is_empty(), || "the last hook ran too early".to_owned())?;
     world.remove("hooks").await;
     eventually(world, "nothing is left of it", |seen| {
-        seen.pod("hooks").is_none() && seen.in_runtime("hooks").is_empty()
+        seen.pod("hooks").is_none() && seen.runtime_has_nothing_of("hooks")
     })
     .await?;
     ensure(stage.text("stopping").starts_with("yes"), || "the last hook didn't run".to_owned())
@@ -258,8 +271,10 @@ pub(super) async fn a_volume_that_is_not_there_holds_up_its_own_pod_until_it_is(
     let other = json!({"containers": [stage.container("app", &[Deed::Wait], &json!({}))]});
     world.put("missing", vec![stage.pod("missing", spec, &[volume])]).await;
     world.put("other", vec![stage.pod("other", other, &[])]).await;
-    let seen = eventually(world, "the other pod is ready", |seen| seen.is_ready("other")).await?;
-    ensure(seen.phase("missing") == "Pending", || format!("it doesn't wait: {seen}"))?;
+    eventually(world, "the other pod is ready, and this one waits", |seen| {
+        seen.is_ready("other") && seen.phase("missing") == "Pending"
+    })
+    .await?;
     std::fs::create_dir_all(&missing).map_err(|error| Unfulfilled::Wrong(error.to_string()))?;
     eventually(world, "the pod is ready", |seen| seen.is_ready("missing")).await?;
     Ok(())
@@ -268,7 +283,10 @@ pub(super) async fn a_volume_that_is_not_there_holds_up_its_own_pod_until_it_is(
 pub(super) async fn pods_with_sidecars_probes_and_hooks_outlive_the_agent(world: &mut dyn World) -> Verdict {
     let stage = Stage::of(world, "outlive")?;
     let alive = stage.probe(&[Deed::Exists(shared("alive"))]);
-    let app = json!({"livenessProbe": alive, "readinessProbe": alive, "lifecycle": {
+    // The program writes the file when it comes to it.
+    let mut begun = alive.clone();
+    begun["failureThreshold"] = json!(100);
+    let app = json!({"livenessProbe": alive, "readinessProbe": alive, "startupProbe": begun, "lifecycle": {
         "postStart": stage.exec(&[append("begun")]),
     }});
     let spec = json!({

@@ -18,7 +18,7 @@ async fn run_pods(world: &mut dyn World) -> Result<Seen, Unfulfilled> {
         let manifest = pod(&name).grace_seconds(1).container(plays(world, "app", Role::Sleeper)).build();
         world.put(&name, vec![manifest]).await;
     }
-    eventually(world, "all pods run", all_ready).await
+    eventually(world, "all pods run", |seen| all_ready(seen) && seen.runtime.is_some()).await
 }
 
 fn all_ready(seen: &Seen) -> bool {
@@ -27,8 +27,9 @@ fn all_ready(seen: &Seen) -> bool {
 
 /// Every sandbox and container of the runtime, with the state of each container.
 fn inventory(seen: &Seen) -> BTreeMap<String, Option<ContainerRunState>> {
-    let sandboxes = seen.runtime.iter().flat_map(|pod| &pod.sandboxes).map(|s| (s.id.to_string(), None));
-    let containers = seen.runtime.iter().flat_map(|pod| &pod.containers);
+    let pods = || seen.runtime.iter().flatten();
+    let sandboxes = pods().flat_map(|pod| &pod.sandboxes).map(|s| (s.id.to_string(), None));
+    let containers = pods().flat_map(|pod| &pod.containers);
     sandboxes.chain(containers.map(|c| (c.id.to_string(), Some(c.state)))).collect()
 }
 
@@ -43,7 +44,7 @@ pub(super) async fn an_agent_that_was_killed_takes_its_pods_up_again(world: &mut
     eventually(world, "a new pod runs", |seen| seen.is_ready("late")).await?;
     world.remove("late").await;
     let after = eventually(world, "the new pod is gone", |seen| {
-        seen.pod("late").is_none() && seen.in_runtime("late").is_empty()
+        seen.pod("late").is_none() && seen.runtime_has_nothing_of("late")
     })
     .await?;
     ensure(all_ready(&after), || format!("not all pods are ready: {after}"))?;
@@ -61,7 +62,7 @@ pub(super) async fn a_pod_removed_while_the_agent_was_away_is_ended(world: &mut 
     world.remove("orphan").await;
     world.start_agent().await;
     eventually(world, "nothing is left of it", |seen| {
-        seen.node_ready() == Some(true) && seen.in_runtime("orphan").is_empty()
+        seen.node_ready() == Some(true) && seen.runtime_has_nothing_of("orphan")
     })
     .await?;
     Ok(())
@@ -69,7 +70,7 @@ pub(super) async fn a_pod_removed_while_the_agent_was_away_is_ended(world: &mut 
 
 pub(super) async fn a_runtime_that_was_away_is_told_and_nothing_is_lost(world: &mut dyn World) -> Verdict {
     let before = run_pods(world).await?;
-    ensure(before.node_ready() == Some(true), || format!("the node isn't ready: {before}"))?;
+    eventually(world, "the node is ready", |seen| seen.node_ready() == Some(true)).await?;
     world.stop_runtime().await.map_err(Unfulfilled::NotHere)?;
     eventually(world, "the node isn't ready", |seen| seen.node_ready() == Some(false)).await?;
     world.start_runtime().await;

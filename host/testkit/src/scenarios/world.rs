@@ -92,12 +92,12 @@ pub trait World: Send + Sync {
     async fn put(&mut self, manifest: &str, pods: Vec<Pod>);
     /// Removes a manifest.
     async fn remove(&mut self, manifest: &str);
-    /// The pods as the agent shows them; none while it doesn't run.
-    async fn pods(&self) -> Vec<Pod>;
+    /// The pods as the agent shows them; none while it doesn't answer.
+    async fn pods(&self) -> Option<Vec<Pod>>;
     /// The node as the agent shows it; none while the agent doesn't run.
     async fn node(&self) -> Option<Node>;
-    /// What the runtime has of this world's pods.
-    async fn runtime_pods(&self) -> Vec<RuntimePod>;
+    /// What the runtime has of this world's pods; none while it doesn't answer.
+    async fn runtime_pods(&self) -> Option<Vec<RuntimePod>>;
     /// Kills the agent as `kill -9` does.
     async fn kill_agent(&mut self);
     /// Starts the agent again.
@@ -117,7 +117,7 @@ pub(super) fn plays(world: &dyn World, name: &str, role: Role) -> ContainerBuild
     container(name, &image).command(&command).args(&args)
 }
 
-/// Waits until all is as wanted; else says what was there instead.
+/// Waits until all is as wanted; else says what was there instead. While the agent doesn't answer nothing is.
 pub(super) async fn eventually(
     world: &dyn World,
     what: &str,
@@ -126,10 +126,11 @@ pub(super) async fn eventually(
     let deadline = Instant::now() + world.patience();
     loop {
         let seen = Seen::now(world).await;
-        if wanted(&seen) {
-            return Ok(seen);
+        if let Some(seen) = seen.as_ref().filter(|seen| wanted(seen)) {
+            return Ok(seen.clone());
         }
         if Instant::now() >= deadline {
+            let seen = seen.map_or("no answer".to_owned(), |seen| seen.to_string());
             return Err(Unfulfilled::Wrong(format!("waited in vain until {what}; there is {seen}")));
         }
         tokio::time::sleep(LOOK_EVERY).await;
@@ -141,22 +142,25 @@ pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<
     if holds { Ok(()) } else { Err(Unfulfilled::Wrong(otherwise())) }
 }
 
-/// One look at a world.
+/// One look at a world: at the agent's pods first, and then at the others, so that they may be newer.
+#[derive(Clone)]
 pub(super) struct Seen {
     node_name: String,
     pub(super) pods: Vec<Pod>,
-    pub(super) runtime: Vec<RuntimePod>,
+    /// None while the runtime doesn't answer.
+    pub(super) runtime: Option<Vec<RuntimePod>>,
     pub(super) node: Option<Node>,
 }
 
 impl Seen {
-    pub(super) async fn now(world: &dyn World) -> Self {
-        Self {
+    /// None while the agent doesn't answer.
+    async fn now(world: &dyn World) -> Option<Self> {
+        Some(Self {
             node_name: world.node_name(),
-            pods: world.pods().await,
+            pods: world.pods().await?,
             runtime: world.runtime_pods().await,
             node: world.node().await,
-        }
+        })
     }
 
     /// The pod of this name in its manifest; the latest, if an old one still ends.
@@ -181,6 +185,12 @@ impl Seen {
         status.container_statuses.iter().flatten().find(|status| status.name == container)
     }
 
+    /// Whether admission let the pod in: it has a status then that isn't of admission's own.
+    pub(super) fn is_admitted(&self, pod: &str, container: &str) -> bool {
+        let is_known = self.container(pod, container).is_some();
+        is_known && self.phase(pod) != "Failed" && self.waiting_reason(pod, container) != Some("Blocked")
+    }
+
     pub(super) fn waiting_reason(&self, pod: &str, container: &str) -> Option<&str> {
         self.container(pod, container)?.state.as_ref()?.waiting.as_ref()?.reason.as_deref()
     }
@@ -189,10 +199,15 @@ impl Seen {
         self.container(pod, container).map_or(0, |status| status.restart_count)
     }
 
-    /// Everything that the runtime has under this pod's name, whatever the UID.
+    /// Everything that the runtime has under this pod's name, whatever the UID; nothing while it doesn't answer.
     pub(super) fn in_runtime(&self, name: &str) -> Vec<&RuntimePod> {
         let full = format!("{name}-{}", self.node_name);
-        self.runtime.iter().filter(|pod| pod.name == full).collect()
+        self.runtime.iter().flatten().filter(|pod| pod.name == full).collect()
+    }
+
+    /// Whether the runtime answers, and has nothing under this pod's name.
+    pub(super) fn runtime_has_nothing_of(&self, name: &str) -> bool {
+        self.runtime.is_some() && self.in_runtime(name).is_empty()
     }
 
     pub(super) fn node_ready(&self) -> Option<bool> {
@@ -209,7 +224,7 @@ impl std::fmt::Display for Seen {
             let name = pod.metadata.name.as_deref().unwrap_or("?");
             lines.push(format!("pod {name}: {}", serde_json::to_string(&pod.status).unwrap_or_default()));
         }
-        for pod in &self.runtime {
+        for pod in self.runtime.iter().flatten() {
             lines.push(format!("runtime {}: {:?} {:?}", pod.name, pod.sandboxes, pod.containers));
         }
         write!(f, "node ready {:?}, pods:\n{}", self.node_ready(), lines.join("\n"))
@@ -270,17 +285,17 @@ impl World for FakeWorld {
         self.node.source.remove(manifest);
     }
 
-    async fn pods(&self) -> Vec<Pod> {
-        let pods = self.node.agent_if_running().map(|agent| agent.pods()).unwrap_or_default();
-        pods.into_iter().map(Arc::unwrap_or_clone).collect()
+    async fn pods(&self) -> Option<Vec<Pod>> {
+        let pods = self.node.agent_if_running()?.pods();
+        Some(pods.into_iter().map(Arc::unwrap_or_clone).collect())
     }
 
     async fn node(&self) -> Option<Node> {
         self.node.agent_if_running().map(|agent| Arc::unwrap_or_clone(agent.node()))
     }
 
-    async fn runtime_pods(&self) -> Vec<RuntimePod> {
-        self.node.runtime.list_pods().await.unwrap_or_default()
+    async fn runtime_pods(&self) -> Option<Vec<RuntimePod>> {
+        self.node.runtime.list_pods().await.ok()
     }
 
     async fn kill_agent(&mut self) {
