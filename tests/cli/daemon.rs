@@ -46,6 +46,13 @@ impl Daemon {
         rustix::process::kill_process(process, signal).expect("the daemon can be signalled");
     }
 
+    /// It ends well after it was asked to.
+    fn ends_well(self) {
+        self.signal(rustix::process::Signal::TERM);
+        let (status, _folder) = self.end();
+        assert!(status.success(), "{status}");
+    }
+
     /// How it ended, and what it left.
     fn end(mut self) -> (ExitStatus, tempfile::TempDir) {
         let status =
@@ -97,13 +104,10 @@ fn a_log_that_cannot_be_written_does_not_end_the_daemon() {
     let full = OpenOptions::new().write(true).open("/dev/full").expect("every Linux has it");
     let daemon = Daemon::start(full.into());
     daemon.answers();
-    daemon.signal(rustix::process::Signal::TERM);
-    assert!(daemon.end().0.success());
+    daemon.ends_well();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    let daemon = Daemon::start(writer.into());
-    daemon.signal(rustix::process::Signal::TERM);
-    assert!(daemon.end().0.success());
+    Daemon::start(writer.into()).ends_well();
 }
 
 #[test]
@@ -113,7 +117,7 @@ fn a_closed_terminal_and_an_impatient_operator_end_it_properly() {
         let daemon = Daemon::start(Stdio::null());
         signals.iter().for_each(|signal| daemon.signal(*signal));
         let (status, folder) = daemon.end();
-        assert!(status.success(), "{signals:?}");
+        assert!(status.success(), "{signals:?}: {status}");
         assert!(!folder.path().join("api.sock").exists(), "the socket goes with it");
     }
 }
@@ -128,8 +132,7 @@ fn a_second_agent_with_the_same_folder_is_refused_and_told_whose_it_is() {
         assert!(answer.err.contains(word), "{word:?} isn't in: {}", answer.err);
     }
     daemon.answers();
-    daemon.signal(rustix::process::Signal::TERM);
-    assert!(daemon.end().0.success());
+    daemon.ends_well();
 }
 
 #[test]
@@ -150,7 +153,7 @@ fn relative_folders_are_enough_for_the_embedded_runtime() {
     daemon.answers();
     daemon.signal(rustix::process::Signal::TERM);
     let (status, folder) = daemon.end();
-    assert!(status.success());
+    assert!(status.success(), "{status}");
     assert!(!folder.path().join("root/runtime/runtime.sock").exists(), "the runtime ends, too");
 }
 

@@ -1,32 +1,21 @@
 //! Being asked to stop: SIGTERM, SIGINT, and SIGHUP from a terminal that is closed.
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Where the kernel says which signals a process ignores.
 const STATUS_FILE: &str = "/proc/self/status";
 
 /// Does the work to its end. The first SIGTERM, SIGINT or SIGHUP cancels `stop`, which the work is expected to heed;
-/// later ones change nothing. A SIGHUP that is ignored from the start (`nohup`) stays so.
+/// later ones change nothing. A SIGHUP that is ignored from the start (`nohup`) stays so. Signals are handled before the
+/// work begins: who sees that it does may ask it to stop.
 pub(crate) async fn stopping<T>(work: impl Future<Output = T>, stop: CancellationToken) -> T {
+    let handled = Handled::new();
     let asked = async {
-        let hangup = signal_unless_ignored(SignalKind::hangup());
-        match (signal(SignalKind::terminate()), signal(SignalKind::interrupt()), hangup) {
-            (Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)) => {
-                let hung_up = async {
-                    match &mut hangup {
-                        Some(hangup) => hangup.recv().await,
-                        None => std::future::pending().await,
-                    }
-                };
-                tokio::select! {
-                    _ = terminate.recv() => "SIGTERM",
-                    _ = interrupt.recv() => "SIGINT",
-                    _ = hung_up => "SIGHUP",
-                }
-            }
+        match handled {
+            Ok(mut handled) => handled.next().await,
             // Without handlers the signals end the process at once, as by default.
-            (Err(cause), _, _) | (_, Err(cause), _) | (_, _, Err(cause)) => {
+            Err(cause) => {
                 tracing::warn!(%cause, "no graceful stop: signals can't be handled");
                 std::future::pending().await
             }
@@ -41,7 +30,39 @@ pub(crate) async fn stopping<T>(work: impl Future<Output = T>, stop: Cancellatio
     work.await
 }
 
-fn signal_unless_ignored(kind: SignalKind) -> std::io::Result<Option<tokio::signal::unix::Signal>> {
+/// Signals that end nothing by themselves any more.
+struct Handled {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Option<Signal>,
+}
+
+impl Handled {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal_unless_ignored(SignalKind::hangup())?,
+        })
+    }
+
+    /// The name of the next one.
+    async fn next(&mut self) -> &'static str {
+        let hung_up = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+            _ = hung_up => "SIGHUP",
+        }
+    }
+}
+
+fn signal_unless_ignored(kind: SignalKind) -> std::io::Result<Option<Signal>> {
     // Without /proc nobody can tell, and the signal is handled.
     let status = std::fs::read_to_string(STATUS_FILE).unwrap_or_default();
     if is_ignored(&status, kind.as_raw_value()) { Ok(None) } else { signal(kind).map(Some) }
