@@ -21,8 +21,10 @@ use crate::rotation::Rotation;
 use crate::rotation::store::{CertificateStore, StoreError, write_whole};
 
 pub(crate) mod credentials;
+mod dial;
 pub(crate) mod exec;
 pub(crate) mod identity;
+pub(crate) mod proxy;
 mod rate;
 mod requests;
 mod tls;
@@ -37,6 +39,7 @@ pub use transport::TransportError;
 
 use credentials::Credentials;
 use identity::{Identities, Identity};
+use proxy::Environment;
 use rate::{Bucket, Rate};
 use requests::{Policy, Requests};
 use transport::{Endpoint, Transport};
@@ -154,7 +157,12 @@ impl Link {
             None
         };
         let port = target.server.port_u16().unwrap_or(if secure { 443 } else { 80 });
-        let transport = Arc::new(Transport::new(Endpoint { host, port, tls }, identities.clone()));
+        let proxy = proxy::choose(&target.server, target.proxy_url.as_deref(), &Environment::of_process());
+        let proxy = proxy.map_err(bad)?;
+        if let Some(proxy) = &proxy {
+            tracing::info!(server = %target.server, %proxy, "the API server is reached by a proxy");
+        }
+        let transport = Arc::new(Transport::new(Endpoint { host, port, tls, proxy }, identities.clone()));
         let credentials = Credentials::new(target.user.clone(), identities.clone(), clock);
         let credentials =
             credentials.map_err(|cause| ConnectError::Credentials { path: path.clone(), cause })?;

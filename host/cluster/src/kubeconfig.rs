@@ -10,6 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
 use crate::client::exec::{ExecPlugin, PluginVersion};
+use crate::client::proxy::{self, Environment};
 
 pub(crate) mod write;
 
@@ -107,6 +108,8 @@ pub(crate) struct Target {
     pub(crate) server: Uri,
     /// The name that the server's certificate must have, if it isn't the host's.
     pub(crate) tls_server_name: Option<String>,
+    /// The proxy that connections go through, whatever the environment says; it may have credentials in it.
+    pub(crate) proxy_url: Option<String>,
     /// PEM of whom the server's certificate must be from; the system's authorities if none.
     pub(crate) authorities: Option<Source>,
     /// The server's certificate isn't looked at.
@@ -220,12 +223,10 @@ impl Fields<'_> {
     fn target(&self, cluster: &Cluster) -> Result<Target, KubeconfigError> {
         let server = cluster.server.as_deref().unwrap_or_default();
         let server = normal_server(server).map_err(|message| self.refuse("server", message))?;
-        if cluster.proxy_url.as_ref().is_some_and(|url| !url.is_empty()) {
-            return Err(self.refuse(
-                "proxy-url",
-                "proxies are not supported; the API server must be reachable directly",
-            ));
-        }
+        let proxy_url = cluster.proxy_url.clone().filter(|url| !url.is_empty());
+        // Nobody is asked yet; what is wrong is said with its field.
+        proxy::choose(&server, proxy_url.as_deref(), &Environment::default())
+            .map_err(|message| self.refuse("proxy-url", message))?;
         let authorities = self.source(
             "certificate-authority-data",
             cluster.certificate_authority_data.as_deref(),
@@ -241,6 +242,7 @@ impl Fields<'_> {
         Ok(Target {
             server,
             tls_server_name: cluster.tls_server_name.clone().filter(|name| !name.is_empty()),
+            proxy_url,
             authorities,
             insecure,
             namespace: "default".to_owned(),
@@ -352,6 +354,7 @@ fn cluster_info(cluster: &Cluster, target: &Target) -> Result<serde_json::Value,
     put("server", cluster.server.clone().map(Into::into));
     put("tls-server-name", target.tls_server_name.clone().map(Into::into));
     put("insecure-skip-tls-verify", target.insecure.then_some(true.into()));
+    put("proxy-url", target.proxy_url.clone().map(Into::into));
     let authorities = authorities.map(|pem| base64::engine::general_purpose::STANDARD.encode(pem));
     put("certificate-authority-data", authorities.map(Into::into));
     put("config", config.map(|extension| extension.extension.clone()));

@@ -11,6 +11,7 @@ use witlet_testkit::{FixedJitter, ManualClock};
 
 use super::fixture::{ALWAYS, Canned, TestServer, get};
 use super::identity::Identity;
+use super::proxy::tests::TestProxy;
 use super::{ConnectError, ConnectOptions, Connection};
 
 mod joining;
@@ -256,6 +257,23 @@ async fn the_servers_name_may_be_another_one() {
     let client = Connection::open(home.options()).expect("open").client();
     let error = text(&client, "/version").await.expect_err("the certificate has no such name");
     assert!(error.to_string().contains("kubernetes.default"), "{error}");
+}
+
+#[tokio::test]
+async fn a_kubeconfigs_proxy_leads_to_the_server() {
+    let server = TestServer::start(true, 100).await;
+    let proxy = TestProxy::connect(None).await;
+    let home = Home::new(&server, "{token: abc}");
+    let by_proxy = format!("certificate-authority: ca.crt, proxy-url: 'http://127.0.0.1:{}'", proxy.port);
+    let config = kubeconfig(&server.url, "{token: abc}").replace("certificate-authority: ca.crt", &by_proxy);
+    home.write("kubeconfig", &config);
+    let client = Connection::open(home.options()).expect("open").client();
+    text(&client, "/version").await.expect("an answer");
+    let _watch = client.send(get("/api/v1/pods?watch=true")).await.expect("a watch");
+    let host = server.url.trim_start_matches("https://");
+    assert_eq!(proxy.asked().len(), 2, "a connection for requests and one for watches");
+    assert!(proxy.asked()[0].starts_with(&format!("CONNECT {host} HTTP/1.1\r\n")), "{:?}", proxy.asked());
+    assert!(server.last().http2, "TLS and its protocol are the server's own");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Connections to the API server: how many there are, and which request goes over which.
 
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,8 +8,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::StreamExt as _;
-use futures::stream::FuturesUnordered;
 use http::{Request, Response, Uri, Version, header};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
@@ -21,26 +18,16 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 
+use super::dial::{self, PING_AFTER, PING_MAX, Stream};
 use super::identity::Identities;
-
-#[cfg(test)]
-mod tests;
+use super::proxy::Proxy;
 
 /// How long a connection may take, TLS included.
 const CONNECT_MAX: Duration = Duration::from_secs(30);
-/// Addresses of the server's name that are tried for one connection.
-const ADDRESSES_MAX: usize = 16;
-/// How long one address may be silent before the next one is tried beside it.
-const HEAD_START: Duration = Duration::from_secs(1);
-/// An HTTP/2 connection on which nothing came for this long is pinged, as client-go does.
-const PING_AFTER: Duration = Duration::from_secs(30);
-/// How long the answer to a ping may take; then the connection is dead.
-const PING_MAX: Duration = Duration::from_secs(15);
 /// Streams on one HTTP/2 connection. API servers allow 100 or more; ones that allow fewer are heeded.
 const STREAMS_MAX: usize = 80;
 /// HTTP/2 connections of one kind that are kept, at most.
@@ -87,6 +74,8 @@ pub(crate) struct Endpoint {
     pub(crate) port: u16,
     /// TLS with the server of this name, or HTTP in the clear.
     pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    /// Who is asked for connections, if they aren't made directly.
+    pub(crate) proxy: Option<Proxy>,
 }
 
 /// Where an HTTP/1.1 connection lies while no request is on it.
@@ -220,7 +209,7 @@ impl Transport {
     }
 
     fn failed(&self, cause: io::Error) -> TransportError {
-        let server = format!("{}:{}", self.endpoint.host, self.endpoint.port);
+        let server = dial::authority(&self.endpoint.host, self.endpoint.port);
         TransportError::Connect { server, cause }
     }
 
@@ -260,13 +249,13 @@ impl Transport {
         let over = self.identities.generation().child_token();
         let endpoint = &self.endpoint;
         let made = tokio::time::timeout(CONNECT_MAX, async {
-            let found = tokio::net::lookup_host((endpoint.host.as_str(), endpoint.port)).await?;
-            let tcp = connect_to_any(found.take(ADDRESSES_MAX).collect()).await?;
-            set_options(&tcp)?;
-            let Some((config, name)) = &endpoint.tls else {
-                return Ok((Box::new(tcp) as Box<dyn Stream>, false));
+            let tls = endpoint.tls.as_ref().map(|(config, _)| &**config);
+            let stream = match &endpoint.proxy {
+                None => Box::new(dial::tcp(&endpoint.host, endpoint.port).await?) as Box<dyn Stream>,
+                Some(proxy) => proxy.connect(&endpoint.host, endpoint.port, tls).await?,
             };
-            let tls = TlsConnector::from(config.clone()).connect(name.clone(), tcp).await?;
+            let Some((config, name)) = &endpoint.tls else { return Ok((stream, false)) };
+            let tls = TlsConnector::from(config.clone()).connect(name.clone(), stream).await?;
             let http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
             Ok((Box::new(tls) as Box<dyn Stream>, http2))
         });
@@ -323,24 +312,6 @@ impl Transport {
     }
 }
 
-/// Connects to the first of a server's addresses that answers. One that is silent doesn't keep the others from being tried.
-async fn connect_to_any(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
-    let mut left = addresses.into_iter();
-    let mut tries = FuturesUnordered::new();
-    let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    loop {
-        tries.extend(left.next().map(TcpStream::connect));
-        tokio::select! {
-            tried = tries.next() => match tried {
-                Some(Ok(tcp)) => return Ok(tcp),
-                Some(Err(error)) => failed = error,
-                None => return Err(failed),
-            },
-            () = tokio::time::sleep(HEAD_START), if left.len() > 0 => {}
-        }
-    }
-}
-
 async fn exchange(request: Request<Body>, taken: Taken, mut slot: Slot) -> Result<Sent, TransportError> {
     match taken {
         Taken::Http2(mut sender) => match sender.try_send_request(request).await {
@@ -379,17 +350,6 @@ fn for_http1(mut request: Request<Body>) -> Result<Request<Body>, http::Error> {
     }
     *request.version_mut() = Version::HTTP_11;
     Ok(request)
-}
-
-/// Half-open connections are noticed by the kernel as well: HTTP/1.1 has no pings.
-fn set_options(tcp: &TcpStream) -> io::Result<()> {
-    use rustix::net::sockopt;
-    tcp.set_nodelay(true)?;
-    sockopt::set_socket_keepalive(tcp, true)?;
-    sockopt::set_tcp_keepidle(tcp, PING_AFTER)?;
-    sockopt::set_tcp_keepintvl(tcp, PING_MAX)?;
-    sockopt::set_tcp_keepcnt(tcp, 1)?;
-    Ok(())
 }
 
 /// A stream that breaks off when its connection shall be over. HTTP/2 would let the answers on it go on otherwise.
@@ -433,9 +393,6 @@ impl AsyncWrite for Cut {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
-
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// The body of an answer. Its place on the connection is free when it is dropped.
 pub(crate) struct Reply {

@@ -113,9 +113,9 @@ fn what_cannot_be_used_is_named() {
             "cluster \"k\": server: \"ftp://api\": scheme \"ftp\" is not supported",
         ),
         (
-            "{server: 'https://api', proxy-url: 'http://proxy'}",
+            "{server: 'https://api', proxy-url: 'ftp://proxy'}",
             "{}".to_owned(),
-            "cluster \"k\": proxy-url: proxies are not supported",
+            "cluster \"k\": proxy-url: unsupported scheme \"ftp\", must be http, https, or socks5",
         ),
         (
             "{server: 'https://api', certificate-authority: a, insecure-skip-tls-verify: true}",

@@ -31,6 +31,9 @@ pub(crate) fn kubeconfig_of(target: &Target, certificate: &Path) -> Result<Strin
     if let Some(name) = &target.tls_server_name {
         put("tls-server-name", name.clone().into());
     }
+    if let Some(proxy) = &target.proxy_url {
+        put("proxy-url", proxy.clone().into());
+    }
     let certificate = certificate.display().to_string();
     let file = json!({
         "apiVersion": "v1",
