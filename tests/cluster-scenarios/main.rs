@@ -1,9 +1,12 @@
 //! Scenarios of a node of a cluster: the agent on fakes, its edge on an API server in this process, on paused time.
 
+mod again;
+mod killed;
 mod node;
 mod objects;
 mod outage;
 mod pods;
+mod refused;
 mod static_pods;
 mod traces;
 mod world;

@@ -67,6 +67,7 @@ fn connect(server: &ApiServer, node: &FakeNode, gauge: Arc<FakeGauge>) -> Cluste
     let seen = ClusterNode::new(machine, client.clone(), NODE_NAME, object.clone());
     let saved = SavedPods::new(node.state.clone());
     let pods = ApiPods::new(client.clone(), NODE_NAME, Some(saved), clock.clone(), jitter.clone());
+    let pods = pods.telling(events.clone());
     let (known, mirrors) = (pods.known(), pods.mirrors());
     let statuses = StatusManager::new(client.clone(), known, mirrors, object, clock.clone(), jitter.clone());
     let objects = Objects::new(client, clock, jitter);

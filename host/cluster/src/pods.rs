@@ -10,13 +10,14 @@ use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{Notify, mpsc, watch as channel};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
+use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::static_pod::is_mirror;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::reflector::Initial;
-use witlet_ports::{Clock, Jitter, PodSource, SourceSnapshot};
+use witlet_ports::{Clock, EventSink, Jitter, PodSource, SourceSnapshot};
 
 use crate::saved::SavedPods;
-use crate::watch::{self, Change, Selection};
+use crate::watch::{self, Change, Malformed, ObjectKey, Selection};
 
 pub use known::KnownPods;
 use set::PodSet;
@@ -45,6 +46,7 @@ pub struct ApiPods {
     saved: Option<SavedPods>,
     clock: Arc<dyn Clock>,
     jitter: Arc<dyn Jitter>,
+    events: Option<Arc<dyn EventSink>>,
     known: Arc<KnownPods>,
     mirrors: channel::Sender<Mirrors>,
 }
@@ -65,9 +67,17 @@ impl ApiPods {
             saved,
             clock,
             jitter,
+            events: None,
             known: Arc::default(),
             mirrors: channel::Sender::default(),
         }
+    }
+
+    /// Tells of pods that can't be read by events of them, too.
+    #[must_use]
+    pub fn telling(mut self, events: Arc<dyn EventSink>) -> Self {
+        self.events = Some(events);
+        self
     }
 
     /// The mirror pods that the API server has, as they change.
@@ -196,15 +206,34 @@ impl ApiPods {
         if let Some(mirrors) = mirrors {
             self.mirrors.send_replace(mirrors);
         }
-        for warning in changed.warnings {
-            tracing::warn!("{warning}");
-        }
+        changed.warnings.iter().for_each(|malformed| self.warn(malformed));
         if changed.set {
             shared.changed.notify_one();
         }
         if changed.saved {
             shared.worth_saving.notify_one();
         }
+    }
+}
+
+impl ApiPods {
+    /// Tells of an object that can't be read, where people look: in the log, and beside the pod.
+    fn warn(&self, malformed: &Malformed) {
+        let Malformed { key, message } = malformed;
+        let Some(ObjectKey { namespace, name, uid }) = key else {
+            tracing::warn!("something of the API server's pods can't be read: {message}");
+            return;
+        };
+        tracing::warn!(
+            "the API server's pod {namespace}/{name} ({uid}) can't be read and stays as it was: {message}"
+        );
+        let Some(events) = &self.events else { return };
+        let full_name = PodFullName::new(namespace, name);
+        let message =
+            format!("Error validating pod {full_name}: it can't be read and stays as it was: {message}");
+        let object = EventObject::Pod { full_name, uid: PodUid::from(uid.as_str()), field_path: None };
+        let (kind, reason) = (EventType::Warning, "FailedValidation".to_owned());
+        events.record(Event { object, kind, reason, message });
     }
 }
 
@@ -215,12 +244,22 @@ async fn send_sets(shared: &Shared, snapshots: &mpsc::Sender<SourceSnapshot>) {
         shared.changed.notified().await;
         sleep_until(earliest).await;
         let Ok(place) = snapshots.reserve().await else { return };
-        let (pods, complete) = {
-            let set = shared.set();
-            (set.pods(), set.is_complete())
+        let (sets, complete) = {
+            let mut set = shared.set();
+            (set.take_sets(), set.is_complete())
         };
-        let source = SourceName::from(API_SOURCE);
-        place.send(SourceSnapshot { source, pods, complete, restored: false });
+        let mut place = Some(place);
+        for pods in sets {
+            let place = match place.take() {
+                Some(place) => place,
+                None => match snapshots.reserve().await {
+                    Ok(place) => place,
+                    Err(_) => return,
+                },
+            };
+            let source = SourceName::from(API_SOURCE);
+            place.send(SourceSnapshot { source, pods, complete, restored: false });
+        }
         earliest = Instant::now() + SETS_APART;
     }
 }

@@ -11,6 +11,8 @@ use crate::watch::{Change, Malformed, ObjectKey};
 
 /// Malformed pods that are remembered to be told of only once; beyond that they are told of again.
 const TOLD_MAX: usize = 1000;
+/// UIDs that are remembered as gone until the next set; beyond that one that comes back at once isn't told from one that stayed.
+const GONE_MAX: usize = 10_000;
 /// Characters of a UID.
 const UID_CHARACTERS_MAX: usize = 128;
 
@@ -23,6 +25,8 @@ pub(super) struct PodSet {
     unread: BTreeSet<PodFullName>,
     /// A list had objects that don't even tell their names.
     has_nameless: bool,
+    /// Pods that went since the last set was taken.
+    gone: BTreeSet<PodUid>,
     /// What was told of malformed pods.
     told: BTreeSet<(Option<ObjectKey>, String)>,
 }
@@ -42,8 +46,8 @@ pub(super) struct Changed {
     pub(super) put: Vec<Arc<Pod>>,
     /// Pods that are gone.
     pub(super) removed: Vec<PodUid>,
-    /// What an operator should know, once each.
-    pub(super) warnings: Vec<String>,
+    /// What an operator should know of objects that can't be read, once each.
+    pub(super) warnings: Vec<Malformed>,
 }
 
 impl PodSet {
@@ -86,7 +90,18 @@ impl PodSet {
             Change::Malformed(malformed) => self.unreadable(malformed, &mut changed),
             Change::Disconnected(_) | Change::Connected => {}
         }
+        let room = GONE_MAX.saturating_sub(self.gone.len());
+        self.gone.extend(changed.removed.iter().take(room).cloned());
         changed
+    }
+
+    /// All pods, as the agent is to have them next. Pods that went and came back with their UIDs since it was asked last are
+    /// others now: before, it has to hear of a set without them, which comes first.
+    pub(super) fn take_sets(&mut self) -> Vec<Vec<Arc<Pod>>> {
+        let gone = std::mem::take(&mut self.gone);
+        let pods = self.pods();
+        let stayed: Vec<_> = pods.iter().filter(|pod| !gone.contains(&PodUid::of(pod))).cloned().collect();
+        if stayed.len() == pods.len() { vec![pods] } else { vec![stayed, pods] }
     }
 
     fn is_ours(&self, pod: &Pod) -> bool {
@@ -196,17 +211,9 @@ impl PodSet {
         if self.told.len() >= TOLD_MAX {
             self.told.clear();
         }
-        let Malformed { key, message } = malformed;
-        if !self.told.insert((key.clone(), message.clone())) {
-            return;
+        if self.told.insert((malformed.key.clone(), malformed.message.clone())) {
+            changed.warnings.push(malformed);
         }
-        changed.warnings.push(match key {
-            Some(key) => format!(
-                "the API server's pod {}/{} ({}) can't be read and stays as it was: {message}",
-                key.namespace, key.name, key.uid
-            ),
-            None => format!("something of the API server's pods can't be read: {message}"),
-        });
     }
 }
 

@@ -93,8 +93,7 @@ fn a_pod_that_cannot_be_read_stays_as_it_was() {
         of(vec![all(vec![pod("a", "u1", 1)], vec![]), Change::Malformed(unreadable("a", "u1"))]);
     assert_eq!(shown(&set), ["a u1 1"]);
     assert!(set.is_complete());
-    let told = ["the API server's pod ns/a (u1) can't be read and stays as it was: no"];
-    assert_eq!(changed.warnings, told);
+    assert_eq!(changed.warnings, [unreadable("a", "u1")]);
     // Told once.
     let changed = set.take(all(vec![], vec![unreadable("a", "u1")]));
     assert_eq!((shown(&set), changed.warnings.len()), (vec!["a u1 1".to_owned()], 0));
@@ -136,6 +135,21 @@ fn another_pod_under_the_same_name_takes_its_place_and_the_end_of_the_old_one_co
     let changed = set.take(Change::Malformed(unreadable("a", "u3")));
     assert!(shown(&set).is_empty() && !set.is_complete());
     assert_eq!(changed.removed, [PodUid::from("u2")]);
+}
+
+#[test]
+fn who_goes_and_comes_back_with_its_uid_is_missing_from_a_set_of_its_own() {
+    let (mut set, _) = of(vec![all(vec![pod("a", "u1", 1), pod("b", "u2", 1)], vec![])]);
+    let sizes = |set: &mut PodSet| set.take_sets().iter().map(Vec::len).collect::<Vec<_>>();
+    assert_eq!(sizes(&mut set), [2]);
+    set.take(Change::Deleted(key("a", "u1")));
+    set.take(Change::Put(pod("a", "u1", 5)));
+    assert_eq!(sizes(&mut set), [1, 2]);
+    assert_eq!(sizes(&mut set), [2], "it is told once");
+    set.take(Change::Deleted(key("a", "u1")));
+    assert_eq!(sizes(&mut set), [1]);
+    set.take(Change::Put(pod("a", "u1", 9)));
+    assert_eq!(sizes(&mut set), [2], "the set without it was taken before");
 }
 
 #[test]

@@ -111,15 +111,20 @@ impl Reached {
         let reviews = connection.reviews(settings.qps.into(), settings.burst)?;
         let machine: Arc<dyn NodeWatch> = base.machine.clone();
         let gauge: Arc<dyn NodeGauge> = Arc::new(Gauge::new(base.root.clone(), Arc::new(base.cri.clone())));
-        let ports =
-            NodePorts { node: machine.clone(), gauge, events, clock: clock.clone(), jitter: jitter.clone() };
+        let ports = NodePorts {
+            node: machine.clone(),
+            gauge,
+            events: events.clone(),
+            clock: clock.clone(),
+            jitter: jitter.clone(),
+        };
         let seconds = u32::try_from(settings.lease.as_secs()).unwrap_or(u32::MAX);
         let options = node_options(settings, port, node_ips);
         let manager = NodeManager::new(heartbeats.clone(), name, options, ports);
         let object = manager.node();
         let lease = Lease::new(heartbeats, name, object.clone(), seconds, clock.clone(), jitter.clone());
         let saved = Some(SavedPods::new(base.state.clone()));
-        let pods = ApiPods::new(client.clone(), name, saved, clock.clone(), jitter.clone());
+        let pods = ApiPods::new(client.clone(), name, saved, clock.clone(), jitter.clone()).telling(events);
         let (known, mirrors) = (pods.known(), pods.mirrors());
         let node = object.clone();
         let statuses =
