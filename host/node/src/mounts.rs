@@ -29,6 +29,17 @@ pub(crate) fn is_mount_point(path: &Path) -> io::Result<bool> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "the kernel is older than 5.8"))
 }
 
+/// Unmounts what is mounted at this path itself, if anything is. Links aren't followed.
+pub(crate) fn unmount_at(path: &Path) -> io::Result<()> {
+    for _ in 0..PASSES_MAX {
+        if !is_mount_point(path)? {
+            return Ok(());
+        }
+        rustix::mount::unmount(path, UnmountFlags::NOFOLLOW)?;
+    }
+    Err(io::Error::other("something is mounted again and again"))
+}
+
 /// Unmounts all that is mounted at or below this folder, the last first. What is in use stays, with an error, and holds
 /// up nothing else.
 pub(crate) fn unmount_below(folder: &Path) -> Result<(), (PathBuf, io::Error)> {

@@ -20,7 +20,7 @@ use witlet_ports::{Clock, VolumeError, Volumes};
 
 use crate::clock::SystemClock;
 use crate::is_folder_name;
-use crate::mounts::unmount_below;
+use crate::mounts::{unmount_at, unmount_below};
 use crate::tree::remove_tree;
 use turns::{Part, Taken, Turns};
 
@@ -122,23 +122,14 @@ impl Volumes for NodeVolumes {
         let pod = self.pod(uid)?;
         for attempt in 1.. {
             let folder = pod.clone();
-            match blocking(self.turns.take(uid, Part::Own).await, &pod, move || unmount(&folder)).await {
+            match blocking(self.turns.take(uid, Part::Own).await, &pod, move || tear_down(&folder)).await {
                 Err(VolumeError::Io { cause, .. })
                     if cause.kind() == io::ErrorKind::ResourceBusy && attempt < UNMOUNT_ATTEMPTS => {}
-                result => {
-                    result?;
-                    break;
-                }
+                result => return result,
             }
             tokio::time::sleep(UNMOUNT_PAUSE).await;
         }
-        blocking(self.turns.take(uid, Part::Own).await, &pod.clone(), move || {
-            [SUB_PATHS, VOLUMES].iter().try_for_each(|name| {
-                let folder = pod.join(name);
-                remove_tree(&folder).map_err(failed("remove", &folder))
-            })
-        })
-        .await
+        Ok(())
     }
 }
 
@@ -149,13 +140,58 @@ pub fn selinux_is_on() -> bool {
     rustix::fs::statfs("/sys/fs/selinux").is_ok_and(|found| u64::try_from(found.f_type) == Ok(SELINUX_MAGIC))
 }
 
-/// A pod without volumes has none of these folders, and no look at all mounts is needed.
-fn unmount(pod: &Path) -> Result<(), VolumeError> {
-    let used = [SUB_PATHS, VOLUMES].iter().any(|name| pod.join(name).symlink_metadata().is_ok());
-    if !used {
-        return Ok(());
+/// Unmounts what the agent mounts where it mounts, and removes the folders. What else may be mounted below is in the table of all
+/// mounts, which is long where many pods are: it is read only if something stands in the way.
+fn tear_down(pod: &Path) -> Result<(), VolumeError> {
+    if unmount_own(pod).is_ok() {
+        match remove(pod) {
+            Err(VolumeError::Io { cause, .. }) if is_of_a_mount(&cause) => {}
+            result => return result,
+        }
     }
-    unmount_below(pod).map_err(|(path, cause)| VolumeError::Io { action: "unmount", path, cause })
+    unmount_below(pod).map_err(|(path, cause)| VolumeError::Io { action: "unmount", path, cause })?;
+    remove(pod)
+}
+
+/// Nothing mounted is removed, nor is what is in it.
+fn remove(pod: &Path) -> Result<(), VolumeError> {
+    [SUB_PATHS, VOLUMES].iter().try_for_each(|name| {
+        let folder = pod.join(name);
+        remove_tree(&folder).map_err(failed("remove", &folder))
+    })
+}
+
+fn is_of_a_mount(cause: &io::Error) -> bool {
+    matches!(cause.kind(), io::ErrorKind::CrossesDevices | io::ErrorKind::ResourceBusy)
+}
+
+/// At `volume-subpaths/<volume>/<container>/<index>` and at `volumes/<plugin>/<name>`: the places below volumes first.
+fn unmount_own(pod: &Path) -> io::Result<()> {
+    for (name, levels) in [(SUB_PATHS, 3), (VOLUMES, 2)] {
+        let mut folders = vec![pod.join(name)];
+        for _ in 0..levels {
+            folders = entries(&folders)?;
+        }
+        folders.iter().try_for_each(|path| unmount_at(path))?;
+    }
+    Ok(())
+}
+
+/// What is in these folders; links and files have nothing in them, and what isn't there hasn't either.
+fn entries(folders: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for folder in folders {
+        match folder.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(_) => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        }
+        for entry in std::fs::read_dir(folder)? {
+            found.push(entry?.path());
+        }
+    }
+    Ok(found)
 }
 
 fn set_up(pod: &Path, volume: &VolumeSetUp) -> Result<PathBuf, VolumeError> {
