@@ -267,12 +267,12 @@ impl MergedConfig {
         let mut old = std::mem::take(&mut state.pods);
         let mut new = HashMap::with_capacity(kept.len());
         for brought in kept {
-            let uid = PodUid::of(&brought);
-            let known = match old.remove(&uid) {
-                Some(known) => known.renewed(brought, &mut change),
+            let (uid, known) = match old.remove_entry(uid_of(&brought)) {
+                Some((uid, known)) => (uid, known.renewed(brought, &mut change)),
                 None => {
+                    let uid = PodUid::of(&brought);
                     self.owners.insert(uid.clone(), source.clone());
-                    Known::first(brought, now, &mut change)
+                    (uid, Known::first(brought, now, &mut change))
                 }
             };
             new.insert(uid, known);
@@ -311,18 +311,22 @@ impl MergedConfig {
         let mut names = HashSet::with_capacity(pods.len());
         let mut uids = HashSet::with_capacity(pods.len());
         let mut kept = Vec::with_capacity(pods.len());
+        // Sets come many times a second while pods start: nothing is made anew for pods that were there before.
         for pod in pods {
-            let uid = PodUid::of(pod);
-            if let Some(owner) = self.owners.get(&uid).filter(|owner| *owner != source) {
+            let (uid, name) = (uid_of(pod), name_of(pod));
+            let name_owner = || elsewhere.get(&PodFullName::of(pod));
+            if let Some(owner) = self.owners.get(uid).filter(|owner| *owner != source) {
                 duplicates.push(Duplicate::OwnedBySource { pod: pod.clone(), owner: owner.clone() });
-            } else if let Some(owner) = elsewhere.get(&PodFullName::of(pod)) {
+            } else if !elsewhere.is_empty()
+                && let Some(owner) = name_owner()
+            {
                 duplicates.push(Duplicate::NameOfSource { pod: pod.clone(), owner: (*owner).clone() });
-            } else if names.contains(&PodFullName::of(pod)) {
+            } else if names.contains(&name) {
                 duplicates.push(Duplicate::Name { pod: pod.clone() });
             } else if !uids.insert(uid) {
                 duplicates.push(Duplicate::Uid { pod: pod.clone() });
             } else {
-                names.insert(PodFullName::of(pod));
+                names.insert(name);
                 kept.push(pod.clone());
             }
         }
@@ -333,7 +337,10 @@ impl MergedConfig {
 impl Known {
     fn first(brought: Arc<Pod>, now: Timestamp, change: &mut SourceChange) -> Self {
         let fingerprint = Fingerprint::of(&brought);
-        let current = with_first_seen(&brought, &now.to_string());
+        let current = match is_stamped(&brought) {
+            true => brought.clone(),
+            false => with_first_seen(&brought, &now.to_string()),
+        };
         change.added.push(current.clone());
         Self { brought, current, fingerprint }
     }
@@ -361,6 +368,23 @@ impl Known {
 
 fn annotation<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
     pod.metadata.annotations.as_ref()?.get(name).map(String::as_str)
+}
+
+/// As [`PodUid::of`] has it.
+fn uid_of(pod: &Pod) -> &str {
+    pod.metadata.uid.as_deref().unwrap_or_default()
+}
+
+/// As [`PodFullName::of`] has it.
+fn name_of(pod: &Pod) -> (&str, &str) {
+    let meta = &pod.metadata;
+    (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
+}
+
+/// The source of the API server's pods writes itself when it saw one: a second copy of each pod for that alone would be most of
+/// what pods cost here.
+fn is_stamped(pod: &Pod) -> bool {
+    annotation(pod, CONFIG_SOURCE) == Some("api") && annotation(pod, CONFIG_SEEN).is_some()
 }
 
 fn with_first_seen(pod: &Arc<Pod>, first_seen: &str) -> Arc<Pod> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest, Sha256};
 
 use super::lru::Lru;
 use super::{Event, EventObject, EventType};
@@ -85,17 +86,64 @@ pub struct Outgoing {
     pub last: Timestamp,
 }
 
-/// Which events differ by their message alone. The container isn't part of it, as upstream.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct SimilarKey {
-    subject: Subject,
-    is_warning: bool,
-    reason: String,
+/// What stands for an event, or a part of one, in the tables: thousands of texts would cost megabytes. 128 bits are enough that
+/// nobody meets a collision, by chance or on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Mark([u8; 16]);
+
+impl Mark {
+    /// Of texts in their order.
+    fn of(texts: &[&str]) -> Self {
+        let mut hash = Sha256::new();
+        for text in texts {
+            // With their lengths, so that none runs into the next.
+            hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hash.update(text);
+        }
+        let mut mark = [0; 16];
+        mark.copy_from_slice(&hash.finalize()[..16]);
+        Self(mark)
+    }
+}
+
+impl Subject {
+    fn texts(&self) -> [&str; 3] {
+        match self {
+            Self::Pod { full_name, uid } => [&full_name.namespace, &full_name.name, uid.as_str()],
+            Self::Node => [""; 3],
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        Mark::of(&self.texts())
+    }
+
+    /// Of the events that differ by their message alone. The container isn't part of it, as upstream.
+    fn mark_of_similar(&self, is_warning: bool, reason: &str) -> Mark {
+        let [namespace, name, uid] = self.texts();
+        Mark::of(&[namespace, name, uid, kind_word(is_warning), reason])
+    }
+}
+
+fn kind_word(is_warning: bool) -> &'static str {
+    if is_warning { "Warning" } else { "Normal" }
+}
+
+impl EventKey {
+    fn mark(&self) -> Mark {
+        let [namespace, name, uid] = self.subject.texts();
+        let kind = kind_word(self.is_warning);
+        // Paths are never empty.
+        let path = self.field_path.as_deref().unwrap_or_default();
+        let message = self.message.as_deref().unwrap_or_default();
+        let is_combined = if self.message.is_none() { COMBINED } else { "" };
+        Mark::of(&[namespace, name, uid, kind, &self.reason, path, is_combined, message])
+    }
 }
 
 #[derive(Clone, Debug)]
 struct Similar {
-    messages: BTreeSet<String>,
+    messages: BTreeSet<Mark>,
     last: Timestamp,
 }
 
@@ -138,9 +186,9 @@ struct Observed {
 /// Remembers events to tell what is new. A value: the time comes in from outside.
 #[derive(Clone, Debug)]
 pub struct Correlator {
-    spam: Lru<Subject, Bucket>,
-    similar: Lru<SimilarKey, Similar>,
-    observed: Lru<EventKey, Observed>,
+    spam: Lru<Mark, Bucket>,
+    similar: Lru<Mark, Similar>,
+    observed: Lru<Mark, Observed>,
     last_stamp: i128,
 }
 
@@ -159,7 +207,8 @@ impl Correlator {
     /// What is to be sent of an event that happened at `now`; none if there were too many about its object.
     pub fn correlate(&mut self, event: &Event, now: Timestamp) -> Option<Outgoing> {
         let subject = Subject::of(&event.object);
-        let bucket = self.spam.get_or_insert_with(&subject, || Bucket { left: SPAM_BURST, since: now });
+        let bucket =
+            self.spam.get_or_insert_with(&subject.mark(), || Bucket { left: SPAM_BURST, since: now });
         if !bucket.take(now) {
             return None;
         }
@@ -183,7 +232,8 @@ impl Correlator {
             message: (!is_combined).then_some(said),
         };
         let stamp = now.as_nanosecond().max(self.last_stamp.saturating_add(1));
-        let known = self.observed.get_or_insert_with(&key, || Observed { count: 0, first: now, stamp });
+        let known =
+            self.observed.get_or_insert_with(&key.mark(), || Observed { count: 0, first: now, stamp });
         known.count = known.count.saturating_add(1);
         let Observed { count, first, stamp: named } = known.clone();
         if named == stamp {
@@ -200,14 +250,14 @@ impl Correlator {
         message: &str,
         now: Timestamp,
     ) -> bool {
-        let key = SimilarKey { subject: subject.clone(), is_warning, reason: reason.to_owned() };
+        let key = subject.mark_of_similar(is_warning, reason);
         let fresh = || Similar { messages: BTreeSet::new(), last: now };
         let similar = self.similar.get_or_insert_with(&key, fresh);
         if now.duration_since(similar.last) > SIMILAR_INTERVAL {
             similar.messages.clear();
         }
         similar.last = now;
-        similar.messages.insert(message.to_owned());
+        similar.messages.insert(Mark::of(&[message]));
         let is_combined = similar.messages.len() >= SIMILAR_MAX;
         if is_combined {
             // Which one goes doesn't matter: only their number does.

@@ -20,6 +20,12 @@ macro_rules! shared_string {
             }
         }
 
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
         impl From<&str> for $name {
             fn from(text: &str) -> Self {
                 Self(text.into())

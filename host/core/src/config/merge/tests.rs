@@ -109,6 +109,32 @@ fn updates_come_in_upstreams_order() {
 }
 
 #[test]
+fn pods_that_their_source_has_stamped_are_handed_on_without_a_copy() {
+    let mut config = MergedConfig::default();
+    let stamped = |name: &str, source: &str| {
+        let mut pod = pod(name, name);
+        let annotations = [(CONFIG_SOURCE, source), (CONFIG_SEEN, "1970-01-01T00:00:07Z")];
+        pod.metadata.annotations =
+            Some(annotations.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        Arc::new(pod)
+    };
+    let (of_api, of_file) = (stamped("a", "api"), stamped("b", "file"));
+    let mut merge = |pods: &[&Arc<Pod>]| {
+        let pods = pods.iter().map(|pod| (*pod).clone()).collect();
+        config.merge(&SourceName::from("api"), pods, at(9)).remove(0).1
+    };
+    let added = merge(&[&of_api, &of_file]).added;
+    assert!(Arc::ptr_eq(&added[0], &of_api));
+    assert_eq!(annotation(&added[1], CONFIG_SEEN), Some("1970-01-01T00:00:09Z"), "others don't stamp");
+    // The next version brings the same time, and isn't copied either.
+    let mut changed = Pod::clone(&of_api);
+    changed.status = Some(PodStatus { phase: Some("Failed".into()), ..PodStatus::default() });
+    let changed = Arc::new(changed);
+    let reconciled = merge(&[&changed, &of_file]).reconciled;
+    assert!(Arc::ptr_eq(&reconciled[0], &changed));
+}
+
+#[test]
 fn the_first_set_marks_the_source_seen_even_without_pods() {
     let mut config = MergedConfig::default();
     assert!(!config.is_seen(&SourceName::file()));
