@@ -153,6 +153,9 @@ impl EventLoop {
         if let Some(record) = self.records.get_mut(&uid) {
             record.pod = pod.clone();
             self.refresh_allocated(&uid);
+            if let (Some(record), Some(managed)) = (self.records.get(&uid), self.workers.get_mut(&uid)) {
+                managed.worker.renew(&record.allocated);
+            }
             let outdated = is_readiness_outdated(&pod);
             self.outside.board.put_pod(&uid, pod);
             // Somebody has opened or closed a readiness gate.

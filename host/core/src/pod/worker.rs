@@ -227,6 +227,14 @@ impl Worker {
         self.pod.as_ref()
     }
 
+    /// The pod as its source has it now, which asks for no work: only its status is other than it was. Without this a worker
+    /// with nothing to do would keep a pod's last version alive.
+    pub fn renew(&mut self, pod: &Arc<Pod>) {
+        if self.origin == Origin::Source {
+            self.pod = Some(pod.clone());
+        }
+    }
+
     /// Whether work is with the executor.
     pub fn is_running(&self) -> bool {
         self.running.is_some()
