@@ -164,8 +164,13 @@ impl KubeletServer {
         let Some(route) = Route::of(&path).filter(|route| door.opens(route)) else {
             return answers::not_found();
         };
-        if route.is_debugging() && !self.parts.options.debugging_handlers {
-            return answers::debugging_is_disabled();
+        if !self.parts.options.debugging_handlers {
+            if route.is_debugging() {
+                return answers::debugging_is_disabled();
+            }
+            if route == Route::Configz {
+                return answers::not_found();
+            }
         }
         if !route.takes(request.method()) {
             return answers::method_not_allowed(route.methods());
@@ -181,7 +186,7 @@ impl KubeletServer {
             Route::Attach(target) => self.attach(request, target, stop).await,
             Route::PortForward(target) => self.port_forward(request, target, stop).await,
             Route::Run(target) => self.run(request.uri(), target).await,
-            Route::Logs => answers::not_found(),
+            Route::NotShown => answers::not_found(),
         }
     }
 }

@@ -30,8 +30,8 @@ pub(super) enum Route<'a> {
     Attach(Target<'a>),
     PortForward(Target<'a>),
     Run(Target<'a>),
-    /// The machine's own logs, which nobody is shown.
-    Logs,
+    /// The machine's own logs and the process's profile, which nobody is shown.
+    NotShown,
 }
 
 impl<'a> Route<'a> {
@@ -45,7 +45,7 @@ impl<'a> Route<'a> {
             ["runningpods"] | ["runningpods", ""] => Self::RunningPods,
             ["configz"] => Self::Configz,
             ["metrics"] => Self::Metrics,
-            ["logs", ..] => Self::Logs,
+            ["logs", ..] | ["debug", "pprof", ..] => Self::NotShown,
             ["containerLogs", namespace, pod, container] => {
                 Self::ContainerLogs(target(namespace, pod, None, container)?)
             }
@@ -68,7 +68,7 @@ impl<'a> Route<'a> {
             | Self::Attach(_)
             | Self::PortForward(_)
             | Self::Run(_)
-            | Self::Logs => true,
+            | Self::NotShown => true,
         }
     }
 
@@ -81,7 +81,7 @@ impl<'a> Route<'a> {
             | Self::Configz
             | Self::Metrics
             | Self::ContainerLogs(_)
-            | Self::Logs => super::READS,
+            | Self::NotShown => super::READS,
             Self::Exec(_) | Self::Attach(_) | Self::PortForward(_) => &[Method::GET, Method::POST],
             Self::Run(_) => &[Method::POST],
         }
