@@ -86,7 +86,7 @@ async fn pods_in_other_namespaces_are_not_asked_about() {
 
 async fn a_plugin_with_a_configuration_of_its_own_refuses_by_it() {
     let entry = "- {name: no-latest-tag, component: no-latest-tag.wasm, admission: {}, \
-                 config: {allowedRegistries: [registry.example.com]}}\n";
+                 limits: {timeout: 5s}, config: {allowedRegistries: [registry.example.com]}}\n";
     let node = Node::with(entry).await;
     assert_eq!(node.admit(pod("pinned")).await, Decision::Admit);
     let mut latest = pod("latest");
@@ -103,7 +103,7 @@ async fn a_guest_sees_nothing_of_the_node_and_the_same_thing_each_time() {
     let fresh = Node::with(&hostile("curious", "look-around", "")).await;
     let warm = Node::with(
         "- {name: curious, component: hostile.wasm, admission: {}, instances: {warm: {max: 1}}, \
-         config: look-around}\n",
+         limits: {timeout: 5s}, config: look-around}\n",
     )
     .await;
     let first = fresh.admit(pod("web")).await;

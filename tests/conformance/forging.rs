@@ -68,7 +68,7 @@ async fn each_forgery_has_its_name() {
 
 async fn plugins_that_hang_while_they_load_keep_nobody_from_answering() {
     let good =
-        "- {name: good, component: hostile.wasm, admission: {}, config: reject, limits: {timeout: 1s}}\n";
+        "- {name: good, component: hostile.wasm, admission: {}, config: reject, limits: {timeout: 5s}}\n";
     let node = Node::with(good).await;
     let stuck: String = (0..6)
         .map(|number| {

@@ -63,7 +63,8 @@ async fn a_broken_configuration_leaves_the_old_plugins_running() {
 }
 
 async fn a_changed_component_is_swapped_in() {
-    let entry = "- {name: swapped, component: swapped.wasm, admission: {}, config: null}\n";
+    let entry = "- {name: swapped, component: swapped.wasm, admission: {}, limits: {timeout: 5s}, \
+                 config: null}\n";
     let node = Node::with("").await;
     node.put("swapped.wasm", witlet_test_guests::HOSTILE);
     node.configure(&configuration(entry));
@@ -110,7 +111,8 @@ async fn a_broken_component_leaves_the_old_one_running() {
 }
 
 async fn a_missing_component_is_loaded_when_it_appears() {
-    let node = Node::with("- {name: late, component: late.wasm, admission: {}, config: admit}\n").await;
+    let entry = "- {name: late, component: late.wasm, admission: {}, limits: {timeout: 5s}, config: admit}\n";
+    let node = Node::with(entry).await;
     assert!(matches!(node.admit(pod("web")).await, Decision::Defer { .. }));
     let generation = node.host.admission().generation();
     node.put("late.wasm", witlet_test_guests::HOSTILE);
@@ -170,7 +172,7 @@ async fn a_changed_set_is_swapped_as_a_whole() {
     let slow = |behaviour: &str| {
         format!(
             "- {{name: slow, component: hostile.wasm, admission: {{failurePolicy: Admit}}, \
-             limits: {{timeout: 2s}}, config: {behaviour}}}\n"
+             limits: {{timeout: 5s}}, config: {behaviour}}}\n"
         )
     };
     let node = Node::with(&(hostile("quick", "admit", "") + &slow("admit"))).await;
@@ -181,7 +183,7 @@ async fn a_changed_set_is_swapped_as_a_whole() {
     assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }));
     let slow = node.status("slow");
     assert_eq!(slow.state, PluginState::Ready, "its old version goes on");
-    assert!(slow.pending.is_some_and(|pending| pending.contains("no answer within 2000ms")));
+    assert!(slow.pending.is_some_and(|pending| pending.contains("no answer within 5000ms")));
 }
 
 async fn the_old_version_is_back_at_once_when_the_entry_is() {
@@ -216,15 +218,24 @@ async fn a_configuration_that_is_removed_is_told_once_and_its_plugins_go_on() {
     assert_eq!(node.events.reasons(), ["PluginConfigurationMissing"], "told once");
 }
 
+/// Makes a program. Another process writes it: had this one it open, a child that another test starts at that moment
+/// would hold it open as well, and it couldn't be run.
+fn put_program(path: &Path, text: &str) {
+    let write = std::process::Command::new("/bin/sh")
+        .args(["-c", "printf '%s' \"$2\" > \"$1\" && chmod 700 \"$1\"", "sh"])
+        .arg(path)
+        .arg(text)
+        .status();
+    assert!(write.expect("there is a shell").success(), "the test's folder is writable");
+}
+
 /// Counts how often the compiler is started.
 async fn bytes_that_do_not_compile_are_compiled_once() {
-    use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::TempDir::new().expect("a folder for the test");
     let (program, count) = (folder.path().join("compiler"), folder.path().join("count"));
     let this = std::env::current_exe().expect("a program knows its path");
     let script = format!("#!/bin/sh\necho once >> {}\nexec {} \"$@\"\n", count.display(), this.display());
-    std::fs::write(&program, script).expect("the test's folder is writable");
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).expect("the test owns it");
+    put_program(&program, &script);
     let compiler = CompilerConfig { program, ..CompilerConfig::new(folder.path().join("compiled")) };
     let entry = "- {name: bad, component: invalid-code.wasm, admission: {}}\n";
     let node = Node::start(entry, &[], compiler).await.expect("the host starts");

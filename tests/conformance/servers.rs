@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rcgen::KeyPair;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -112,10 +112,19 @@ impl Server {
     }
 }
 
-/// A port on which nobody listens.
-pub(crate) async fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a port");
-    listener.local_addr().expect("it is bound").port()
+/// A port on which nobody listens while this lives: it is taken.
+pub(crate) struct ClosedPort(TcpSocket);
+
+impl ClosedPort {
+    pub(crate) fn new() -> Self {
+        let socket = TcpSocket::new_v4().expect("there are sockets");
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("loopback has a port");
+        Self(socket)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.0.local_addr().expect("it is bound").port()
+    }
 }
 
 /// Heads of requests, as a server saw them.

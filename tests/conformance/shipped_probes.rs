@@ -10,7 +10,7 @@ use witlet_wasm::inspect::inspect;
 
 use crate::builtin_probes::{LONG, SHORT, failed, probe, success};
 use crate::node::{Node, PATIENCE, Setting, cache};
-use crate::servers::{Server, answer, free_port};
+use crate::servers::{ClosedPort, Server, answer};
 
 crate::claims!(
     a_probe_type_imports_what_it_uses_and_no_more,
@@ -110,7 +110,8 @@ async fn postgres_accepts_or_rejects_or_doesnt_answer() {
     let stuck = Server::stuck().await;
     let text = failed(ask(stuck.port(), SHORT).await);
     assert_eq!(text, format!("no response: read tcp {}: i/o timeout", stuck.address));
-    let port = free_port().await;
+    let closed = ClosedPort::new();
+    let port = closed.port();
     let text = failed(ask(port, LONG).await);
     assert_eq!(text, format!("no response: dial tcp 127.0.0.1:{port}: connect: connection refused"));
 }

@@ -139,7 +139,7 @@ async fn warm_instances_are_used_again_and_retire() {
     for _ in 0..3 {
         assert_eq!(message(&fresh, "web").await, "0");
     }
-    let node = Node::with(&warm("count", "max: 2, uses: 3, idle: 1s")).await;
+    let node = Node::with(&warm("count", "max: 2, uses: 3, idle: 5s")).await;
     let mut counts = Vec::new();
     for _ in 0..4 {
         counts.push(message(&node, "web").await);

@@ -57,7 +57,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     intruder("admission-random-forever", "random-forever", SHORT, TIMED_OUT),
     intruder("admission-random-terabyte", "random-terabyte", LONG, Fails("it trapped")),
     intruder("admission-pollables", "pollables", LONG, Fails("it trapped")),
-    intruder("admission-headers", "headers", SHORT, Tells("refused after 0")),
+    intruder("admission-headers", "headers", LONG, Tells("refused after 0")),
     intruder("admission-sleep-a-day", "sleep-a-day", LONG, WAITED),
     intruder("admission-wait-for-ever", "wait-for-ever", LONG, WAITED),
     intruder("admission-poll-nothing", "poll-nothing", LONG, Fails("it trapped")),
