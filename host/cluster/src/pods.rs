@@ -23,6 +23,7 @@ pub use known::KnownPods;
 use set::PodSet;
 
 mod known;
+mod seen;
 mod set;
 #[cfg(test)]
 mod tests;
@@ -169,7 +170,8 @@ impl ApiPods {
         let Some(pods) = loaded else { return Ok(()) };
         let pods = {
             let mut set = shared.set();
-            set.restore(pods);
+            let now = self.clock.now();
+            set.restore(pods.into_iter().map(|pod| seen::stamp(pod, |_| None, now)).collect());
             set.pods()
         };
         tracing::info!("{} pods that the API server had before the start go on", pods.len());
@@ -194,6 +196,17 @@ impl ApiPods {
             _ => {}
         }
         let mut set = shared.set();
+        let now = self.clock.now();
+        let change = match &change {
+            Change::Replaced { .. } => {
+                let times = seen::times(&set.pods());
+                seen::stamped(change, |uid| times.get(uid).cloned(), now)
+            }
+            _ => {
+                let known = |uid: &str| self.known.get(&PodUid::from(uid));
+                seen::stamped(change, |uid| seen::time_of(&*known(uid)?).map(str::to_owned), now)
+            }
+        };
         let changed = set.take(change);
         let mirrors = changed.mirrors.then(|| Arc::new(set.mirrors()));
         if changed.replaced {

@@ -1,0 +1,56 @@
+//! When this agent first saw each pod, written into the pod before anybody else has it: whoever wrote it later would need a copy
+//! of each pod for that alone.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::pod::static_pod::{CONFIG_SEEN, is_mirror};
+
+use crate::watch::Change;
+
+#[cfg(test)]
+mod tests;
+
+/// The times at which pods were seen, by UID.
+pub(super) fn times(pods: &[Arc<Pod>]) -> HashMap<String, String> {
+    let time = |pod: &Arc<Pod>| Some((pod.metadata.uid.clone()?, time_of(pod)?.to_owned()));
+    pods.iter().filter_map(time).collect()
+}
+
+/// When the pod was seen first, as it says itself.
+pub(super) fn time_of(pod: &Pod) -> Option<&str> {
+    pod.metadata.annotations.as_ref()?.get(CONFIG_SEEN).map(String::as_str)
+}
+
+/// The change with times in its pods: those that `before` gives by UID, and `now` for pods that it doesn't know.
+pub(super) fn stamped(
+    change: Change<Pod>,
+    before: impl Fn(&str) -> Option<String>,
+    now: Timestamp,
+) -> Change<Pod> {
+    match change {
+        Change::Put(pod) => Change::Put(stamp(pod, &before, now)),
+        Change::Replaced { objects, malformed } => {
+            let objects = objects.into_iter().map(|pod| stamp(pod, &before, now)).collect();
+            Change::Replaced { objects, malformed }
+        }
+        other @ (Change::Deleted(_) | Change::Malformed(_) | Change::Disconnected(_) | Change::Connected) => {
+            other
+        }
+    }
+}
+
+/// A mirror pod repeats what its static pod has, and stays as it is.
+pub(super) fn stamp(mut pod: Arc<Pod>, before: impl Fn(&str) -> Option<String>, now: Timestamp) -> Arc<Pod> {
+    if is_mirror(&pod) {
+        return pod;
+    }
+    let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+    let time = before(uid).unwrap_or_else(|| now.to_string());
+    // Nobody else has it yet, so that nothing is copied.
+    let annotations = Arc::make_mut(&mut pod).metadata.annotations.get_or_insert_default();
+    annotations.insert(CONFIG_SEEN.to_owned(), time);
+    pod
+}
