@@ -11,13 +11,16 @@ use witlet_containerd::{Daemon, DaemonOptions, report};
 use witlet_fake_cri::FakeCri;
 use witlet_server::LocalClient;
 
+use crate::process::slowdown;
+
 /// Pods that the plugin says nothing about.
 const FREE: usize = 90;
 
 /// Pods that it hangs on.
 const HELD: usize = 10;
 
-/// The loop may not be longer than this on one event.
+/// The loop may not be longer than this on one event, on a machine that does nothing else: it may be as many times longer
+/// as the machine has everything take.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
 /// A machine that is busy with something else may pause any process: one of so many rounds has to hold.
@@ -35,18 +38,24 @@ fn failed(error: &dyn std::error::Error) -> Failed {
 pub(crate) async fn hundred_pods() -> Result<(), Failed> {
     let mut pauses = Vec::new();
     for round in 1..=ROUNDS_MAX {
-        let pause = play().await?;
-        eprintln!("round {round}: the event loop's longest pause was {:.1} ms", pause.as_secs_f64() * 1e3);
-        if pause < PAUSE_MAX {
+        let (pause, slowdown) = play().await?;
+        eprintln!(
+            "round {round}: the event loop's longest pause was {:.1} ms, on a machine that is {slowdown:.1} times slower than \
+             by itself",
+            pause.as_secs_f64() * 1e3,
+        );
+        if pause < PAUSE_MAX.mul_f64(slowdown) {
             return Ok(());
         }
-        pauses.push(pause);
+        pauses.push((pause, slowdown));
     }
-    Err(Failed::from(format!("the event loop paused for {pauses:?}, longer than {PAUSE_MAX:?} each time")))
+    Err(Failed::from(format!(
+        "the event loop paused for so long, on a machine so many times slower: {pauses:?}; {PAUSE_MAX:?} is allowed"
+    )))
 }
 
-/// The longest pause of the event loop while all of it happens.
-async fn play() -> Result<Duration, Failed> {
+/// The longest pause of the event loop while all of it happens, and how many times slower the machine was.
+async fn play() -> Result<(Duration, f64), Failed> {
     let folder = tempfile::Builder::new().prefix("wtl").tempdir_in("/tmp")?;
     let (cri, stop) = (FakeCri::default(), CancellationToken::new());
     let socket = folder.path().join("cri.sock");
@@ -89,6 +98,7 @@ async fn play() -> Result<Duration, Failed> {
     let stats: Value =
         LocalClient::new(&daemon.api_socket()).get("/stats").await.map_err(|error| failed(&error))?;
     let pause = stats["longestPauseSeconds"].as_f64().ok_or("the daemon tells its longest pause")?;
+    let slowdown = slowdown(daemon.pid().ok_or("the daemon runs")?);
     daemon.stop().await.map_err(|error| failed(&error))?;
     if cri.running() != FREE + HELD {
         return Err(Failed::from(format!(
@@ -98,7 +108,7 @@ async fn play() -> Result<Duration, Failed> {
     }
     stop.cancel();
     serving.join_all().await;
-    Ok(Duration::from_secs_f64(pause))
+    Ok((Duration::from_secs_f64(pause), slowdown))
 }
 
 /// The plugin was asked, and didn't answer: until it is loaded, pods wait for that.

@@ -11,6 +11,8 @@ mod fake_node;
 mod hanging;
 mod killed;
 mod on_containerd;
+#[path = "../soak/process.rs"]
+mod process;
 mod programs;
 mod restarts;
 mod world;

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use witlet_ports::{AgentView, PodView};
 use witlet_testkit::{FakeAdmission, FakeNode, NODE_NAME};
 
+use crate::process::slowdown;
 use crate::support::{orders, pass, sleeper, started, status};
 
 fn ready(node: &FakeNode) -> String {
@@ -62,19 +63,20 @@ async fn a_runtime_that_answers_but_lists_nothing_for_three_minutes_is_unhealthy
     assert!(ready(&node).starts_with("True"), "{}", ready(&node));
 }
 
-/// How long the loop may pause at most.
+/// How long the loop may pause at most, on a machine that does nothing else.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// On real time, for a pause is what the loop really spends. It is printed. A pause that the machine made, by giving
-/// the processor to somebody else, doesn't come in each of several rounds.
+/// On real time, for a pause is what the loop really spends. It is printed. A machine that is busy with something else
+/// makes everything take so many times longer, and a pause that it makes doesn't come in each of several rounds.
 #[tokio::test]
 async fn the_loop_never_pauses_for_long_with_a_hundred_pods_and_a_hanging_handler() {
     let mut pauses = Vec::new();
-    while pauses.len() < 5 && !pauses.iter().any(|pause| *pause < PAUSE_MAX) {
-        pauses.push(longest_pause().await);
+    let is_short = |(pause, slowdown): &(Duration, f64)| *pause < PAUSE_MAX.mul_f64(*slowdown);
+    while pauses.len() < 5 && !pauses.iter().any(is_short) {
+        pauses.push((longest_pause().await, slowdown(std::process::id())));
     }
-    println!("longest pause of each round: {pauses:?}");
-    assert!(pauses.iter().any(|pause| *pause < PAUSE_MAX), "{pauses:?}");
+    println!("longest pause of each round, and how many times slower the machine was: {pauses:?}");
+    assert!(pauses.iter().any(is_short), "{pauses:?}");
 }
 
 async fn longest_pause() -> Duration {

@@ -15,6 +15,8 @@ mod lifecycle;
 mod loop_health;
 mod preemption;
 mod probes;
+#[path = "../soak/process.rs"]
+mod process;
 mod properties;
 mod reports;
 mod resize;

@@ -139,7 +139,7 @@ impl Stage {
     async fn play(&mut self) -> Result<(), Failed> {
         let answers = self.world.daemon.wait_for_pods("the daemon answers", PATIENCE, |_| true).await;
         answers.map(drop).map_err(|error| failed(&error))?;
-        let before = self.world.remains().await.ok_or("the node answered a moment ago")?;
+        let before = self.world.remains_before().await?;
         let host = PathBuf::from(self.world.host_folder());
         let missing = host.join("missing");
         let group = fs::metadata(&host)?.gid();

@@ -192,7 +192,7 @@ impl Chaos {
 
     /// What is there now is what has to stay.
     async fn take_stock(&mut self) -> Result<(), Failed> {
-        let seen = self.world.look().await.ok_or("the node answered a moment ago")?;
+        let seen = self.world.seen(self.habits.patience).await?;
         for wanted in self.wanted.values_mut() {
             wanted.touch = Touch::None;
             wanted.settled = Some(ids(&wanted.name, &seen));

@@ -21,7 +21,7 @@ use witlet_server::LocalClient;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How often is looked.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Longest datagram.
 const DATAGRAM_BYTES_MAX: usize = 512;
@@ -64,6 +64,11 @@ impl Look {
         self.plugins.iter().find(|plugin| plugin["name"] == *name)
     }
 
+    /// Those that the configuration names.
+    pub(crate) fn configured(&self) -> impl Iterator<Item = &Value> {
+        self.plugins.iter().filter(|plugin| plugin["builtin"] == false)
+    }
+
     /// By the name in its manifest.
     pub(crate) fn pod(&self, name: &str) -> Option<&Value> {
         let full = format!("{name}-node1");
@@ -100,9 +105,7 @@ impl Look {
             all
         });
         let plugins: Vec<String> = self
-            .plugins
-            .iter()
-            .filter(|plugin| plugin["builtin"] == false)
+            .configured()
             .map(|plugin| {
                 format!(
                     "{} {} {} {}",

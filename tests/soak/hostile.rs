@@ -80,7 +80,7 @@ async fn attack(node: &FakeNode, chosen: &[&Attack], seen: &mut Seen) -> Result<
     }
     node.configure(&entries(&[], node.folder.path()))?;
     node.remove("attacked")?;
-    let only_good = |look: &Look| look.pods.len() == GOOD && configured(look) == 2;
+    let only_good = |look: &Look| look.pods.len() == GOOD && look.configured().count() == 2;
     let look = node.until("the attackers are gone", only_good).await?;
     unharmed(&look, &running)?;
     seen.pause = pause(node).await?;
@@ -155,10 +155,6 @@ fn has_come(attack: &Attack, look: &Look) -> bool {
 fn calls(plugin: &Value) -> u64 {
     let roles = plugin["roles"].as_array().map(Vec::as_slice).unwrap_or_default();
     roles.iter().filter_map(|role| role["calls"].as_u64()).sum()
-}
-
-fn configured(look: &Look) -> usize {
-    look.plugins.iter().filter(|plugin| plugin["builtin"] == false).count()
 }
 
 /// Whether the honest probe's own words were told of a pod.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
-use crate::fake_node::{FakeNode, Look, pod, write_script};
+use crate::fake_node::{FakeNode, LOOK_INTERVAL, Look, PATIENCE, pod, write_script};
 use crate::process::Usage;
 
 /// Pods of the file, and of the honest source.
@@ -41,7 +41,7 @@ fn entries(folder: &Path, version: u64, allow: &Value) -> Value {
     let source = |name: &str, version: u64, allow: &Value| {
         json!({
             "name": name, "component": "./witness-0.wasm", "config": {"version": version},
-            "podSource": {"interval": "1s", "allow": allow}, "limits": {"timeout": "2s"},
+            "podSource": {"interval": "1s", "allow": allow}, "limits": {"timeout": "10s"},
             "grants": {"files": [{"path": folder.join(name), "guestPath": "/script"}]},
         })
     };
@@ -200,7 +200,7 @@ pub(crate) async fn play() -> Result<(), Failed> {
     stage.everywhere().await?;
     stage.flap().await?;
     stage.quarantine().await?;
-    let after = stage.usage()?;
+    let after = stage.at_rest(before).await?;
     eprintln!(
         "a source that lies: the daemon had {} MiB before, {} MiB at most, {} MiB in the end",
         before.memory_kib / 1024,
@@ -218,6 +218,18 @@ impl Stage {
         let usage = Usage::of(self.node.daemon.pid().ok_or("the daemon runs")?)?;
         self.most = self.most.max(usage.memory_kib);
         Ok(usage)
+    }
+
+    /// What the daemon takes once it has given back what it can, or after a while.
+    async fn at_rest(&mut self, before: Usage) -> Result<Usage, Failed> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let usage = self.usage()?;
+            if usage.memory_kib <= before.memory_kib + GROWTH_KIB_MAX || Instant::now() >= deadline {
+                return Ok(usage);
+            }
+            sleep(LOOK_INTERVAL).await;
+        }
     }
 
     fn next(&mut self, script: &Value) -> Result<(), Failed> {

@@ -143,10 +143,7 @@ impl Stage {
     /// Everything runs for the first time.
     async fn settle(&mut self) -> Result<(), Failed> {
         // A pod whose handler is there before its probe type would tell of a probe that nobody could carry out.
-        let loaded = |look: &Look| {
-            let own = look.plugins.iter().filter(|plugin| plugin["builtin"] == false);
-            own.filter(|plugin| plugin["state"] == "Ready").count() == 3
-        };
+        let loaded = |look: &Look| look.configured().filter(|plugin| plugin["state"] == "Ready").count() == 3;
         self.node.until("three plugins are loaded", loaded).await?;
         for number in 0..PODS {
             self.node.put(&format!("crowd-{number}"), &[crowd(number)])?;
@@ -206,7 +203,7 @@ impl Stage {
         if look.running("brought") != self.brought {
             return Err(Failed::from("what the source brought was restarted"));
         }
-        for plugin in look.plugins.iter().filter(|plugin| plugin["builtin"] == false) {
+        for plugin in look.configured() {
             let errors = plugin["roles"].as_array().into_iter().flatten().map(|role| &role["errors"]);
             let restarted = plugin["state"] != "Ready";
             if restarted || errors.into_iter().any(|errors| *errors != 0) {

@@ -164,6 +164,30 @@ impl World {
         })
     }
 
+    /// The same once all can be asked: on a busy machine one of them may be late.
+    pub(crate) async fn seen(&self, patience: Duration) -> Result<Seen, Failed> {
+        let deadline = Instant::now() + patience;
+        loop {
+            match self.look().await {
+                Some(seen) => return Ok(seen),
+                None if Instant::now() >= deadline => return Err(Failed::from("the node doesn't answer")),
+                None => sleep(POLL_INTERVAL).await,
+            }
+        }
+    }
+
+    /// What there is before a test begins.
+    pub(crate) async fn remains_before(&self) -> Result<BTreeSet<String>, Failed> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.remains().await {
+                Some(remains) => return Ok(remains),
+                None if Instant::now() >= deadline => return Err(Failed::from("the node doesn't answer")),
+                None => sleep(POLL_INTERVAL).await,
+            }
+        }
+    }
+
     /// Remembers what has a cgroup now.
     fn meet(&self, pods: &[RuntimePod]) {
         let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);

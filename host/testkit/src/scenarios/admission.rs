@@ -16,7 +16,7 @@ pub(super) async fn a_pod_that_asks_for_too_much_is_rejected_and_nothing_of_it_r
     world.put("greedy", vec![greedy]).await;
     world.put("modest", vec![modest]).await;
     let seen = eventually(world, "one pod failed and the other runs", |seen| {
-        seen.phase("greedy") == "Failed" && seen.is_ready("modest")
+        seen.phase("greedy") == "Failed" && seen.is_ready("modest") && seen.runtime.is_some()
     })
     .await?;
     let status = seen.pod("greedy").and_then(|pod| pod.status.clone()).unwrap_or_default();
@@ -42,7 +42,8 @@ pub(super) async fn a_pod_whose_host_port_is_taken_is_rejected(world: &mut dyn W
     eventually(world, "the first is admitted", |seen| seen.is_admitted("first", "app")).await?;
     let second = takes(world, "second");
     world.put("second", vec![second]).await;
-    let seen = eventually(world, "the second failed", |seen| seen.phase("second") == "Failed").await?;
+    let has_failed = |seen: &Seen| seen.phase("second") == "Failed" && seen.runtime.is_some();
+    let seen = eventually(world, "the second failed", has_failed).await?;
     let reason =
         seen.pod("second").and_then(|pod| pod.status.as_ref()).and_then(|status| status.reason.as_deref());
     ensure(reason == Some("NodePorts"), || format!("the reason is another: {seen}"))?;
@@ -90,7 +91,8 @@ pub(super) async fn a_deferred_pod_can_be_removed(world: &mut dyn World) -> Verd
     eventually(world, "the pod is blocked", |seen| seen.waiting_reason("never", "app") == Some("Blocked"))
         .await?;
     world.remove("never").await;
-    let seen = eventually(world, "the pod is gone", |seen| seen.pod("never").is_none()).await?;
+    let is_gone = |seen: &Seen| seen.pod("never").is_none() && seen.runtime.is_some();
+    let seen = eventually(world, "the pod is gone", is_gone).await?;
     ensure(seen.runtime_has_nothing_of("never"), || format!("something of it was started: {seen}"))
 }
 
