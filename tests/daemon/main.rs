@@ -15,6 +15,11 @@ mod on_containerd;
 mod process;
 mod programs;
 mod restarts;
+#[path = "../containerd/tests/streams/http.rs"]
+mod stream_http;
+#[path = "../containerd/tests/streams/spdy.rs"]
+#[allow(dead_code, reason = "each suite uses a part of this file")]
+mod stream_spdy;
 mod world;
 
 use std::process::ExitCode;
@@ -22,7 +27,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use libtest_mimic::{Arguments, Failed, Trial};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use witlet_containerd::{Containerd, REQUIRE_VARIABLE, is_required, report, skip_reason};
 use witlet_testkit::scenarios::{Outcome, SCENARIOS};
 
@@ -38,12 +43,31 @@ struct Stage {
 }
 
 impl Stage {
+    /// Starts containerd, unless it was.
+    async fn containerd(&self) -> Result<OwnedMutexGuard<Option<Containerd>>, Failed> {
+        let mut containerd = self.containerd.clone().lock_owned().await;
+        if containerd.is_none() {
+            *containerd = Some(Containerd::start().await.map_err(|error| Failed::from(report(&error)))?);
+        }
+        Ok(containerd)
+    }
+
+    /// Plays a test where containerd's streaming server and the pods are, and nowhere else.
+    fn in_containerds_network(&self, test: cluster::ContainerdTest) -> Result<(), Failed> {
+        let containerd = self.tokio.block_on(self.containerd())?;
+        let containerd = containerd.as_ref().ok_or("containerd doesn't run")?;
+        let (endpoint, compiled) = (containerd.endpoint(), self.compiled.path().to_owned());
+        let played = containerd.in_network(move || {
+            // Threads of this runtime are born into that network.
+            let tokio = tokio::runtime::Runtime::new()?;
+            tokio.block_on(test(compiled, endpoint))
+        });
+        played.map_err(|error| Failed::from(report(&error)))?
+    }
+
     async fn world(&self, kind: Kind) -> Result<DaemonWorld, Failed> {
         if kind == Kind::Containerd {
-            let mut containerd = self.containerd.lock().await;
-            if containerd.is_none() {
-                *containerd = Some(Containerd::start().await.map_err(|error| Failed::from(report(&error)))?);
-            }
+            drop(self.containerd().await?);
         }
         DaemonWorld::start(kind, self.containerd.clone(), self.compiled.path()).await
     }
@@ -83,10 +107,6 @@ const ON_FAKE: &[(&str, OwnTest)] = &[
     ("a_daemon_that_is_killed_while_it_swaps_starts_whole", || Box::pin(killed::while_it_swaps())),
     ("a_daemon_that_is_killed_while_it_compiles_starts_whole", || Box::pin(killed::while_it_compiles())),
     ("a_daemon_that_is_killed_while_it_pulls_starts_whole", || Box::pin(killed::while_it_pulls())),
-    ("pods_of_an_api_server_run_and_go_with_their_objects", || Box::pin(cluster::pods_come_and_go())),
-    ("pods_run_again_after_the_machine_restarts_without_an_api_server", || {
-        Box::pin(cluster::pods_run_again_without_it())
-    }),
 ];
 
 fn trials(stage: &Arc<Stage>, kind: Kind, ignored: bool) -> Vec<Trial> {
@@ -139,6 +159,16 @@ fn main() -> ExitCode {
     for (name, test) in ON_FAKE {
         let stage = stage.clone();
         all.push(Trial::test(format!("fake::{name}"), move || stage.tokio.block_on(test())));
+    }
+    for (name, test) in cluster::ON_CONTAINERD {
+        let stage = stage.clone();
+        let run = move || stage.in_containerds_network(*test);
+        all.push(Trial::test(format!("containerd::{name}"), run).with_ignored_flag(skip.is_some()));
+    }
+    for (name, test) in cluster::TESTS {
+        let stage = stage.clone();
+        let run = move || stage.tokio.block_on(test(stage.compiled.path().to_owned()));
+        all.push(Trial::test(format!("cluster::{name}"), run));
     }
     let conclusion = libtest_mimic::run(&arguments, all);
     let stopped = stage.tokio.block_on(async {

@@ -63,6 +63,16 @@ impl FakeCri {
         self.lock().ends.clone()
     }
 
+    /// How often the container of this name was started for pods of this name.
+    pub fn started(&self, pod: &str, container: &str) -> usize {
+        self.lock().started(pod, container)
+    }
+
+    /// Ends the running containers of pods of this name with this code, as if their processes had ended; how many those were.
+    pub fn exit(&self, pod: &str, exit_code: i32) -> usize {
+        self.lock().exit_pod(pod, exit_code)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no holder panics")
     }

@@ -11,6 +11,10 @@ use witlet_proto::cri::{
 /// The label that agents ask for one pod by.
 const POD_UID: &str = "io.kubernetes.pod.uid";
 
+/// The labels that say whose container it is.
+const POD_NAME: &str = "io.kubernetes.pod.name";
+const CONTAINER_NAME: &str = "io.kubernetes.container.name";
+
 /// A sandbox and its address.
 #[derive(Debug)]
 struct Sandbox {
@@ -41,6 +45,10 @@ pub(crate) struct State {
     sandboxes_of_pod: BTreeMap<String, Ids>,
     containers_of_pod: BTreeMap<String, Ids>,
     last_id: u32,
+    /// When the first id was given: no two runtimes give the same ids.
+    first_id_at: i64,
+    /// How often containers were started, by pod and container.
+    started: BTreeMap<(String, String), usize>,
     /// When containers were started, in order.
     pub(crate) starts: Vec<i64>,
     /// When sandboxes were stopped, in order.
@@ -56,8 +64,11 @@ pub fn now() -> i64 {
 
 impl State {
     fn next_id(&mut self) -> String {
+        if self.first_id_at == 0 {
+            self.first_id_at = now();
+        }
         self.last_id += 1;
-        format!("{:064x}", self.last_id)
+        format!("{:016x}{:048x}", self.first_id_at, self.last_id)
     }
 
     pub(crate) fn running(&self) -> usize {
@@ -182,7 +193,26 @@ impl State {
         status.state = ContainerState::ContainerRunning as i32;
         status.started_at = now();
         self.starts.push(status.started_at);
+        let label = |key| status.labels.get(key).cloned().unwrap_or_default();
+        *self.started.entry((label(POD_NAME), label(CONTAINER_NAME))).or_default() += 1;
         Some(())
+    }
+
+    /// How often this container of a pod was started.
+    pub(crate) fn started(&self, pod: &str, container: &str) -> usize {
+        self.started.get(&(pod.to_owned(), container.to_owned())).copied().unwrap_or_default()
+    }
+
+    /// Ends all containers of a pod that run; how many those were.
+    pub(crate) fn exit_pod(&mut self, pod: &str, exit_code: i32) -> usize {
+        let runs = |c: &ContainerStatus| {
+            c.state == ContainerState::ContainerRunning as i32
+                && c.labels.get(POD_NAME).is_some_and(|name| name == pod)
+        };
+        let ids: Vec<String> =
+            self.containers.iter().filter(|(_, c)| runs(c)).map(|(id, _)| id.clone()).collect();
+        ids.iter().for_each(|id| self.stop_container(id, exit_code));
+        ids.len()
     }
 
     pub(crate) fn stop_container(&mut self, id: &str, exit_code: i32) {

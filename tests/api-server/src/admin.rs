@@ -215,7 +215,13 @@ impl ApiServer {
     /// Approves a signing request and signs it.
     pub fn approve(&self, request: &str) -> Result<(), ApiError> {
         signing::decide(self, request, "Approved")?;
-        signing::sign(self, request)
+        signing::sign(self, request, None)
+    }
+
+    /// Approves a signing request and signs it for a certificate that ends after `life`.
+    pub fn approve_for(&self, request: &str, life: jiff::SignedDuration) -> Result<(), ApiError> {
+        signing::decide(self, request, "Approved")?;
+        signing::sign(self, request, Some(life))
     }
 
     /// Denies a signing request.

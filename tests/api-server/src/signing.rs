@@ -31,7 +31,7 @@ pub(crate) fn attend(server: &ApiServer, name: &str) -> Result<(), ApiError> {
     }
     match find(server, name) {
         Some(request) if is_approved(&request) && text(&request, "/status/certificate").is_empty() => {
-            sign(server, name)
+            sign(server, name, None)
         }
         _ => Ok(()),
     }
@@ -63,11 +63,12 @@ fn change(server: &ApiServer, name: &str, subresource: &str, patch: Value) -> Re
     server.write(&Identity::admin(), |cx| write::update(cx, resource, &change, make).map(|_| ()))
 }
 
-/// Signs the request, for as long as it asks for.
-pub(crate) fn sign(server: &ApiServer, name: &str) -> Result<(), ApiError> {
+/// Signs the request, for this long or for as long as it asks for.
+pub(crate) fn sign(server: &ApiServer, name: &str, life: Option<SignedDuration>) -> Result<(), ApiError> {
     let resource = resources::named("certificatesigningrequests");
     let request = find(server, name).ok_or_else(|| ApiError::not_found(resource, name))?;
-    let life = number(&request, "/spec/expirationSeconds").map_or(LIFE, SignedDuration::from_secs);
+    let asked = || number(&request, "/spec/expirationSeconds").map(SignedDuration::from_secs);
+    let life = life.or_else(asked).unwrap_or(LIFE);
     let pem = STANDARD.decode(text(&request, "/spec/request")).unwrap_or_default();
     let pem = String::from_utf8_lossy(&pem);
     let certificate = server.authority().sign(&pem, server.now(), life).map_err(|cause| {

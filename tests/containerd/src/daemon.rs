@@ -1,5 +1,6 @@
 //! The `witlet` daemon as a process, on any runtime.
 
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -41,6 +42,8 @@ pub struct DaemonOptions {
     pub network_namespace: Option<PathBuf>,
     /// More arguments of `witlet run`.
     pub arguments: Vec<String>,
+    /// The whole command line in place of `witlet run` with all that is above, for daemons that are called otherwise.
+    pub command_line: Option<Vec<String>>,
     /// More environment, such as `RUST_LOG`.
     pub environment: Vec<(String, String)>,
 }
@@ -58,6 +61,7 @@ impl DaemonOptions {
             plugins: None,
             network_namespace: None,
             arguments: Vec::new(),
+            command_line: None,
             environment: Vec::new(),
         }
     }
@@ -94,20 +98,36 @@ impl Daemon {
             }
             None => Command::new(&options.program),
         };
-        command.arg("run").arg("--pod-manifest-path").arg(&options.manifests);
-        command.arg("--root-dir").arg(&options.root).arg("--pod-logs-dir").arg(&options.pod_logs);
-        command.args(["--container-runtime-endpoint", &options.endpoint, "--node-name", &options.node_name]);
-        command.arg("--api-socket").arg(self.api_socket());
-        if let Some(plugins) = &options.plugins {
-            command.arg("--plugins").arg(plugins);
-        }
-        command.args(&options.arguments).envs(options.environment.iter().map(|(key, value)| (key, value)));
+        match &options.command_line {
+            Some(line) => command.args(line),
+            None => command.args(self.run_arguments()),
+        };
+        command.envs(options.environment.iter().map(|(key, value)| (key, value)));
         command
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(io("share the daemon's log"))?)
             .stderr(log);
         self.process = Some(command.spawn().map_err(io("start the daemon"))?);
         Ok(())
+    }
+
+    /// `run` and where everything is.
+    fn run_arguments(&self) -> Vec<OsString> {
+        let options = &self.options;
+        let socket = self.api_socket();
+        let paths = [
+            ("--pod-manifest-path", options.manifests.as_path()),
+            ("--root-dir", &options.root),
+            ("--pod-logs-dir", &options.pod_logs),
+            ("--container-runtime-endpoint", Path::new(&options.endpoint)),
+            ("--node-name", Path::new(&options.node_name)),
+            ("--api-socket", &socket),
+        ];
+        let plugins = options.plugins.iter().map(|plugins| ("--plugins", plugins.as_path()));
+        let named = paths.into_iter().chain(plugins);
+        let words = named.flat_map(|(flag, value)| [flag.into(), value.as_os_str().to_owned()]);
+        let more = options.arguments.iter().map(OsString::from);
+        std::iter::once("run".into()).chain(words).chain(more).collect()
     }
 
     /// Kills it as `kill -9` does; its pods run on.

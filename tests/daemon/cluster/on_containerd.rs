@@ -1,0 +1,198 @@
+//! A pod of an API server on real containerd: what kubectl does with it goes through the API server to the node.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use witlet_api_server::{Admission, Identity, Security};
+use witlet_containerd::BUSYBOX_IMAGE;
+
+use super::world::{Cluster, Ground, NODE, PATIENCE, refused};
+use crate::stream_http::{ask, upgraded};
+use crate::stream_spdy::Spdy;
+
+/// The node's address, on the loopback link of containerd's network.
+const ADDRESS: &str = "198.51.100.7";
+/// The pod's grace, far more than it needs.
+const GRACE_SECONDS: i64 = 60;
+/// Between two tries to reach what listens soon.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Serves a page, counts aloud, and says goodbye when it is told to end.
+const SCRIPT: &str = "mkdir /tmp/w; echo hello from the pod > /tmp/w/index.html; httpd -p 8080 -h /tmp/w\n\
+                      trap 'echo goodbye; sleep 1; exit 0' TERM\n\
+                      i=0; while :; do i=$((i+1)); echo line $i; sleep 0.2; done";
+
+/// What ends a body of unknown length; the connection may stay.
+const LAST_CHUNK: &str = "\r\n0\r\n\r\n";
+
+/// What kubectl asks for.
+const EXEC: &[(&str, &str)] = &[
+    ("Connection", "Upgrade"),
+    ("Upgrade", "SPDY/3.1"),
+    ("X-Stream-Protocol-Version", "v4.channel.k8s.io"),
+    ("Content-Length", "0"),
+];
+const PORT_FORWARD: &[(&str, &str)] = &[
+    ("Connection", "Upgrade"),
+    ("Upgrade", "SPDY/3.1"),
+    ("X-Stream-Protocol-Version", "portforward.k8s.io"),
+    ("Content-Length", "0"),
+];
+
+fn pod() -> Result<Pod, Failed> {
+    Ok(serde_json::from_value(json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "talks", "namespace": "default"},
+        "spec": {
+            "nodeName": NODE,
+            "automountServiceAccountToken": false,
+            "enableServiceLinks": false,
+            "restartPolicy": "Never",
+            "terminationGracePeriodSeconds": GRACE_SECONDS,
+            "containers": [{
+                "name": "app", "image": BUSYBOX_IMAGE, "command": ["/bin/sh", "-c", SCRIPT],
+                // Without a share of its own a busy machine hardly lets it run.
+                "resources": {"requests": {"cpu": "300m"}},
+                "readinessProbe": {"httpGet": {"port": 8080, "path": "/"}, "periodSeconds": 1, "timeoutSeconds": 10},
+            }],
+        },
+    }))?)
+}
+
+fn path(rest: &str) -> String {
+    format!("/api/v1/namespaces/default/pods/talks/{rest}")
+}
+
+/// Adds the node's address to the network that this thread is in, or takes it away.
+fn address(action: &str) -> Result<(), Failed> {
+    let done =
+        Command::new("ip").args(["address", action, &format!("{ADDRESS}/32"), "dev", "lo"]).output()?;
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    if done.status.success() { Ok(()) } else { Err(format!("ip address {action}: {said}").into()) }
+}
+
+/// Reads a followed log until it says this; all that was read so far.
+async fn until(log: &mut TcpStream, text: &mut Vec<u8>, wanted: &str) -> Result<(), Failed> {
+    while !String::from_utf8_lossy(text).contains(wanted) {
+        if log.read_buf(text).await? == 0 {
+            return Err(
+                format!("the log ended without {wanted:?}: {:?}", String::from_utf8_lossy(text)).into()
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn follow(api: SocketAddr) -> Result<TcpStream, Failed> {
+    let (head, log) = ask(api, "GET", &path("log?container=app&follow=true"), &[]).await?;
+    if head.starts_with("HTTP/1.1 200 ") { Ok(log) } else { Err(head.into()) }
+}
+
+/// `kubectl exec -i`: input, output, and the exit code.
+async fn exec(api: SocketAddr) -> Result<(), Failed> {
+    let command = "command=sh&command=-c&command=cat%3B+echo+no+good+%3E%262%3B+exit+7";
+    let path = path(&format!("exec?{command}&container=app&stdin=true&stdout=true&stderr=true"));
+    let mut spdy = Spdy::new(upgraded(api, "POST", &path, EXEC).await?);
+    let error = spdy.open(&[("streamtype", "error")]).await?;
+    let stdin = spdy.open(&[("streamtype", "stdin")]).await?;
+    let stdout = spdy.open(&[("streamtype", "stdout")]).await?;
+    let stderr = spdy.open(&[("streamtype", "stderr")]).await?;
+    spdy.send(stdin, b"to be said back\n").await?;
+    spdy.end(stdin).await?;
+    let said = (spdy.all(stdout).await?, spdy.all(stderr).await?);
+    let told: Value = serde_json::from_str(&spdy.all(error).await?)?;
+    let cause = &told["details"]["causes"][0];
+    let as_wanted = said == ("to be said back\n".to_owned(), "no good\n".to_owned())
+        && told["reason"] == "NonZeroExitCode"
+        && cause["reason"] == "ExitCode"
+        && cause["message"] == "7";
+    if as_wanted { Ok(()) } else { Err(format!("the command said {said:?} and ended with {told}").into()) }
+}
+
+/// `kubectl port-forward`, and a request through it.
+async fn port_forward(api: SocketAddr) -> Result<(), Failed> {
+    let mut spdy = Spdy::new(upgraded(api, "POST", &path("portforward"), PORT_FORWARD).await?);
+    loop {
+        let of = |kind| [("streamtype", kind), ("port", "8080"), ("requestid", "0")];
+        let error = spdy.open(&of("error")).await?;
+        spdy.end(error).await?;
+        let data = spdy.open(&of("data")).await?;
+        spdy.send(data, b"GET /index.html HTTP/1.0\r\n\r\n").await?;
+        let answer = spdy.all(data).await?;
+        if answer.ends_with("\r\n\r\nhello from the pod\n") {
+            return Ok(());
+        }
+        if !answer.is_empty() {
+            return Err(format!("the pod answered {answer:?}").into());
+        }
+        sleep(AGAIN).await;
+    }
+}
+
+async fn within<T>(what: &str, done: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
+    timeout(PATIENCE, done).await.map_err(|_| Failed::from(format!("never: {what}")))?
+}
+
+/// With which code the API server was told that it ended, before its object went.
+fn told_exit_code(cluster: &Cluster) -> Option<Value> {
+    let requests = cluster.api().requests();
+    let statuses = requests.iter().rev().filter(|request| request.name == "talks" && request.verb == "patch");
+    let mut bodies = statuses.filter_map(|request| serde_json::from_slice::<Value>(&request.body).ok());
+    bodies.find_map(|body| body.pointer("/status/containerStatuses/0/state/terminated/exitCode").cloned())
+}
+
+/// Ready by its probe, followed, asked, reached, and deleted with its grace.
+pub(super) async fn a_pods_life(compiled: PathBuf, endpoint: String) -> Result<(), Failed> {
+    address("replace")?;
+    let played = play(compiled, endpoint).await;
+    address("delete")?;
+    played
+}
+
+async fn play(compiled: PathBuf, endpoint: String) -> Result<(), Failed> {
+    let ground =
+        Ground::on(&compiled, Admission { node_rules: true, ..Admission::default() }, endpoint).await?;
+    // The same API server in the clear, where everybody is its administrator: kubectl's requests as bytes.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let (api, stop, mut serving) = (listener.local_addr()?, CancellationToken::new(), JoinSet::new());
+    let clear = ground.api.clone().serve(listener, Security::Plain(Identity::admin()), stop.clone());
+    serving.spawn(async move { clear.await.expect("it serves until it is stopped") });
+    let more = vec![format!("--node-ip={ADDRESS}"), "--stop-pods-on-exit".to_owned()];
+    let cluster = Cluster::start_with_token(ground, Ipv4Addr::UNSPECIFIED, more).await?;
+    cluster.node_ready().await?;
+    cluster.api().create(&pod()?).map_err(refused)?;
+    let ready = cluster.ready("talks").await?;
+    let address = ready.status.and_then(|status| status.pod_ip);
+
+    let mut text = Vec::new();
+    let mut log = within("its log is followed", follow(api)).await?;
+    within("its log grows", until(&mut log, &mut text, "line 5\n")).await?;
+    within("a command runs in it", exec(api)).await?;
+    within("its port is forwarded", port_forward(api)).await?;
+
+    cluster.delete("talks", None)?;
+    // The log goes on until the container has ended, and ends with it.
+    within("it says goodbye", until(&mut log, &mut text, "goodbye\n")).await?;
+    within("its log ends", until(&mut log, &mut text, LAST_CHUNK)).await?;
+    cluster.until("its object is gone", |c| c.pod("talks").is_none().then_some(())).await?;
+    let code = told_exit_code(&cluster);
+    if code != Some(json!(0)) || address.is_none() {
+        return Err(cluster.complaint(&format!("it was told to have ended with {code:?}, at {address:?}")));
+    }
+    let gone: Vec<Value> = cluster.daemon.pods().await.map_err(super::failed)?;
+    if !gone.is_empty() {
+        return Err(cluster.complaint(&format!("the node still has {gone:?}")));
+    }
+    stop.cancel();
+    while serving.join_next().await.is_some() {}
+    cluster.end().await
+}
