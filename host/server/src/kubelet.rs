@@ -25,6 +25,7 @@ mod find;
 mod health;
 mod log_reader;
 mod logs;
+mod places;
 mod route;
 mod run;
 mod streams;
@@ -35,6 +36,7 @@ mod upgrade;
 
 use doors::Door;
 use health::SyncLoop;
+use places::Place;
 use route::Route;
 pub use tls::{ServerTls, TlsError, TlsOptions};
 
@@ -154,11 +156,15 @@ impl KubeletServer {
         request: Request<Incoming>,
         door: Door,
         from: SocketAddr,
+        place: Arc<Place>,
         stop: CancellationToken,
     ) -> Response {
         if let Err(refused) = self.admit(&request, &door).await {
             tracing::debug!(%from, method = %request.method(), path = request.uri().path(), code = refused.status().as_u16(), "request refused");
             return *refused;
+        }
+        if matches!(door, Door::Guarded(_)) {
+            place.keep();
         }
         let path = request.uri().path().to_owned();
         let Some(route) = Route::of(&path).filter(|route| door.opens(route)) else {

@@ -15,24 +15,29 @@ use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::doors::Door;
+use super::doors::{Certificate, Door};
+use super::places::{Place, Places};
 use super::{KubeletServer, ServerTls};
 
-/// Connections of one listener at the same time; further ones wait to be accepted.
-const CONNECTIONS_MAX: usize = 1024;
+/// Connections of one listener at the same time. Beyond that, who was never let in gives way; where all were, further ones wait
+/// to be accepted.
+pub(super) const CONNECTIONS_MAX: usize = 1024;
 
 /// How long a handshake may take.
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Bytes of a request's head, as upstream limits them.
+/// Bytes of a request's head, as upstream limits them, from those whose certificate counts.
 const HEAD_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of a request's head from strangers, any number of whom may come at once. Twice the longest token.
+const STRANGERS_HEAD_BYTES_MAX: usize = 128 * 1024;
 
 /// How long a connection may be without a request, and how long a head may take (upstream: `IdleTimeout`).
 const IDLE_MAX: Duration = Duration::from_secs(90);
@@ -40,8 +45,15 @@ const IDLE_MAX: Duration = Duration::from_secs(90);
 /// Requests at the same time on one connection of HTTP/2.
 const REQUESTS_AT_ONCE_MAX: u32 = 100;
 
+/// The same of somebody whose certificate doesn't count.
+const STRANGERS_REQUESTS_AT_ONCE_MAX: u32 = 16;
+
 /// How often a silent connection of HTTP/2 is asked whether the other side is still there, and how long that may take.
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
+
+/// Whether the other side of a silent connection is still there is asked after this long, so often, and so many times, as Go's
+/// listeners do: a stream to a machine that is gone ends with that, and not after hours.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(15), Duration::from_secs(15), 9);
 
 /// How long requests may still take after the stop.
 const STOP_GRACE: Duration = Duration::from_secs(5);
@@ -55,7 +67,7 @@ pub(super) async fn serve_tls(
     tls: Arc<ServerTls>,
     stop: CancellationToken,
 ) {
-    let each = |stream: TcpStream, from, tasks: TaskTracker| {
+    let each = |stream: TcpStream, from, place: Arc<Place>, tasks: TaskTracker| {
         let (server, tls, stop) = (server.clone(), tls.clone(), stop.clone());
         async move {
             let accepted = TlsAcceptor::from(tls.config()).accept(stream);
@@ -66,8 +78,11 @@ pub(super) async fn serve_tls(
             };
             let shown = stream.get_ref().1;
             let is_http2 = shown.alpn_protocol() == Some(b"h2");
-            let door = Door::Guarded(tls.certificate(shown.peer_certificates()));
-            let visitor = Visitor { server, door, from, stop };
+            let certificate = tls.certificate(shown.peer_certificates());
+            if matches!(certificate, Certificate::Of(..)) {
+                place.keep();
+            }
+            let visitor = Visitor { server, door: Door::Guarded(certificate), from, place, stop };
             if is_http2 { visitor.http2(stream, tasks).await } else { visitor.http1(stream).await }
         }
     };
@@ -80,8 +95,8 @@ pub(super) async fn serve_plain(
     door: Door,
     stop: CancellationToken,
 ) {
-    let each = |stream: TcpStream, from, _| {
-        let visitor = Visitor { server: server.clone(), door: door.clone(), from, stop: stop.clone() };
+    let each = |stream: TcpStream, from, place: Arc<Place>, _| {
+        let visitor = Visitor { server: server.clone(), door: door.clone(), from, place, stop: stop.clone() };
         visitor.http1(stream)
     };
     accept(&listener, &stop, &server.tasks, each).await;
@@ -92,17 +107,17 @@ async fn accept<F>(
     listener: &TcpListener,
     stop: &CancellationToken,
     outliving: &TaskTracker,
-    each: impl Fn(TcpStream, SocketAddr, TaskTracker) -> F,
+    each: impl Fn(TcpStream, SocketAddr, Arc<Place>, TaskTracker) -> F,
 ) where
     F: Future<Output = ()> + Send + 'static,
 {
-    let (tasks, places) = (TaskTracker::new(), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
+    let (tasks, places) = (TaskTracker::new(), Places::new(CONNECTIONS_MAX));
     loop {
         let accepted = async {
-            let place = places.clone().acquire_owned().await.map_err(std::io::Error::other)?;
-            Ok::<_, std::io::Error>((listener.accept().await?, place))
+            places.open().await;
+            listener.accept().await
         };
-        let ((stream, from), place): ((TcpStream, SocketAddr), OwnedSemaphorePermit) = tokio::select! {
+        let (stream, from) = tokio::select! {
             biased;
             () = stop.cancelled() => break,
             accepted = accepted => match accepted {
@@ -114,12 +129,16 @@ async fn accept<F>(
                 }
             },
         };
-        // Keystrokes go at once.
-        let _ = stream.set_nodelay(true);
-        let visit = each(stream, from, tasks.clone());
+        if let Err(error) = set_options(&stream) {
+            tracing::debug!(%from, %error, "options of a connection not set");
+        }
+        let place = Arc::new(places.take());
+        let visit = each(stream, from, place.clone(), tasks.clone());
         tasks.spawn(async move {
-            visit.await;
-            drop(place);
+            tokio::select! {
+                () = visit => {}
+                () = place.given_away() => tracing::debug!(%from, "a connection gave way to another one"),
+            }
         });
     }
     tasks.close();
@@ -129,21 +148,42 @@ async fn accept<F>(
     let _ = tokio::time::timeout(STOP_GRACE, outliving.wait()).await;
 }
 
+fn set_options(stream: &TcpStream) -> std::io::Result<()> {
+    // Keystrokes go at once.
+    stream.set_nodelay(true)?;
+    let (idle, interval, probes) = KEEPALIVE;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, idle)?;
+    sockopt::set_tcp_keepintvl(stream, interval)?;
+    sockopt::set_tcp_keepcnt(stream, probes)?;
+    Ok(())
+}
+
 /// Somebody who is connected.
 struct Visitor {
     server: Arc<KubeletServer>,
     door: Door,
     from: SocketAddr,
+    place: Arc<Place>,
     stop: CancellationToken,
 }
 
 impl Visitor {
+    /// Whether the certificate says who that is.
+    fn is_known(&self) -> bool {
+        matches!(self.door, Door::Guarded(Certificate::Of(..)))
+    }
+
+    fn head_bytes_max(&self) -> usize {
+        if self.is_known() { HEAD_BYTES_MAX } else { STRANGERS_HEAD_BYTES_MAX }
+    }
+
     /// Answers requests one after the other, until one of them is upgraded.
     async fn http1(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let stop = self.stop.clone();
+        let (stop, head_bytes_max) = (self.stop.clone(), self.head_bytes_max());
         let service = service_fn(|request| self.answer(request));
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(IDLE_MAX).max_buf_size(HEAD_BYTES_MAX);
+        builder.timer(TokioTimer::new()).header_read_timeout(IDLE_MAX).max_buf_size(head_bytes_max);
         let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
         let mut connection = std::pin::pin!(connection);
         let ended = tokio::select! {
@@ -170,8 +210,9 @@ impl Visitor {
             }
         });
         let mut builder = http2::Builder::new(Tracked(tasks));
-        builder.timer(TokioTimer::new()).max_header_list_size(HEAD_BYTES_MAX as u32);
-        builder.max_concurrent_streams(REQUESTS_AT_ONCE_MAX);
+        let at_once = if self.is_known() { REQUESTS_AT_ONCE_MAX } else { STRANGERS_REQUESTS_AT_ONCE_MAX };
+        builder.timer(TokioTimer::new()).max_header_list_size(self.head_bytes_max() as u32);
+        builder.max_concurrent_streams(at_once);
         builder.keep_alive_interval(PING.0).keep_alive_timeout(PING.1);
         let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
         let leave = async {
@@ -197,7 +238,7 @@ impl Visitor {
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response, std::convert::Infallible>> + Send + use<> {
         let (server, door) = (self.server.clone(), self.door.clone());
-        let answer = server.handle(request, door, self.from, self.stop.clone());
+        let answer = server.handle(request, door, self.from, self.place.clone(), self.stop.clone());
         async move { Ok(answer.await) }
     }
 

@@ -6,6 +6,7 @@ use hyper::body::Bytes;
 use hyper::{Method, Request};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::cluster::{running, web};
 use super::soon;
@@ -239,5 +240,51 @@ async fn http2_is_spoken_side_by_side() {
     // Nothing can be upgraded there.
     let refused = soon(ask("/exec/default/web/app?output=1", "Bearer admin")).await;
     assert_eq!(refused, (400, "Upgrade request required\n".to_owned()));
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn strangers_that_say_nothing_do_not_shut_out_others() {
+    let world = world(SetUp::default()).await;
+    let node = Who::certificate(world.ca.sign(Some("admin"), "system:masters", 2030));
+    // One that is known and lies idle, before all the others.
+    let mut known = soon(world.tls(node.credentials.as_ref(), "http/1.1")).await;
+    let mut strangers = Vec::new();
+    for _ in 0..super::super::connections::CONNECTIONS_MAX + 8 {
+        strangers.push(soon(tokio::net::TcpStream::connect(world.address)).await.unwrap());
+    }
+    assert_eq!(code(&world, "GET", "/pods", &node).await, 200);
+    assert_eq!(code(&world, "GET", "/pods", &Who::token("admin")).await, 200);
+    soon(known.write_all(b"GET /healthz HTTP/1.1\r\nhost: node-1\r\nconnection: close\r\n\r\n"))
+        .await
+        .unwrap();
+    let mut said = String::new();
+    soon(known.read_to_string(&mut said)).await.unwrap();
+    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+    // Whoever came first gave way.
+    assert_eq!(soon(strangers[0].read(&mut [0])).await.unwrap_or(0), 0);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn the_heads_of_strangers_are_short_and_those_of_the_api_server_may_be_long() {
+    let world = world(SetUp::default()).await;
+    let node = Who::certificate(world.ca.sign(Some("admin"), "system:masters", 2030));
+    let filling = "x".repeat(700_000);
+    let head = format!("GET /pods HTTP/1.1\r\nhost: node-1\r\nconnection: close\r\nx: {filling}\r\n\r\n");
+    let mut server = soon(world.tls(node.credentials.as_ref(), "http/1.1")).await;
+    soon(server.write_all(head.as_bytes())).await.unwrap();
+    soon(server.flush()).await.unwrap();
+    let mut said = [0; 12];
+    soon(server.read_exact(&mut said)).await.unwrap();
+    assert_eq!(&said, b"HTTP/1.1 200");
+    let mut stranger = soon(world.tls(None, "http/1.1")).await;
+    // It may break off before it was read.
+    let _ = soon(stranger.write_all(head.as_bytes())).await;
+    let _ = soon(stranger.flush()).await;
+    let mut said = Vec::new();
+    let _ = soon(stranger.read_to_end(&mut said)).await;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(said.is_empty() || said.starts_with("HTTP/1.1 431"), "{said}");
     world.stop().await;
 }
