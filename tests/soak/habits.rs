@@ -40,7 +40,7 @@ impl Habits {
         pods_max: 14,
         varied: 0,
         sturdy: true,
-        patience: Duration::from_secs(120),
+        patience: Duration::from_secs(300),
         actions: HARSH_ACTIONS,
     };
 
@@ -52,7 +52,7 @@ impl Habits {
         pods_max: 100,
         varied: 100,
         sturdy: false,
-        patience: Duration::from_secs(300),
+        patience: Duration::from_secs(600),
         actions: CROWD_ACTIONS,
     };
 }

@@ -11,7 +11,7 @@ use crate::client::{Folders, PATIENCE, Pod, Program, Runtime, eventually, progra
 use crate::{alone, on_shared};
 
 /// The deadline of requests on the shared runtime is long; this is one that can be waited for.
-const SHORT_DEADLINE_SECONDS: &str = "2";
+const SHORT_DEADLINE_SECONDS: &str = "5";
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
@@ -231,8 +231,11 @@ async fn thousand(runtime: Runtime) {
     eprintln!("1000 requests at once: {answered} answered, {busy} sent away, in {:?}", begin.elapsed());
     assert_eq!(answered + busy, 1000, "{all:?}");
     assert!(answered >= 500, "{answered}");
-    let memory = runtime.stats(&id).await.expect("stats").memory.expect("it is measured");
-    assert_eq!(memory.usage_bytes.expect("it is measured").value, 0, "instances have given everything back");
+    let used = async || {
+        let memory = runtime.stats(&id).await.expect("stats").memory.expect("it is measured");
+        memory.usage_bytes.expect("it is measured").value
+    };
+    eventually("instances have given everything back", async || (used().await == 0).then_some(())).await;
     assert_eq!(get(&address, "/moment").await.0, 200);
 }
 
@@ -324,20 +327,20 @@ async fn never() {
         let begin = Instant::now();
         let answer = get(&address, path).await;
         assert_eq!(answer, (504, "the program didn't answer in time\n".to_owned()), "{path}");
-        assert!(begin.elapsed() >= Duration::from_secs(2), "{path}");
+        assert!(begin.elapsed() >= Duration::from_secs(5), "{path}");
     }
     // One that begins and never goes on is cut off, for which HTTP has no better word.
     let begun = tokio::time::timeout(PATIENCE, raw(&address, b"GET /begin HTTP/1.0\r\n\r\n")).await;
     let begun = begun.expect("in time").map(|answer| parsed(&answer).1);
     assert!(matches!(begun.as_deref(), Ok("begun") | Err(_)), "{begun:?}");
-    runtime.says(&id, "GET /begin: stopped after 2 s").await;
+    runtime.says(&id, "GET /begin: stopped after 5 s").await;
 
     // A client that doesn't send what it announced, and one that doesn't read what it asked for.
     let unsent = raw(&address, b"POST /length HTTP/1.0\r\nContent-Length: 100\r\n\r\nonly this").await;
     assert_eq!(parsed(&unsent.expect("an answer")).0, 504);
     let mut unread = TcpStream::connect(&address).await.expect("a connection");
     unread.write_all(b"GET /flood HTTP/1.0\r\n\r\n").await.expect("it is taken");
-    runtime.says(&id, "GET /flood: stopped after 2 s").await;
+    runtime.says(&id, "GET /flood: stopped after 5 s").await;
     drop(unread);
 
     // As many as there are instances never answer: others wait for their turn, and have it.
