@@ -1,6 +1,7 @@
 //! Scenarios of a node of a cluster: the agent on fakes, its edge on an API server in this process, on paused time.
 
 mod again;
+mod fields;
 mod killed;
 mod node;
 mod objects;

@@ -25,17 +25,15 @@ pub struct NodeEnd {
 /// Reason of the condition `DisruptionTarget` that the node sets.
 const TERMINATION_BY_KUBELET: &str = "TerminationByKubelet";
 
-/// A pod that admission refused for good: it never runs here.
+/// A pod that admission refused for good: it never runs here. It has no condition of the agent's, not even that it was
+/// scheduled (upstream: `rejectPod`).
 pub fn rejected(pod: &Pod, reason: &str, message: &str, now: Timestamp) -> PodStatus {
-    let previous = pod.status.as_ref();
-    let mut status = PodStatus {
+    PodStatus {
         phase: Some(Phase::Failed.as_str().to_owned()),
         reason: Some(reason.to_owned()),
         message: Some(format!("Pod was rejected: {message}")),
-        ..base(pod, previous, now)
-    };
-    set_conditions(&mut status, pod, Phase::Failed, previous, now);
-    status
+        ..base(pod, pod.status.as_ref(), now)
+    }
 }
 
 /// A pod that admission put off: every container waits as `Blocked`, with the handler's reason and message.
