@@ -2,7 +2,9 @@
 //!
 //! The daemon runs as a process beside a fake CRI server in this one, which answers at once, so that its figures hold
 //! none of a runtime's costs. Progress goes to standard error; the last line of standard output is one JSON object.
-//! `DENSITY_PODS` says how many pods (450 if not given). With `DENSITY_API=1` they are created in an API server, and deleted there.
+//! `DENSITY_PODS` says how many pods (450 if not given). With `DENSITY_API=1` they are created in an API server, and deleted there;
+//! `DENSITY_QPS` then sets the daemon's request rate (`default` for its own; no limit if not given), and with `DENSITY_OBJECTS=2000`
+//! so many config maps and secrets are used by a few pods instead.
 
 mod daemon;
 mod density_api;
@@ -33,7 +35,13 @@ fn main() {
     };
     if std::env::var("DENSITY_API").is_ok_and(|value| value == "1") {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-        return print(&runtime.block_on(density_api::measure(pods)));
+        return print(&match std::env::var("DENSITY_OBJECTS") {
+            Ok(text) => {
+                let count = text.parse().expect("DENSITY_OBJECTS is a number");
+                runtime.block_on(density_api::measure_objects(count))
+            }
+            Err(_) => runtime.block_on(density_api::measure(pods)),
+        });
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(measure(pods));

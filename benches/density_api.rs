@@ -2,6 +2,8 @@
 //!
 //! The API server and the runtime are in this process, the daemon is another one, so that its figures are its own.
 
+mod objects;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,6 +28,8 @@ use crate::{IDLE_WINDOW, SETTLE, percentile, rounded, say};
 const NODE: &str = "bench";
 /// The node's bearer token.
 const TOKEN: &str = "token-of-the-node";
+/// Events are told once none came for so long.
+const EVENTS_QUIET: Duration = Duration::from_secs(3);
 /// Between two looks at what is waited for.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -37,54 +41,129 @@ struct Seen {
     gone: BTreeMap<String, f64>,
 }
 
-/// What is measured.
+/// Requests in a second that the daemon allows itself, and how many may come at once.
+struct Rate {
+    /// As the flag has it; none is the daemon's own default, 0 is no limit.
+    per_second: Option<u32>,
+}
+
+impl Rate {
+    /// `DENSITY_QPS`: a number, or `default`. The figures are of what the daemon can do, so that it is no limit unless asked for.
+    fn wanted() -> Self {
+        let per_second = match std::env::var("DENSITY_QPS") {
+            Ok(text) if text == "default" => None,
+            Ok(text) => Some(text.parse().expect("DENSITY_QPS is a number or `default`")),
+            Err(_) => Some(0),
+        };
+        Self { per_second }
+    }
+
+    fn flag(&self) -> Option<String> {
+        self.per_second.map(|per_second| format!("--kube-api-qps={per_second}"))
+    }
+
+    fn shown(&self) -> Value {
+        self.per_second.map_or_else(|| "default".into(), Value::from)
+    }
+}
+
+/// What is measured. The API server and the runtime end with it.
 struct Bench {
     api: Arc<ApiServer>,
     cri: FakeCri,
+    daemon: Daemon,
     seen: Arc<Mutex<Seen>>,
-    pods: usize,
+    rate: Rate,
+    stop: CancellationToken,
+    servers: JoinSet<()>,
+    /// The folder of all of them.
+    _home: tempfile::TempDir,
 }
 
 /// Measures with so many pods; the figures as JSON.
 pub(crate) async fn measure(pods: usize) -> Value {
-    let home = tempfile::tempdir().expect("a temporary folder");
-    let (cri, stop, mut servers) = (FakeCri::default(), CancellationToken::new(), JoinSet::new());
-    let mut options = Options::new(Arc::new(|| SystemClock.now()));
-    options.admission = Admission { service_accounts: true, node_rules: true, ..Admission::default() };
-    let api = ApiServer::new(options);
-    api.add_token(TOKEN, Identity::node(NODE));
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = format!("https://{}", listener.local_addr().expect("it is bound"));
-    let kubeconfig = home.path().join("kubelet.conf");
-    std::fs::write(&kubeconfig, api.kubeconfig(&address, &json!({ "token": TOKEN }))).expect("a file");
-    let (serving, until) = (api.clone().serve(listener, Security::Tls, stop.clone()), stop.clone());
-    servers.spawn(async move { serving.await.expect("it serves until it is stopped") });
-    let (runtime, socket) = (cri.clone(), home.path().join("cri.sock"));
-    servers.spawn(async move { runtime.serve(&socket, until).await.expect("it serves until it is stopped") });
-    std::fs::create_dir_all(home.path().join("pods")).expect("the manifest folder");
-    let arguments = [
-        format!("--kubeconfig={}", kubeconfig.display()),
-        "--port=0".to_owned(),
-        "--healthz-port=0".to_owned(),
-    ];
-    // The first start fills the code cache, as a package's installation does.
-    Daemon::start_with(home.path(), &arguments).await.end();
-    let daemon = Daemon::start_with(home.path(), &arguments).await;
-    until_true("the node is ready", || api.get::<Node>("", NODE).is_some_and(|node| is_ready_node(&node)))
-        .await;
-    let bench = Bench { api, cri, seen: Arc::default(), pods };
-    servers.spawn(follow(bench.api.client(&Identity::admin()), bench.seen.clone(), stop.clone()));
-    tokio::time::sleep(SETTLE).await;
-    let figures = bench.run(&daemon).await;
-    daemon.end();
-    stop.cancel();
-    while servers.join_next().await.is_some() {}
+    let bench = Bench::start().await;
+    let figures = bench.run(pods).await;
+    bench.end().await;
+    figures
+}
+
+/// Measures with so many config maps and secrets in use.
+pub(crate) async fn measure_objects(count: usize) -> Value {
+    let bench = Bench::start().await;
+    let figures = objects::run(&bench, count).await;
+    bench.end().await;
     figures
 }
 
 impl Bench {
-    async fn run(&self, daemon: &Daemon) -> Value {
-        let pods = self.pods;
+    async fn start() -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let (cri, stop, mut servers) = (FakeCri::default(), CancellationToken::new(), JoinSet::new());
+        let mut options = Options::new(Arc::new(|| SystemClock.now()));
+        options.admission = Admission { service_accounts: true, node_rules: true, ..Admission::default() };
+        let api = ApiServer::new(options);
+        api.add_token(TOKEN, Identity::node(NODE));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = format!("https://{}", listener.local_addr().expect("it is bound"));
+        let kubeconfig = home.path().join("kubelet.conf");
+        std::fs::write(&kubeconfig, api.kubeconfig(&address, &json!({ "token": TOKEN }))).expect("a file");
+        let (serving, until) = (api.clone().serve(listener, Security::Tls, stop.clone()), stop.clone());
+        servers.spawn(async move { serving.await.expect("it serves until it is stopped") });
+        let (runtime, socket) = (cri.clone(), home.path().join("cri.sock"));
+        servers.spawn(
+            async move { runtime.serve(&socket, until).await.expect("it serves until it is stopped") },
+        );
+        std::fs::create_dir_all(home.path().join("pods")).expect("the manifest folder");
+        let rate = Rate::wanted();
+        let mut arguments = vec![
+            format!("--kubeconfig={}", kubeconfig.display()),
+            "--port=0".to_owned(),
+            "--healthz-port=0".to_owned(),
+            // As in any cluster: without it each pod has a warning more.
+            "--cluster-dns=192.0.2.10".to_owned(),
+            "--cluster-domain=cluster.local".to_owned(),
+        ];
+        arguments.extend(rate.flag());
+        // The first start fills the code cache, as a package's installation does.
+        Daemon::start_with(home.path(), &arguments).await.end();
+        let daemon = Daemon::start_with(home.path(), &arguments).await;
+        let is_ready = || api.get::<Node>("", NODE).is_some_and(|node| is_ready_node(&node));
+        until_true("the node is ready", is_ready).await;
+        let seen = Arc::<Mutex<Seen>>::default();
+        servers.spawn(follow(api.client(&Identity::admin()), seen.clone(), stop.clone()));
+        tokio::time::sleep(SETTLE).await;
+        Self { api, cri, daemon, seen, rate, stop, servers, _home: home }
+    }
+
+    async fn end(mut self) {
+        self.daemon.end();
+        self.stop.cancel();
+        while self.servers.join_next().await.is_some() {}
+    }
+
+    /// Waits until the events of what happened are sent, which the daemon does at its own leisure.
+    async fn events_are_told(&self) {
+        let events = || self.api.count("create events") + self.api.count("patch events");
+        let (mut before, mut since, begun) = (events(), Instant::now(), Instant::now());
+        while since.elapsed() < EVENTS_QUIET && begun.elapsed() < START_DEADLINE {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+            let now = events();
+            if now != before {
+                (before, since) = (now, Instant::now());
+            }
+        }
+    }
+
+    /// Percent of a CPU that the daemon takes while nothing happens.
+    async fn idle(&self) -> f64 {
+        let cpu = self.daemon.cpu_seconds();
+        tokio::time::sleep(IDLE_WINDOW).await;
+        (self.daemon.cpu_seconds() - cpu) / IDLE_WINDOW.as_secs_f64() * 100.0
+    }
+
+    async fn run(&self, pods: usize) -> Value {
+        let daemon = &self.daemon;
         let rss_before = daemon.resident_mb("VmRSS");
         self.begin();
         let cpu = daemon.cpu_seconds();
@@ -96,10 +175,10 @@ impl Bench {
         let starts = self.look(|seen| sorted(&seen.ready));
         let counts = self.api.counts();
         say(&format!("{pods} pods were ready after {:.2} s", starts.last().copied().unwrap_or_default()));
+        self.events_are_told().await;
         tokio::time::sleep(SETTLE).await;
-        let (rss, threads, cpu) = (daemon.resident_mb("VmRSS"), daemon.threads(), daemon.cpu_seconds());
-        tokio::time::sleep(IDLE_WINDOW).await;
-        let idle = (daemon.cpu_seconds() - cpu) / IDLE_WINDOW.as_secs_f64() * 100.0;
+        let (rss, threads) = (daemon.resident_mb("VmRSS"), daemon.threads());
+        let (rss_heap, idle) = (daemon.resident_mb("RssAnon"), self.idle().await);
         self.begin();
         let cpu = daemon.cpu_seconds();
         for number in 0..pods {
@@ -117,6 +196,7 @@ impl Bench {
         };
         json!({
             "api": true,
+            "kube_api_qps": self.rate.shown(),
             "pods": pods,
             "pods_per_s": rounded(pods as f64 / starts.last().copied().unwrap_or(f64::INFINITY)),
             "start_p50_s": percentile(&starts, 50),
@@ -138,6 +218,7 @@ impl Bench {
             "delete_events_per_pod": each(&deletions, "create events"),
             "rss_before_mb": rounded(rss_before),
             "rss_mb": rounded(rss),
+            "rss_anon_mb": rounded(rss_heap),
             "rss_after_mb": rounded(daemon.resident_mb("VmRSS")),
             "threads": threads,
         })
