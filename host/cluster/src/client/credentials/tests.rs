@@ -1,7 +1,6 @@
 //! Tokens that change, and plugins that misbehave.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use witlet_testkit::ManualClock;
 
 use super::{Credentials, PLUGIN_PAUSE, TOKEN_FILE_AGE};
 use crate::client::exec::{ExecPlugin, PluginVersion};
-use crate::client::fixture::{ALWAYS, Authority};
+use crate::client::fixture::{ALWAYS, Authority, put_program};
 use crate::client::identity::Identities;
 use crate::kubeconfig::User;
 
@@ -73,8 +72,7 @@ impl Script {
              cat <<END\n{{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\
              \"status\":{status}}}\nEND\n"
         );
-        fs::write(&command, text).expect("written");
-        fs::set_permissions(&command, fs::Permissions::from_mode(0o755)).expect("made executable");
+        put_program(&command, &text);
         let plugin = ExecPlugin {
             command,
             args: Vec::new(),

@@ -1,10 +1,11 @@
 //! Plugins that are shell scripts.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use secrecy::ExposeSecret as _;
 use tempfile::TempDir;
+
+use crate::client::fixture::put_program;
 
 use super::{ExecPlugin, PluginError, PluginVersion, read_answer};
 
@@ -12,8 +13,7 @@ use super::{ExecPlugin, PluginError, PluginVersion, read_answer};
 fn script(body: &str) -> (TempDir, ExecPlugin) {
     let folder = tempfile::tempdir().expect("a folder");
     let command = folder.path().join("plugin");
-    fs::write(&command, format!("#!/bin/sh\n{body}\n")).expect("written");
-    fs::set_permissions(&command, fs::Permissions::from_mode(0o755)).expect("made executable");
+    put_program(&command, &format!("#!/bin/sh\n{body}\n"));
     let plugin = ExecPlugin {
         command,
         args: vec!["first".to_owned()],
