@@ -184,7 +184,7 @@ async fn spdy_port_forward(world: &World) -> Outcome {
 
 async fn websocket_port_forward(world: &World) -> Outcome {
     loop {
-        let path = world.path("portforward?port=8080");
+        let path = world.path("portforward?ports=8080&port=8080");
         let stream = upgraded(world.api, "GET", &path, &websocket::headers("v4.channel.k8s.io")).await?;
         let mut socket = WebSocket::new(stream);
         // Both channels begin with the port, little end first.
@@ -245,6 +245,9 @@ async fn refusal(world: &World, method: &str, path: &str, code: &str, words: &st
     let mut body = vec![0; 1024];
     let length = stream.read(&mut body).await.map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&body[..length]).into_owned();
+    // Of what a log's reader is told the API server makes a Status.
+    let status: Option<Value> = serde_json::from_str(&said).ok();
+    let said = status.as_ref().and_then(|status| status["message"].as_str()).unwrap_or(&said);
     let is_refused = head.starts_with(&format!("HTTP/1.1 {code} ")) && said.contains(words);
     if is_refused { Ok(()) } else { Err(format!("{path}: {head}{said}")) }
 }
