@@ -19,6 +19,7 @@ use crate::metrics::Metrics;
 use crate::pod_list::PodList;
 
 mod answers;
+mod complaints;
 mod connections;
 mod doors;
 mod find;
@@ -34,6 +35,7 @@ mod tests;
 mod tls;
 mod upgrade;
 
+use complaints::Complaints;
 use doors::Door;
 use health::SyncLoop;
 use places::Place;
@@ -121,6 +123,8 @@ pub struct KubeletServer {
     sync_loop: SyncLoop,
     /// One for each stream.
     streams: Arc<Semaphore>,
+    /// Tokens that nobody could be asked about.
+    unreviewed: Complaints,
     /// What outlives the request that began it: streams, and connections to the runtime.
     tasks: TaskTracker,
 }
@@ -130,7 +134,13 @@ impl KubeletServer {
     pub fn new(parts: ServerParts) -> Arc<Self> {
         let sync_loop = SyncLoop::new(parts.options.sync_loop_silence);
         let streams = Arc::new(Semaphore::new(STREAMS_MAX));
-        Arc::new(Self { parts, sync_loop, streams, tasks: TaskTracker::new() })
+        Arc::new(Self {
+            parts,
+            sync_loop,
+            streams,
+            unreviewed: Complaints::default(),
+            tasks: TaskTracker::new(),
+        })
     }
 
     /// Serves everything over TLS to whoever may use it (upstream: port 10250), until `stop` is cancelled, which ends streams,

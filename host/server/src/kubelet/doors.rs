@@ -95,7 +95,7 @@ impl KubeletServer {
         let header = request.headers().get(header::AUTHORIZATION);
         let token = header.and_then(|value| value.to_str().ok()).and_then(access::bearer_token);
         if let (Some(token), Some(tokens)) = (token, &authentication.tokens) {
-            return owner(tokens.as_ref(), token).await.map(known);
+            return self.owner(tokens.as_ref(), token).await.map(known);
         }
         let shows_nothing = *certificate == Certificate::None;
         (authentication.anonymous && shows_nothing).then(|| Identity {
@@ -104,19 +104,18 @@ impl KubeletServer {
             ..Identity::default()
         })
     }
-}
 
-async fn owner(tokens: &dyn NodeAccess, token: &str) -> Option<Identity> {
-    match tokio::time::timeout(ACCESS_DEADLINE, tokens.review_token(token)).await {
-        Ok(Ok(owner)) => owner,
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "nobody says whose token that is");
-            None
+    /// Whose token that is; none if nobody says so. Anybody may send any token, as often as they like.
+    async fn owner(&self, tokens: &dyn NodeAccess, token: &str) -> Option<Identity> {
+        let error = match tokio::time::timeout(ACCESS_DEADLINE, tokens.review_token(token)).await {
+            Ok(Ok(owner)) => return owner,
+            Ok(Err(error)) => error.to_string(),
+            Err(late) => late.to_string(),
+        };
+        if let Some(left_out) = self.unreviewed.next() {
+            tracing::warn!(error, left_out, "nobody says whose token that is");
         }
-        Err(_) => {
-            tracing::warn!("nobody said in time whose token that is");
-            None
-        }
+        None
     }
 }
 

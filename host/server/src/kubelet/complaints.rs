@@ -1,0 +1,38 @@
+//! Complaints that strangers can cause at will: logged now and then, and counted in between.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+#[cfg(test)]
+mod tests;
+
+/// From one complaint to the next.
+const APART: Duration = Duration::from_secs(10);
+
+/// One kind of complaint.
+#[derive(Default)]
+pub(super) struct Complaints {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    last: Option<Instant>,
+    left_out: u64,
+}
+
+impl Complaints {
+    /// Whether this one is logged; then with how many were left out before it.
+    pub(super) fn next(&self) -> Option<u64> {
+        let now = Instant::now();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.last.is_some_and(|last| now.duration_since(last) < APART) {
+            state.left_out += 1;
+            return None;
+        }
+        state.last = Some(now);
+        Some(std::mem::take(&mut state.left_out))
+    }
+}
