@@ -22,7 +22,7 @@ use witlet_core::pod::mirror::{StaticPod, is_mirror_of};
 use witlet_core::pod::static_pod::is_static;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status::patch;
-use witlet_core::status::write::{AtServer, Next, Told, Write, backoff, next_write};
+use witlet_core::status::write::{AtServer, Next, Told, Write, backoff, can_be_deleted, next_write};
 use witlet_ports::{Clock, Jitter, PodReport, StatusSink};
 
 use self::desk::{Desk, Done, End, HOLD_MAX, Memory, NEWS_WAIT_MAX, Object, PATCH_GAP, Turn};
@@ -152,8 +152,14 @@ impl StatusManager {
         };
         let name = PodFullName::of(&report.pod);
         let seen = Object::of(at);
-        let end = match next_write(at, told, self.clock.now()) {
-            Write::Patch { body, .. } if memory.leftover.as_deref() == Some(&body) => End::Idle(Some(seen)),
+        let write = match next_write(at, told, self.clock.now()) {
+            // The server doesn't take that over. A pod that is over isn't held up by it.
+            Write::Patch { body, .. } if memory.leftover.as_deref() == Some(&body) => {
+                if can_be_deleted(at, told) { Write::Delete } else { Write::Nothing }
+            }
+            write => write,
+        };
+        let end = match write {
             Write::Patch { may_wait: true, .. } if held_since.is_none_or(|since| now < since + HOLD_MAX) => {
                 End::Held(seen)
             }

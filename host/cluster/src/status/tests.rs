@@ -81,6 +81,23 @@ async fn an_end_and_its_deletion_follow_each_other_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_the_server_does_not_take_over_holds_no_deletion_up() {
+    let bench = Bench::new();
+    bench.pod("a");
+    bench.server.delete::<k8s_openapi::api::core::v1::Pod>("default", "a", None).unwrap();
+    let pod = bench.watch("a");
+    // It never comes back as it was told, like a field of a newer version than the server's.
+    let container = json!({ "name": "main", "image": "i", "imageID": "", "ready": false, "restartCount": 0,
+        "allocatedResources": { "cpu": "1000m" } });
+    let mut over = status("Failed");
+    over.container_statuses = Some(vec![serde_json::from_value(container).unwrap()]);
+    bench.report(&pod, Some(over), Flags::FINISHED);
+    bench.pass(1).await;
+    assert_eq!(bench.requests(), ["patch pods/status a: Failed", "delete pods a"]);
+    assert_eq!(bench.shown("a"), "gone");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_object_that_is_held_by_a_finalizer_is_not_deleted_again_and_again() {
     let bench = Bench::new();
     bench.pod("a");
