@@ -120,7 +120,8 @@ impl Item {
 }
 
 struct Registered {
-    pod: Arc<Pod>,
+    /// The pod's version that was read; the pod itself would be kept alive long after there is a newer one.
+    version: Option<String>,
     names: BTreeSet<ObjectName>,
 }
 
@@ -146,11 +147,12 @@ impl Store {
     /// The pod uses what its spec names, and nothing else. Gives whether other objects are to be watched now.
     pub(super) fn register(&mut self, pod: &Arc<Pod>, now: Instant) -> bool {
         let uid = PodUid::of(pod);
-        if self.pods.get(&uid).is_some_and(|known| Arc::ptr_eq(&known.pod, pod)) {
+        let version = pod.metadata.resource_version.clone();
+        if version.is_some() && self.pods.get(&uid).is_some_and(|known| known.version == version) {
             return false;
         }
         let names = names(pod);
-        let before = self.pods.insert(uid.clone(), Registered { pod: pod.clone(), names: names.clone() });
+        let before = self.pods.insert(uid.clone(), Registered { version, names: names.clone() });
         let before = before.map(|before| before.names).unwrap_or_default();
         let mut begins = false;
         for name in names.difference(&before) {
