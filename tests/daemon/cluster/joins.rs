@@ -236,7 +236,7 @@ pub(super) async fn as_the_kubelet(compiled: PathBuf) -> Result<(), Failed> {
     ]);
     options.command_line = Some(line);
     let addresses = [SocketAddr::from((address, 10248)), SocketAddr::from((address, 10250))];
-    let mut cluster = Cluster::launch(ground, options, home.clone(), addresses)?;
+    let mut cluster = Cluster::launch(ground, options, home.clone(), addresses).await?;
 
     let node = cluster.node_ready().await?;
     is_described(&node)?;

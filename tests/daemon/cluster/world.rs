@@ -24,6 +24,8 @@ use crate::world::copy;
 
 /// How long anything may take before it counts as never.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+/// How long a daemon may take until it runs: the first one compiles all plugins, on a machine that does other things too.
+const START_PATIENCE: Duration = Duration::from_secs(600);
 /// How often something is looked at that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The node.
@@ -185,11 +187,11 @@ impl Cluster {
             format!("--healthz-port={}", healthz.port()),
         ]);
         let root = options.root.clone();
-        Self::launch(ground, options, root, [healthz, server])
+        Self::launch(ground, options, root, [healthz, server]).await
     }
 
-    /// Any command line.
-    pub(crate) fn launch(
+    /// Any command line. Returns once the daemon runs.
+    pub(crate) async fn launch(
         ground: Ground,
         options: DaemonOptions,
         root: PathBuf,
@@ -197,7 +199,16 @@ impl Cluster {
     ) -> Result<Self, Failed> {
         ground.hand_on(&root)?;
         let daemon = Daemon::start(options).map_err(failed)?;
-        Ok(Self { ground, daemon, healthz, server, root })
+        let cluster = Self { ground, daemon, healthz, server, root };
+        let deadline = Instant::now() + START_PATIENCE;
+        while !cluster.daemon.log().contains("witlet runs") {
+            let log = cluster.daemon.log();
+            if log.lines().any(|line| line.starts_with("witlet: ")) || Instant::now() >= deadline {
+                return Err(cluster.complaint("the daemon doesn't run"));
+            }
+            sleep(POLL_INTERVAL).await;
+        }
+        Ok(cluster)
     }
 
     pub(crate) fn api(&self) -> &ApiServer {
