@@ -23,7 +23,6 @@ const ON: &[&str] = &[
     "ContainerRestartRules",
     "EnvFiles",
     "ExecProbeTimeout",
-    "ExtendWebSocketsToKubelet",
     "HostnameOverride",
     "InPlacePodVerticalScaling",
     "KubeletCgroupDriverFromCRI",

@@ -122,6 +122,42 @@ fn what_is_not_done_is_told_once_by_name() {
 }
 
 #[test]
+fn a_node_that_asks_for_what_is_not_done_starts_and_is_told_so() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let fields = "serverTLSBootstrap: true\nrotateCertificates: true\nenableControllerAttachDetach: true\n\
+                  imagePullCredentialsVerificationPolicy: AlwaysVerify\nvolumePluginDir: /opt/plugins\nnoSuchField: 1\n\
+                  featureGates: {RotateKubeletServerCertificate: true, JobManagedBy: true}";
+    let file = write(folder.path(), "config.yaml", fields);
+    // As kubeadm and clouds start theirs.
+    let line = format!(
+        "--config={file} --kubeconfig=/etc/kubernetes/kubelet.conf --image-credential-provider-config=/c.yaml \
+         --image-credential-provider-bin-dir=/bin --cloud-provider=external --feature-gates=RotateKubeletServerCertificate=false"
+    );
+    let start = start_of(&line).expect("the kubelet starts so");
+    assert_eq!(
+        start.warnings,
+        [
+            format!("{file}: unknown field \"noSuchField\""),
+            "the flag --image-credential-provider-config isn't acted on yet".to_owned(),
+            "the flag --image-credential-provider-bin-dir isn't acted on yet".to_owned(),
+            "the configuration's serverTLSBootstrap (--rotate-server-certificates) isn't acted on yet with this value"
+                .to_owned(),
+            "the configuration's imagePullCredentialsVerificationPolicy isn't acted on yet with this value".to_owned(),
+        ],
+        "the flag's gate goes before the file's"
+    );
+    assert!(!start.settings.feature_gates["RotateKubeletServerCertificate"]);
+    let server = start.settings.server.expect("it serves");
+    assert_eq!(server.certificate, None, "it serves with a certificate of its own");
+    for gates in ["NoSuchGate=true", "SidecarContainers=false"] {
+        let error =
+            start_of(&format!("--config={file} --feature-gates={gates}")).expect_err("upstream refuses it");
+        let begin = "failed to set feature gates from initial flags-based config: ";
+        assert!(error.to_string().starts_with(begin), "{error}");
+    }
+}
+
+#[test]
 fn an_unknown_look_of_logs_is_refused() {
     let error = start_of("--logging-format=xml").expect_err("there is none");
     let cause = std::error::Error::source(&error).expect("it has a cause").to_string();
