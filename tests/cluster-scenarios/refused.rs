@@ -63,17 +63,14 @@ fn spec(edit: Value, of_container: Value) -> Value {
     spec
 }
 
-#[tokio::test(start_paused = true)]
-async fn each_says_why_and_nobody_else_pays() {
-    let world = World::started();
-    world.create_from("first", spec(json!({}), json!({"ports": [{"containerPort": 80, "hostPort": 80}]})));
-    pass(5.0).await;
+/// Pods with something that this node can't give them; the port of the first is taken.
+fn cases() -> Vec<(&'static str, Value)> {
     let none = json!({});
     let csi = json!([{"name": "data", "csi": {"driver": "example.com"}}]);
     let mount = json!([{"name": "data", "mountPath": "/data"}]);
     let missing = json!([{"name": "data", "configMap": {"name": "missing"}}]);
     let env = json!([{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "missing", "key": "a"}}}]);
-    let cases = [
+    vec![
         ("port", spec(none.clone(), json!({"ports": [{"containerPort": 80, "hostPort": 80}]}))),
         ("large", spec(none.clone(), json!({"resources": {"requests": {"cpu": "5"}}}))),
         ("class", spec(json!({"runtimeClassName": "unknown"}), none.clone())),
@@ -87,7 +84,15 @@ async fn each_says_why_and_nobody_else_pays() {
             "claims",
             spec(json!({"resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}), none.clone()),
         ),
-    ];
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_says_why_and_nobody_else_pays() {
+    let world = World::started();
+    world.create_from("first", spec(json!({}), json!({"ports": [{"containerPort": 80, "hostPort": 80}]})));
+    pass(5.0).await;
+    let cases = cases();
     for (name, spec) in &cases {
         world.create_from(name, spec.clone());
     }
