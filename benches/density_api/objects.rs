@@ -38,6 +38,11 @@ pub(super) async fn run(bench: &Bench, count: usize) -> Value {
     bench.api.clear_requests();
     let idle = bench.idle().await;
     let idle_requests: u64 = bench.api.counts().values().sum();
+    // Mounts of pods that are there would outlive the daemon.
+    for number in 0..pods {
+        bench.api.delete::<Pod>("default", &super::name(number), None).expect("it is there");
+    }
+    until_true("all pods are gone", || bench.look(|seen| seen.gone.len() >= pods)).await;
     json!({
         "api": true,
         "objects": count,
