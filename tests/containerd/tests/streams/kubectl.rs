@@ -182,7 +182,7 @@ async fn terminal(world: &World) -> Outcome {
     terminal.until("", "now2").await?;
     terminal.until("\x03\necho broken$((20+22))\n", "broken42").await?;
     terminal.press("exit 7\n").await?;
-    terminal.to_the_end().await?;
+    terminal.rest().await?;
     let status = child.wait().await.map_err(failed)?;
     check("the exit code", status.code(), Some(7))
 }
@@ -223,7 +223,7 @@ impl Terminal {
         }
     }
 
-    async fn to_the_end(&mut self) -> Outcome {
+    async fn rest(&mut self) -> Outcome {
         let mut rest = Vec::new();
         self.screen.read_to_end(&mut rest).await.map_err(|error| error.to_string()).map(|_| ())
     }
