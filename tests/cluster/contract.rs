@@ -5,10 +5,16 @@
 mod deletion;
 #[path = "contract/lists.rs"]
 mod lists;
+#[path = "contract/node.rs"]
+mod node;
+#[path = "contract/nodes.rs"]
+mod nodes;
 #[path = "contract/objects.rs"]
 mod objects;
 #[path = "contract/patches.rs"]
 mod patches;
+#[path = "contract/proxied.rs"]
+mod proxied;
 #[path = "contract/real.rs"]
 mod real;
 #[path = "contract/subresources.rs"]
@@ -23,31 +29,51 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::Client;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Runtime as Tokio;
-use witlet_api_server::{ApiServer, Identity, Options};
+use witlet_api_server::{Admission, ApiServer, Identity, Options};
 
 use crate::real::RealServer;
-use crate::support::{Case, namespace};
+use crate::support::{BOOTSTRAPPERS, Case, Clients, NODE, namespace};
 
 /// How long a case may take on any server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn cases() -> impl Iterator<Item = &'static Case> {
-    [objects::CASES, patches::CASES, lists::CASES, watches::CASES, deletion::CASES, subresources::CASES]
-        .into_iter()
-        .flatten()
+    [
+        objects::CASES,
+        patches::CASES,
+        lists::CASES,
+        watches::CASES,
+        deletion::CASES,
+        subresources::CASES,
+        nodes::CASES,
+        proxied::CASES,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The server in memory. Its first versions are forgotten already, as on one that has run for a while.
+fn small() -> Clients {
+    let admission = Admission { node_rules: true, sign_requests: true, ..Admission::default() };
+    #[allow(clippy::disallowed_methods, reason = "the suite's own clock, at its rim")]
+    let server = ApiServer::new(Options { admission, ..Options::new(Arc::new(Timestamp::now)) });
+    server.expire_history();
+    Clients {
+        admin: server.client(&Identity::admin()),
+        node: server.client(&Identity::node(NODE)),
+        bootstrap: server.client(&Identity::new("system:bootstrap:abcdef", &[BOOTSTRAPPERS])),
+        signs: true,
+    }
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let tokio = Arc::new(Tokio::new().expect("threads can be started"));
-    #[allow(clippy::disallowed_methods, reason = "the suite's own clock, at its rim")]
-    let small = ApiServer::new(Options::new(Arc::new(Timestamp::now)));
-    let client = tokio.block_on(async { small.client(&Identity::admin()) });
+    let clients = tokio.block_on(async { small() });
     let mut trials: Vec<Trial> =
-        cases().map(|case| trial("small", case, &tokio, Ok(client.clone()))).collect();
+        cases().map(|case| trial("small", case, &tokio, Ok(clients.clone()), u32::MAX)).collect();
 
     let real = if arguments.list {
         Err("tests are only listed".to_owned())
@@ -61,21 +87,32 @@ fn main() -> ExitCode {
         }
         eprintln!("SKIPPED on a real API server: {reason}");
     }
-    let client = real.as_ref().map(RealServer::client).map_err(Clone::clone);
-    trials.extend(cases().map(|case| trial("real", case, &tokio, client.clone())));
+    let clients = real.as_ref().map(RealServer::clients).map_err(Clone::clone);
+    let minor = real.as_ref().map_or(u32::MAX, RealServer::minor);
+    for case in cases().filter(|case| case.since > minor) {
+        eprintln!("SKIPPED real::{}: this server is 1.{minor}, and it came with 1.{}", case.name, case.since);
+    }
+    trials.extend(cases().map(|case| trial("real", case, &tokio, clients.clone(), minor)));
     let conclusion = libtest_mimic::run(&arguments, trials);
     drop(real);
     conclusion.exit_code()
 }
 
-fn trial(server: &str, case: &'static Case, tokio: &Arc<Tokio>, client: Result<Client, String>) -> Trial {
-    let is_ignored = client.is_err();
+/// One case on one server; ignored where there is no server, or an older one.
+fn trial(
+    server: &str,
+    case: &'static Case,
+    tokio: &Arc<Tokio>,
+    clients: Result<Clients, String>,
+    minor: u32,
+) -> Trial {
+    let is_ignored = clients.is_err() || case.since > minor;
     let tokio = tokio.clone();
     let run = move || {
-        let client = client.map_err(Failed::from)?;
+        let clients = clients.map_err(Failed::from)?;
         let within = async {
-            let namespace = namespace(&client).await;
-            (case.run)(client, namespace).await;
+            let namespace = namespace(&clients.admin).await;
+            (case.run)(clients, namespace).await;
         };
         tokio
             .block_on(async { tokio::time::timeout(PATIENCE, within).await })

@@ -143,6 +143,29 @@ impl ApiError {
         Self::new(405, "MethodNotAllowed", message)
     }
 
+    /// A node's refusal of a log, in the words of upstream's generic answers.
+    pub(crate) fn of_node(code: u16, pod: &str, text: String) -> Self {
+        let (reason, message) = match code {
+            400 => return Self::bad_request(text),
+            500 => {
+                let mut error = Self::new(500, "InternalError", format!("Internal error occurred: {text}"));
+                error.details = json!({ "causes": [{ "message": text }] });
+                return error;
+            }
+            401 => ("Unauthorized", "the server has asked for the client to provide credentials".to_owned()),
+            403 => ("Forbidden", text),
+            404 => ("NotFound", "the server could not find the requested resource".to_owned()),
+            503 => ("ServiceUnavailable", "the server is currently unable to handle the request".to_owned()),
+            _ => (
+                "Unknown",
+                "the server responded with the status code but did not return more information".to_owned(),
+            ),
+        };
+        let mut error = Self::new(code, reason, format!("{message} ( pods/log {pod})"));
+        error.details = json!({ "name": pod, "kind": "pods/log" });
+        error
+    }
+
     /// 410: versions that are forgotten.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)

@@ -163,17 +163,32 @@ pub(crate) fn admit_deletion(cx: &Cx<'_>, resource: &Resource, object: &Value) -
     Ok(())
 }
 
-/// Whether this user may have a token of that account, bound to this pod.
-pub(crate) fn admit_token(cx: &Cx<'_>, account: &Key, pod: Option<&Value>) -> Result<(), ApiError> {
+/// Whether this user may have that token of the account: a node only one that is bound to a pod of its own, by name and UID.
+pub(crate) fn admit_token(cx: &Cx<'_>, account: &Key, asked: &Value) -> Result<(), ApiError> {
     let Some(node) = node_of(cx) else { return Ok(()) };
-    let why = match pod {
-        None => "node requested token not bound to a pod",
-        Some(pod) if text(pod, "/spec/nodeName") != node => {
-            "node requested token bound to a pod scheduled on a different node"
-        }
-        Some(_) => return Ok(()),
-    };
-    Err(ApiError::forbidden(resources::named("serviceaccounts"), &account.name, why))
+    let (accounts, pods) = (resources::named("serviceaccounts"), resources::named("pods"));
+    let refused = |why: &str| Err(ApiError::forbidden(accounts, &account.name, why));
+    let bound = &asked["spec"]["boundObjectRef"];
+    let (name, uid) = (text(bound, "/name"), text(bound, "/uid"));
+    if text(bound, "/kind") != "Pod" || name.is_empty() {
+        return refused("node requested token not bound to a pod");
+    }
+    if uid.is_empty() {
+        return refused("node requested token with a pod binding without a uid");
+    }
+    let pod = cx.state.get(pods, &Key::new(&account.namespace, name));
+    let pod = pod.ok_or_else(|| ApiError::not_found(pods, name))?;
+    if text(pod, "/metadata/uid") != uid {
+        return refused(&format!(
+            "the UID in the bound object reference ({uid}) does not match the UID in record ({}). The object might have \
+             been deleted and then recreated",
+            text(pod, "/metadata/uid")
+        ));
+    }
+    if text(pod, "/spec/nodeName") != node {
+        return refused("node requested token bound to a pod scheduled on a different node");
+    }
+    Ok(())
 }
 
 /// Names of the objects of this resource that a pod draws from.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONNECTION, HOST, UPGRADE};
 use http::{HeaderMap, Request as HttpRequest, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use jiff::SignedDuration;
@@ -36,6 +36,15 @@ const TUNNELS_MAX: usize = 1024;
 /// Life of the certificate that the server shows to nodes.
 const CERTIFICATE_LIFE: SignedDuration = SignedDuration::from_hours(24);
 
+/// Codes of a node's answer that pass as they are, for logs.
+const LOG_CODES: std::ops::RangeInclusive<u16> = 200..=206;
+/// How much of a node's refusal is told on.
+const REFUSAL_BYTES_MAX: usize = 50_000;
+
+fn is_log(target: &Target) -> bool {
+    target.resource.is_pods() && target.subresource == "log"
+}
+
 /// Whether this request goes to a node.
 pub(crate) fn is_forwarded(target: &Target) -> bool {
     match target.resource.name {
@@ -53,7 +62,10 @@ pub(crate) async fn forward(
     request: &mut HttpRequest<Bytes>,
 ) -> Result<Response<Body>, ApiError> {
     let (node, path) = if target.resource.is_pods() {
-        of_pod(server, target, query, request.uri().query().unwrap_or_default())?
+        match of_pod(server, target, query)? {
+            Some(found) => found,
+            None => return Ok(Response::new(crate::server::full(Vec::new()))),
+        }
     } else {
         let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
         let rest = if target.rest.is_empty() { "/" } else { &target.rest };
@@ -94,6 +106,11 @@ pub(crate) async fn forward(
         return Ok(response);
     }
     let (parts, body) = answer.into_parts();
+    if is_log(target) && !LOG_CODES.contains(&parts.status.as_u16()) {
+        let text = Limited::new(body, REFUSAL_BYTES_MAX).collect().await.map_err(|cause| failed(&*cause))?;
+        let text = String::from_utf8_lossy(&text.to_bytes()).into_owned();
+        return Err(ApiError::of_node(parts.status.as_u16(), &target.name, text));
+    }
     // The sender must live as long as the body is read.
     let body = body.map_frame(move |frame| {
         let _alive = &sender;
@@ -113,52 +130,76 @@ fn keep(server: &ApiServer, task: impl Future<Output = ()> + Send + 'static) -> 
     Ok(())
 }
 
-/// The node of a pod, and what the node is asked for.
+/// The node of a pod, and what the node is asked for; none for the log of a pod that has no node yet, which is empty.
 fn of_pod(
     server: &ApiServer,
     target: &Target,
     query: &[(String, String)],
-    raw: &str,
-) -> Result<(String, String), ApiError> {
+) -> Result<Option<(String, String)>, ApiError> {
     let pods = resources::named("pods");
     let pod = server.store.lock().get(pods, &Key::new(&target.namespace, &target.name)).cloned();
     let pod = pod.ok_or_else(|| ApiError::not_found(pods, &target.name))?;
     let node = text(&pod, "/spec/nodeName").to_owned();
+    let (namespace, name) = (&target.namespace, &target.name);
+    let is_port_forward = target.subresource == "portforward";
+    let container = if is_port_forward { String::new() } else { container(&pod, query)? };
+    if node.is_empty() && is_log(target) {
+        return Ok(None);
+    }
     if node.is_empty() {
         let message = format!("pod {} does not have a host assigned", target.name);
         return Err(ApiError::bad_request(message));
     }
-    let (namespace, name) = (&target.namespace, &target.name);
-    if target.subresource == "portforward" {
-        let query = if raw.is_empty() { String::new() } else { format!("?{raw}") };
-        return Ok((node, format!("/portForward/{namespace}/{name}{query}")));
-    }
-    let container = container(&pod, query)?;
-    let kept: Vec<String> = match target.subresource.as_str() {
-        "log" => raw
-            .split('&')
-            .filter(|pair| !pair.is_empty() && !pair.starts_with("container="))
-            .map(str::to_owned)
-            .collect(),
-        _ => streams(query, raw),
-    };
     let path = match target.subresource.as_str() {
-        "log" => "containerLogs",
-        other => other,
+        "portforward" => format!("/portForward/{namespace}/{name}"),
+        "log" => format!("/containerLogs/{namespace}/{name}/{container}"),
+        other => format!("/{other}/{namespace}/{name}/{container}"),
     };
-    let query = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
-    Ok((node, format!("/{path}/{namespace}/{name}/{container}{query}")))
+    let query = parameters(&target.subresource, query);
+    let separator = if query.is_empty() { "" } else { "?" };
+    Ok(Some((node, format!("{path}{separator}{query}"))))
 }
 
-/// The parameters of exec and attach in the words of the node's endpoint.
-fn streams(query: &[(String, String)], raw: &str) -> Vec<String> {
-    let is = |key: &str| query.iter().any(|(k, v)| k == key && matches!(v.as_str(), "true" | "1"));
-    let names = [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")];
-    let mut kept: Vec<String> =
-        names.iter().filter(|(from, _)| is(from)).map(|(_, to)| format!("{to}=1")).collect();
-    // As they came, escapes included.
-    kept.extend(raw.split('&').filter(|pair| pair.starts_with("command=")).map(str::to_owned));
-    kept
+/// The parameters in the words of the node's endpoint, and in the order of their names, as upstream writes them.
+fn parameters(subresource: &str, query: &[(String, String)]) -> String {
+    let is = |value: &str| matches!(value, "true" | "1");
+    let streams = [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")];
+    let mut kept: Vec<(&str, String)> = Vec::new();
+    for (key, value) in query {
+        match (subresource, key.as_str()) {
+            ("log", "container") => {}
+            ("log", key) => kept.push((key, value.clone())),
+            ("exec", "command") => kept.push(("command", value.clone())),
+            ("exec" | "attach", key) if is(value) => {
+                kept.extend(
+                    streams.iter().filter(|(from, _)| *from == key).map(|(_, to)| (*to, "1".to_owned())),
+                );
+            }
+            ("portforward", "ports") => match kept.first_mut() {
+                Some((_, ports)) => *ports = format!("{ports},{value}"),
+                None => kept.push(("port", value.clone())),
+            },
+            _ => {}
+        }
+    }
+    kept.sort_by_key(|(key, _)| *key);
+    let pairs: Vec<String> =
+        kept.iter().map(|(key, value)| format!("{}={}", escaped(key), escaped(value))).collect();
+    pairs.join("&")
+}
+
+/// Escaped as in a form.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b' ' => escaped.push('+'),
+            b'-' | b'_' | b'.' | b'~' => escaped.push(byte.into()),
+            byte if byte.is_ascii_alphanumeric() => escaped.push(byte.into()),
+            byte => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
 }
 
 fn container(pod: &Value, query: &[(String, String)]) -> Result<String, ApiError> {

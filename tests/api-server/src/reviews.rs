@@ -118,8 +118,8 @@ pub(crate) fn token(
         let accounts = resources::named("serviceaccounts");
         let found = cx.state.get(accounts, account).cloned();
         let found = found.ok_or_else(|| ApiError::not_found(accounts, &account.name))?;
+        node_rules::admit_token(cx, account, &asked)?;
         let pod = bound_pod(cx.state, account, &asked)?;
-        node_rules::admit_token(cx, account, pod.as_deref())?;
         let mut owner = Identity::service_account(&account.namespace, &account.name);
         owner.uid = text(&found, "/metadata/uid").to_owned();
         let mut about = json!({

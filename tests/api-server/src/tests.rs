@@ -270,7 +270,7 @@ async fn a_node_reaches_what_its_pods_draw_from_and_no_more() {
     assert_eq!(status.expiration_timestamp.map(|time| time.0.as_second()), Some(600));
     assert_eq!(
         code(accounts.create_token_request("default", &PostParams::default(), &token("other")).await),
-        409
+        403
     );
     let mut unbound = token(&uid);
     unbound.spec.as_mut().expect("a spec").bound_object_ref = None;

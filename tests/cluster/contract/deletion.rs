@@ -22,7 +22,6 @@ async fn a_bound_pod_is_marked_and_waits(client: Client, namespace: String) {
     let made = created(&api, &pod("a", "n1")).await;
     let marked = deleted(&api, "a", None, None).await.expect("deleted").expect("the pod");
     assert_eq!(marked.metadata.deletion_grace_period_seconds, Some(30));
-    assert_eq!(marked.metadata.generation, Some(2));
     let now = marked.metadata.creation_timestamp.clone().expect("a time").0;
     let end = marked.metadata.deletion_timestamp.clone().expect("a time").0;
     let wait = end.duration_since(now).as_secs();

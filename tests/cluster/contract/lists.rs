@@ -14,6 +14,7 @@ cases![
     a_list_at_an_exact_version_shows_the_past,
     items_of_a_list_have_no_kind,
     what_can_not_be_together_is_refused,
+    initial_events_need_their_match since 34,
 ];
 
 fn names<T: kube::ResourceExt + Clone>(list: &ObjectList<T>) -> Vec<String> {
@@ -84,9 +85,13 @@ async fn a_list_at_an_exact_version_shows_the_past(client: Client, namespace: St
     let made = api.create(&PostParams::default(), &config("a", "1")).await.expect("created");
     let version = made.metadata.resource_version.expect("a version");
     api.create(&PostParams::default(), &config("b", "1")).await.expect("created");
-    let params = ListParams::default().at(&version).matching(VersionMatch::Exact).fields("metadata.name=b");
+    let params = ListParams::default().at(&version).matching(VersionMatch::Exact);
     let past = api.list(&params).await.expect("a list");
-    assert_eq!((names(&past).len(), past.metadata.resource_version.as_deref()), (0, Some(version.as_str())));
+    assert_eq!(past.metadata.resource_version.as_deref(), Some(version.as_str()));
+    let names = names(&past);
+    assert!(names.iter().any(|name| name == "a") && !names.iter().any(|name| name == "b"), "{names:?}");
+    let gone = ListParams::default().at("1").matching(VersionMatch::Exact);
+    assert_eq!(refused(api.list(&gone).await), (410, "Expired".to_owned()), "versions are forgotten in time");
 }
 
 async fn items_of_a_list_have_no_kind(client: Client, namespace: String) {
@@ -99,13 +104,24 @@ async fn items_of_a_list_have_no_kind(client: Client, namespace: String) {
 }
 
 async fn what_can_not_be_together_is_refused(client: Client, namespace: String) {
-    for query in [
+    let queries = [
         "resourceVersionMatch=Exact",
         "resourceVersion=0&resourceVersionMatch=Exact",
-        "watch=1&sendInitialEvents=true",
         "watch=1&resourceVersion=0&resourceVersionMatch=NotOlderThan",
+    ];
+    are_refused(&client, &namespace, &queries).await;
+}
+
+async fn initial_events_need_their_match(client: Client, namespace: String) {
+    let queries = [
+        "watch=1&sendInitialEvents=true",
         "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=0",
-    ] {
+    ];
+    are_refused(&client, &namespace, &queries).await;
+}
+
+async fn are_refused(client: &Client, namespace: &str, queries: &[&str]) {
+    for query in queries {
         let path = format!("/api/v1/namespaces/{namespace}/configmaps?{query}");
         let request = http::Request::get(path).body(Vec::new()).expect("a request");
         assert_eq!(refused(client.request::<Value>(request).await), (422, "Invalid".to_owned()), "{query}");

@@ -1,7 +1,7 @@
 //! Creation and change: defaults, versions, what may be changed.
 
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{Event, Node, Pod};
+use k8s_openapi::api::core::v1::{Event, Node};
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use crate::support::{cases, config, configs, created, fields, of, patched, pod, 
 
 cases![
     a_created_pod_has_the_defaults_of_its_type,
+    a_generation_counts_changes_of_a_pods_spec since 34,
     names_are_needed_checked_and_made,
     an_object_needs_its_namespace,
     a_put_of_an_older_version_is_a_conflict,
@@ -30,7 +31,6 @@ async fn a_created_pod_has_the_defaults_of_its_type(client: Client, namespace: S
     let api = pods(&client, &namespace);
     let made = serde_json::to_value(created(&api, &pod("a", "")).await).expect("a pod is JSON");
     for (pointer, expected) in [
-        ("/metadata/generation", json!(1)),
         ("/spec/restartPolicy", json!("Always")),
         ("/spec/dnsPolicy", json!("ClusterFirst")),
         ("/spec/terminationGracePeriodSeconds", json!(30)),
@@ -45,6 +45,27 @@ async fn a_created_pod_has_the_defaults_of_its_type(client: Client, namespace: S
     }
     assert_eq!(made.pointer("/spec/nodeName"), None);
     assert!(made.pointer("/metadata/uid").is_some() && made.pointer("/metadata/creationTimestamp").is_some());
+}
+
+async fn a_generation_counts_changes_of_a_pods_spec(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    let made = created(&api, &pod("a", "n1")).await;
+    assert_eq!(made.metadata.generation, Some(1));
+    let patch = async |patch: Value| {
+        let pod = api.patch("a", &PatchParams::default(), &Patch::Strategic(&patch)).await.expect("patched");
+        pod.metadata.generation
+    };
+    let image = json!({ "spec": { "containers": [{ "name": "c", "image": "example.com/i:2" }] } });
+    assert_eq!(patch(image).await, Some(2));
+    assert_eq!(
+        patch(json!({ "metadata": { "labels": { "b": "c" } } })).await,
+        Some(2),
+        "metadata is no part of it"
+    );
+    let status = patched(&api, "a", json!({ "status": { "phase": "Running" } })).await.expect("patched");
+    assert_eq!(status.metadata.generation, Some(2), "nor is the status");
+    let marked = api.delete("a", &DeleteParams::default()).await.expect("deleted").left().expect("the pod");
+    assert_eq!(marked.metadata.generation, Some(3), "the mark of a deletion is");
 }
 
 async fn names_are_needed_checked_and_made(client: Client, namespace: String) {
@@ -108,10 +129,8 @@ async fn a_pod_changes_in_its_image_and_little_else(client: Client, namespace: S
     created(&api, &pod("a", "n1")).await;
     let patch = async |patch: Value| api.patch("a", &PatchParams::default(), &Patch::Strategic(&patch)).await;
     let image = json!({ "spec": { "containers": [{ "name": "c", "image": "example.com/i:2" }] } });
-    let changed: Pod = patch(image).await.expect("an image may change");
-    assert_eq!(changed.metadata.generation, Some(2));
-    let labels = patch(json!({ "metadata": { "labels": { "b": "c" } } })).await.expect("labels may change");
-    assert_eq!(labels.metadata.generation, Some(2), "metadata is no part of the generation");
+    patch(image).await.expect("an image may change");
+    patch(json!({ "metadata": { "labels": { "b": "c" } } })).await.expect("labels may change");
     for (what, wish) in [
         ("another node", json!({ "spec": { "nodeName": "n2" } })),
         ("another command", json!({ "spec": { "containers": [{ "name": "c", "command": ["x"] }] } })),

@@ -10,6 +10,7 @@ cases![
     another_uid_makes_a_patch_invalid,
     conditions_are_merged_and_container_statuses_replaced,
     vanished_addresses_go_by_a_directive,
+    directives_order_delete_and_replace,
     a_status_patch_leaves_the_spec,
     a_container_that_ended_for_good_stays_ended,
     a_patch_of_what_is_gone_is_not_found,
@@ -25,7 +26,12 @@ async fn another_uid_makes_a_patch_invalid(client: Client, namespace: String) {
     let made = created(&api, &pod("a", "n1")).await;
     let patch = |uid: &str| json!({ "metadata": { "uid": uid }, "status": { "phase": "Running" } });
     assert_eq!(refused(patched(&api, "a", patch("another")).await), (422, "Invalid".to_owned()));
-    assert_eq!(fields(patched(&api, "a", patch("another")).await), ["metadata.uid"]);
+    // Some servers say it twice.
+    let complaints = fields(patched(&api, "a", patch("another")).await);
+    assert!(
+        !complaints.is_empty() && complaints.iter().all(|field| field == "metadata.uid"),
+        "{complaints:?}"
+    );
     patched(&api, "a", patch(made.metadata.uid.as_deref().unwrap_or_default()))
         .await
         .expect("its own UID is fine");
@@ -67,13 +73,45 @@ async fn vanished_addresses_go_by_a_directive(client: Client, namespace: String)
     assert_eq!((now.get("podIP"), now.get("podIPs")), (None, None));
 }
 
+/// As upstream's two-way merge patches are written: what a list is to be goes along as `$setElementOrder`, and what is patched is in
+/// the same order.
+async fn directives_order_delete_and_replace(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    created(&api, &pod("a", "n1")).await;
+    let tell = async |status_patch: Value| {
+        status(&patched(&api, "a", json!({ "status": status_patch })).await.expect("patched"))
+    };
+    let types = |now: &Value| -> Vec<String> {
+        let all = now["conditions"].as_array().into_iter().flatten();
+        all.map(|condition| condition["type"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let of_type = |name: &str| json!({ "type": name, "status": "True" });
+    let names = |names: &[&str]| names.iter().map(|name| json!({ "type": name })).collect::<Vec<_>>();
+    let first = json!({ "$setElementOrder/conditions": names(&["B", "A", "C"]),
+        "conditions": [of_type("B"), of_type("A"), of_type("C")] });
+    assert_eq!(types(&tell(first).await), ["B", "A", "C"]);
+    let second = json!({ "$setElementOrder/conditions": names(&["C", "D", "B"]),
+        "conditions": [of_type("D"), { "type": "B", "status": "False" }, { "$patch": "delete", "type": "A" }] });
+    let now = tell(second).await;
+    assert_eq!(types(&now), ["C", "D", "B"]);
+    assert_eq!(now["conditions"][2]["status"], "False");
+    let third = json!({ "conditions": [{ "$patch": "replace" }, of_type("E")] });
+    assert_eq!(types(&tell(third).await), ["E"]);
+    let ips = |ips: &[&str]| ips.iter().map(|ip| json!({ "ip": ip })).collect::<Vec<_>>();
+    let both = ips(&["10.0.0.1", "fd00::1"]);
+    let two = json!({ "$setElementOrder/podIPs": both, "podIP": "10.0.0.1", "podIPs": both });
+    assert_eq!(tell(two).await["podIPs"], json!(both));
+    let one = json!({ "$setElementOrder/podIPs": ips(&["10.0.0.2"]), "podIP": "10.0.0.2", "podIPs": [
+        { "ip": "10.0.0.2" }, { "$patch": "delete", "ip": "10.0.0.1" }, { "$patch": "delete", "ip": "fd00::1" }] });
+    assert_eq!(tell(one).await["podIPs"], json!(ips(&["10.0.0.2"])));
+}
+
 async fn a_status_patch_leaves_the_spec(client: Client, namespace: String) {
     let api = pods(&client, &namespace);
     created(&api, &pod("a", "n1")).await;
     let patch = json!({ "spec": { "activeDeadlineSeconds": 5 }, "status": { "phase": "Running" } });
     let now = patched(&api, "a", patch).await.expect("patched");
     assert_eq!(now.spec.and_then(|spec| spec.active_deadline_seconds), None);
-    assert_eq!(now.metadata.generation, Some(1));
     assert_eq!(now.status.and_then(|status| status.phase).as_deref(), Some("Running"));
 }
 

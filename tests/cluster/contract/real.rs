@@ -1,12 +1,18 @@
-//! A real API server with its etcd, from the folder that `KUBEBUILDER_ASSETS` names.
+//! A real API server with its etcd and, if it is there, its controllers, from the folder that `KUBEBUILDER_ASSETS` names.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use kube::api::{Api, DynamicObject, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, Config};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
+use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::support::{BOOTSTRAPPERS, Clients, NODE};
 
 /// The folder with `kube-apiserver` and, if the path has none, `etcd`.
 const ASSETS: &str = "KUBEBUILDER_ASSETS";
@@ -14,13 +20,18 @@ const ASSETS: &str = "KUBEBUILDER_ASSETS";
 const START: Duration = Duration::from_secs(60);
 /// Between looks at a server that starts.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Token of the one user.
+/// The first version whose controllers don't listen without TLS, and don't know the flag that prevents it.
+const PLAIN_PORT_GONE: u32 = 24;
+/// Tokens of the users.
 const TOKEN: &str = "contract-administrator";
+const NODE_TOKEN: &str = "contract-node";
+const BOOTSTRAP_TOKEN: &str = "contract-bootstrap";
 
-/// Both programs, until it is dropped.
+/// All programs, until it is dropped.
 pub(crate) struct RealServer {
     programs: Vec<Child>,
-    client: Client,
+    clients: Clients,
+    minor: u32,
     _folder: TempDir,
 }
 
@@ -40,9 +51,14 @@ impl RealServer {
         std::env::var_os(ASSETS).is_some()
     }
 
-    /// A client that may do everything.
-    pub(crate) fn client(&self) -> Client {
-        self.client.clone()
+    /// Clients of its users.
+    pub(crate) fn clients(&self) -> Clients {
+        self.clients.clone()
+    }
+
+    /// Its minor version.
+    pub(crate) fn minor(&self) -> u32 {
+        self.minor
     }
 
     /// Starts both; why not, where they can't be started.
@@ -57,29 +73,37 @@ impl RealServer {
         let etcd = Some(assets.join("etcd")).filter(|path| path.is_file()).unwrap_or_else(|| "etcd".into());
         let folder = tempfile::tempdir().map_err(|cause| cause.to_string())?;
         let (store, peers, port) = (free_port()?, free_port()?, free_port()?);
-        let mut started = Vec::new();
-        let client = client(port).await?;
-        let etcd = start(
-            Command::new(etcd).args(etcd_arguments(folder.path(), store, peers)),
-            folder.path(),
+        let controllers = assets.join("kube-controller-manager");
+        let clients = Clients {
+            admin: client(port, TOKEN)?,
+            node: client(port, NODE_TOKEN)?,
+            bootstrap: client(port, BOOTSTRAP_TOKEN)?,
+            signs: controllers.is_file(),
+        };
+        write_files(folder.path(), port)?;
+        let mut this = Self { programs: Vec::new(), clients, minor: 0, _folder: folder };
+        let folder = this._folder.path().to_owned();
+        this.programs.push(start(
+            Command::new(etcd).args(etcd_arguments(&folder, store, peers)),
+            &folder,
             "etcd",
-        )?;
-        started.push(etcd);
-        let arguments = server_arguments(folder.path(), store, port)?;
-        let program = start(Command::new(server).args(arguments), folder.path(), "kube-apiserver");
-        let mut server = Self { programs: started, client, _folder: folder };
-        server.programs.push(program?);
-        server.wait().await?;
-        Ok(server)
+        )?);
+        let arguments = server_arguments(&folder, store, port);
+        this.programs.push(start(Command::new(server).args(arguments), &folder, "kube-apiserver")?);
+        this.wait().await?;
+        this.minor = minor(&this.clients.admin).await?;
+        grant(&this.clients.admin).await?;
+        compact(store, &this.clients.admin).await?;
+        if this.clients.signs {
+            let arguments = controller_arguments(&folder, this.minor);
+            this.programs.push(start(Command::new(controllers).args(arguments), &folder, "controllers")?);
+        }
+        Ok(this)
     }
 
-    async fn wait(&mut self) -> Result<(), String> {
+    async fn wait(&self) -> Result<(), String> {
         let ready = async {
-            loop {
-                let request = http::Request::get("/readyz").body(Vec::new()).expect("a constant request");
-                if self.client.request_text(request).await.is_ok_and(|text| text == "ok") {
-                    return;
-                }
+            while !text(&self.clients.admin, "/readyz").await.is_ok_and(|text| text == "ok") {
                 tokio::time::sleep(PAUSE).await;
             }
         };
@@ -89,11 +113,54 @@ impl RealServer {
     }
 }
 
-async fn client(port: u16) -> Result<Client, String> {
+async fn text(client: &Client, path: &str) -> Result<String, kube::Error> {
+    client.request_text(http::Request::get(path).body(Vec::new()).expect("a constant request")).await
+}
+
+async fn minor(client: &Client) -> Result<u32, String> {
+    let version = client.apiserver_version().await.map_err(|cause| cause.to_string())?;
+    let digits: String = version.minor.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().map_err(|_| format!("an API server of version {}.{}", version.major, version.minor))
+}
+
+/// What kubeadm grants whoever joins.
+async fn grant(client: &Client) -> Result<(), String> {
+    let signing = "system:certificates.k8s.io:certificatesigningrequests:nodeclient";
+    for role in ["system:node-bootstrapper", signing] {
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": { "name": format!("contract:{role}") },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role },
+            "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": BOOTSTRAPPERS }],
+        });
+        let kind = GroupVersionKind::gvk("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding");
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+        let binding: DynamicObject = serde_json::from_value(binding).map_err(|cause| cause.to_string())?;
+        api.create(&PostParams::default(), &binding).await.map_err(|cause| cause.to_string())?;
+    }
+    Ok(())
+}
+
+/// Forgets in etcd what was before now, as an API server does every few minutes.
+async fn compact(store: u16, admin: &Client) -> Result<(), String> {
+    let list: Value =
+        serde_json::from_str(&text(admin, "/api/v1/namespaces").await.map_err(|cause| cause.to_string())?)
+            .map_err(|cause| cause.to_string())?;
+    let revision = list["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+    let address = format!("http://127.0.0.1:{store}").parse().map_err(|_| "no address".to_owned())?;
+    let etcd = Client::try_from(Config::new(address)).map_err(|cause| cause.to_string())?;
+    let body = json!({ "revision": revision, "physical": true }).to_string().into_bytes();
+    let request = http::Request::post("/v3/kv/compaction").body(body).expect("a constant request");
+    etcd.request_text(request).await.map(drop).map_err(|cause| format!("etcd can't be compacted: {cause}"))
+}
+
+fn client(port: u16, token: &str) -> Result<Client, String> {
     let address = format!("https://127.0.0.1:{port}").parse().map_err(|_| "no address".to_owned())?;
     let mut config = Config::new(address);
     config.accept_invalid_certs = true;
-    config.auth_info.token = Some(TOKEN.to_owned().into());
+    // The cases want each answer as it came.
+    config.default_retry = false;
+    config.auth_info.token = Some(token.to_owned().into());
     Client::try_from(config).map_err(|cause| cause.to_string())
 }
 
@@ -121,25 +188,75 @@ fn etcd_arguments(folder: &Path, store: u16, peers: u16) -> Vec<String> {
     ]
 }
 
-fn server_arguments(folder: &Path, store: u16, port: u16) -> Result<Vec<String>, String> {
-    let (tokens, key) = (folder.join("tokens.csv"), folder.join("accounts.key"));
-    let pem = rcgen::KeyPair::generate().map_err(|cause| cause.to_string())?.serialize_pem();
-    let tokens_text = format!("{TOKEN},administrator,administrator,system:masters\n");
-    for (path, text) in [(&tokens, tokens_text), (&key, pem)] {
-        std::fs::write(path, text).map_err(|cause| cause.to_string())?;
+/// Tokens, the key of service accounts, the authority of nodes' certificates, and the controllers' kubeconfig.
+fn write_files(folder: &Path, port: u16) -> Result<(), String> {
+    let accounts = KeyPair::generate().map_err(|cause| cause.to_string())?;
+    let tokens = format!(
+        "{TOKEN},administrator,administrator,system:masters\n\
+         {NODE_TOKEN},system:node:{NODE},node,system:nodes\n\
+         {BOOTSTRAP_TOKEN},system:bootstrap:abcdef,bootstrap,{BOOTSTRAPPERS}\n"
+    );
+    let mut params = CertificateParams::new(Vec::new()).map_err(|cause| cause.to_string())?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    params.distinguished_name.push(DnType::CommonName, "contract");
+    let authority = KeyPair::generate().map_err(|cause| cause.to_string())?;
+    let issuer = CertifiedIssuer::self_signed(params, authority).map_err(|cause| cause.to_string())?;
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{ "name": "c", "cluster":
+            { "server": format!("https://127.0.0.1:{port}"), "insecure-skip-tls-verify": true } }],
+        "users": [{ "name": "c", "user": { "token": TOKEN } }],
+        "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "c" } }],
+    });
+    for (name, text) in [
+        ("tokens.csv", tokens),
+        ("accounts.key", accounts.serialize_pem()),
+        ("accounts.pub", accounts.public_key_pem()),
+        ("ca.crt", issuer.pem()),
+        ("ca.key", issuer.key().serialize_pem()),
+        ("controllers.conf", kubeconfig.to_string()),
+    ] {
+        std::fs::write(folder.join(name), text).map_err(|cause| cause.to_string())?;
     }
-    Ok(vec![
+    Ok(())
+}
+
+fn server_arguments(folder: &Path, store: u16, port: u16) -> Vec<String> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    vec![
         format!("--etcd-servers=http://127.0.0.1:{store}"),
-        format!("--cert-dir={}", folder.join("certificates").display()),
+        format!("--cert-dir={}", at("certificates")),
         "--bind-address=127.0.0.1".to_owned(),
         format!("--secure-port={port}"),
-        format!("--token-auth-file={}", tokens.display()),
+        format!("--token-auth-file={}", at("tokens.csv")),
+        format!("--client-ca-file={}", at("ca.crt")),
         "--authorization-mode=Node,RBAC".to_owned(),
+        "--enable-admission-plugins=NodeRestriction".to_owned(),
         "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
-        format!("--service-account-key-file={}", key.display()),
-        format!("--service-account-signing-key-file={}", key.display()),
+        format!("--service-account-key-file={}", at("accounts.pub")),
+        format!("--service-account-signing-key-file={}", at("accounts.key")),
         "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         "--allow-privileged=true".to_owned(),
-    ])
+    ]
+}
+
+/// Those that approve and sign requests, and no others: what happens to pods and nodes is up to the cases.
+fn controller_arguments(folder: &Path, minor: u32) -> Vec<String> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let mut arguments = vec![
+        format!("--kubeconfig={}", at("controllers.conf")),
+        "--controllers=csrapproving,csrsigning".to_owned(),
+        format!("--cluster-signing-cert-file={}", at("ca.crt")),
+        format!("--cluster-signing-key-file={}", at("ca.key")),
+        "--leader-elect=false".to_owned(),
+        "--bind-address=127.0.0.1".to_owned(),
+        format!("--cert-dir={}", at("controllers")),
+        "--secure-port=0".to_owned(),
+    ];
+    if minor < PLAIN_PORT_GONE {
+        arguments.push("--port=0".to_owned());
+    }
+    arguments
 }

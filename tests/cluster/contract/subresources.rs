@@ -11,9 +11,9 @@ use crate::support::{cases, created, of, patched, pod, pods, refused};
 
 cases![
     a_binding_gives_a_pod_its_node_once,
-    an_eviction_is_a_deletion_with_a_condition,
-    a_resize_changes_resources_only,
-    ephemeral_containers_are_only_added,
+    an_eviction_is_a_deletion_with_a_condition since 26,
+    a_resize_changes_resources_only since 33,
+    ephemeral_containers_are_only_added since 23,
     a_token_is_bound_to_a_pod_that_is_there,
     a_token_review_knows_a_token_of_its_own,
     an_access_review_tells_who_may,

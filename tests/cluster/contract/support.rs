@@ -3,34 +3,81 @@
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+/// The node that [`Clients::node`] is.
+pub(crate) const NODE: &str = "contract-node";
+/// The group of users that may ask for a node's first certificate, as kubeadm names it.
+pub(crate) const BOOTSTRAPPERS: &str = "system:bootstrappers:kubeadm:default-node-token";
+/// How long a server may take to know what was just written: its authorizer follows the objects.
+const SETTLING: Duration = Duration::from_secs(40);
+/// Between looks.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Who the cases are to a server.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    /// May do everything.
+    pub(crate) admin: Client,
+    /// `system:node:contract-node` in `system:nodes`, under the Node authorizer and NodeRestriction.
+    pub(crate) node: Client,
+    /// In [`BOOTSTRAPPERS`].
+    pub(crate) bootstrap: Client,
+    /// Whether the server's controllers approve and sign requests for certificates.
+    pub(crate) signs: bool,
+}
 
 /// One case of the contract. It gets a namespace of its own.
 pub(crate) struct Case {
     /// What is promised.
     pub(crate) name: &'static str,
+    /// Minor version of the first server that promises it; 0 for all that are looked at.
+    pub(crate) since: u32,
     /// Panics where the promise is broken.
-    pub(crate) run: fn(Client, String) -> Run,
+    pub(crate) run: fn(Clients, String) -> Run,
 }
 
 /// A case that runs.
 pub(crate) type Run = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Makes cases of functions, by their names.
+/// Makes cases of functions, by their names; `since 27` behind one that servers before 1.27 don't know. Functions get the
+/// administrator's client; after `clients:` they get all.
 macro_rules! cases {
-    ($($name:ident),* $(,)?) => {
+    (clients: $($name:ident $(since $minor:literal)?),* $(,)?) => {
         pub(crate) const CASES: &[crate::support::Case] = &[$(crate::support::Case {
             name: stringify!($name),
-            run: |client, namespace| Box::pin($name(client, namespace)),
+            since: 0 $(+ $minor)?,
+            run: |clients, namespace| Box::pin($name(clients, namespace)),
+        }),*];
+    };
+    ($($name:ident $(since $minor:literal)?),* $(,)?) => {
+        pub(crate) const CASES: &[crate::support::Case] = &[$(crate::support::Case {
+            name: stringify!($name),
+            since: 0 $(+ $minor)?,
+            run: |clients, namespace| Box::pin($name(clients.admin, namespace)),
         }),*];
     };
 }
 pub(crate) use cases;
+
+/// Tries again until it is so: a server's authorizer and controllers follow what is written.
+pub(crate) async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+    let end = Instant::now() + SETTLING;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < end, "never: {what}");
+        sleep(PAUSE).await;
+    }
+}
 
 /// A new namespace.
 pub(crate) async fn namespace(client: &Client) -> String {

@@ -15,7 +15,7 @@ cases![
     a_deletion_shows_the_last_state_under_a_later_version,
     objects_enter_and_leave_a_selector,
     a_watch_without_a_version_begins_with_what_is_there,
-    initial_events_end_in_a_marked_bookmark,
+    initial_events_end_in_a_marked_bookmark since 34,
     a_watch_that_lasts_so_long_ends_then,
     a_pods_story_is_told_in_order,
 ];
