@@ -73,7 +73,7 @@ pub(crate) enum GateError {
 /// Whether upstream would start with these gates; the first thing that is wrong with them, if not.
 pub(super) fn check(gates: &BTreeMap<String, bool>) -> Result<(), GateError> {
     let is_special = |name: &str| matches!(name, ALL_ALPHA | ALL_BETA);
-    for name in gates.keys().filter(|name| !is_special(name) && gate(name).is_none()) {
+    if let Some(name) = gates.keys().find(|name| !is_special(name) && gate(name).is_none()) {
         return Err(GateError::Unknown { name: name.clone() });
     }
     for (name, wanted) in gates {
