@@ -98,17 +98,16 @@ pub(super) async fn bootstraps(compiled: PathBuf) -> Result<(), Failed> {
     let first_end = TestClock.now().checked_add(FIRST_LIFE)?;
     cluster.api().approve_for(&request_name(&request), FIRST_LIFE).map_err(refused)?;
     let current = pki.join("kubelet-client-current.pem");
+    // Its content: within a second the renewed one has the same name.
     let first = cluster
-        .until("it has its certificate", |_| {
-            std::fs::read_link(&current).ok().filter(|_| kubeconfig.exists())
-        })
+        .until("it has its certificate", |_| std::fs::read(&current).ok().filter(|_| kubeconfig.exists()))
         .await?;
 
     let request = cluster.until("it renews it", waiting).await?;
     is_a_nodes(&request, &format!("system:node:{NODE}"))?;
     cluster.api().approve_for(&request_name(&request), SECOND_LIFE).map_err(refused)?;
     cluster
-        .until("the renewed one is in use", |_| std::fs::read_link(&current).ok().filter(|now| *now != first))
+        .until("the renewed one is in use", |_| std::fs::read(&current).ok().filter(|now| *now != first))
         .await?;
     cluster.until("the first one has ended", |_| (TestClock.now() > first_end).then_some(())).await?;
     cluster.node_ready().await?;
