@@ -75,21 +75,29 @@ fn what_no_kubelet_has_is_refused_as_pflag_does() {
     }
 }
 
-#[test]
-fn a_field_that_is_not_one_is_refused_with_file_and_path() {
+/// What a configuration of these lines is answered, on a node whose kubeconfig is missing.
+fn answered(lines: &str) -> String {
     let folder = scratch();
     let head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
-    for (field, words) in [
-        ("maxPod: 1", "unknown field \"maxPod\""),
-        (
-            "authentication: {anonymous: {enabled: no way}}",
-            "authentication.anonymous.enabled: expected true or false",
-        ),
-    ] {
-        let path = write(folder.path(), "config.yaml", &format!("{head}{field}\n"));
-        let error = refused(&[format!("--config={}", path.display())]);
-        assert!(error.contains("config.yaml: ") && error.contains(words), "{error}");
-    }
+    let path = write(folder.path(), "config.yaml", &format!("{head}{lines}\n"));
+    let mut flags = in_folder(folder.path());
+    flags.extend([format!("--config={}", path.display()), "--kubeconfig=/no/such/kubelet.conf".to_owned()]);
+    refused(&flags)
+}
+
+#[test]
+fn a_value_that_is_not_one_is_refused_with_file_and_path() {
+    let error = answered("authentication: {anonymous: {enabled: no way}}");
+    let words = "authentication.anonymous.enabled: expected true or false";
+    assert!(error.contains("config.yaml: ") && error.contains(words), "{error}");
+    assert!(!error.contains("/no/such/kubelet.conf"), "it went on: {error}");
+}
+
+#[test]
+fn a_field_that_is_not_one_is_told_with_its_file_and_does_not_stop_the_node() {
+    let error = answered("maxPod: 1");
+    assert!(error.contains("config.yaml: unknown field \"maxPod\""), "{error}");
+    assert!(error.contains("/no/such/kubelet.conf"), "it went no further: {error}");
 }
 
 #[test]

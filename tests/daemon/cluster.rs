@@ -30,7 +30,21 @@ pub(crate) const ON_CONTAINERD: &[(&str, ContainerdTest)] = &[(
     |compiled, endpoint| Box::pin(on_containerd::a_pods_life(compiled, endpoint)),
 )];
 
-/// All tests that need no real runtime.
+/// What only root may, in a mount namespace of its own: see [`why_not_in_place`].
+pub(crate) const IN_PLACE: &[(&str, Test)] =
+    &[("a_node_starts_as_the_kubelet_with_what_kubeadm_writes", |c| Box::pin(joins::as_the_kubelet(c)))];
+
+/// Why a daemon can't be put where a kubelet is, on this machine.
+pub(crate) fn why_not_in_place() -> Option<&'static str> {
+    let unshared = std::process::Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "true"])
+        .stderr(std::process::Stdio::null())
+        .status();
+    let may = unshared.is_ok_and(|status| status.success());
+    (!may).then_some("`unshare --mount` isn't there or isn't allowed, which root may")
+}
+
+/// All others that need no real runtime.
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("pods_of_an_api_server_run_and_go_with_their_objects", |c| Box::pin(pods_come_and_go(c))),
     ("pods_run_again_after_the_machine_restarts_without_an_api_server", |c| {
@@ -38,7 +52,6 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     }),
     ("an_api_server_that_is_away_for_a_minute_misses_nothing", |c| Box::pin(outage::a_minute(c))),
     ("a_node_joins_with_a_bootstrap_token_and_renews_its_certificate", |c| Box::pin(joins::bootstraps(c))),
-    ("a_node_starts_as_the_kubelet_with_what_kubeadm_writes", |c| Box::pin(joins::as_the_kubelet(c))),
     ("a_node_whose_object_is_deleted_registers_again_under_its_pods", |c| Box::pin(node::registers_again(c))),
     ("a_daemon_that_is_killed_while_pods_start_and_go_loses_none", |c| {
         Box::pin(killed::while_pods_come_and_go(c))

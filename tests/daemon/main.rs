@@ -165,10 +165,16 @@ fn main() -> ExitCode {
         let run = move || stage.in_containerds_network(*test);
         all.push(Trial::test(format!("containerd::{name}"), run).with_ignored_flag(skip.is_some()));
     }
-    for (name, test) in cluster::TESTS {
-        let stage = stage.clone();
-        let run = move || stage.tokio.block_on(test(stage.compiled.path().to_owned()));
-        all.push(Trial::test(format!("cluster::{name}"), run));
+    let not_in_place = cluster::why_not_in_place();
+    if let Some(why) = not_in_place {
+        eprintln!("SKIPPED: the daemon in the kubelet's place: {why}");
+    }
+    for (tests, ignored) in [(cluster::TESTS, false), (cluster::IN_PLACE, not_in_place.is_some())] {
+        for (name, test) in tests {
+            let stage = stage.clone();
+            let run = move || stage.tokio.block_on(test(stage.compiled.path().to_owned()));
+            all.push(Trial::test(format!("cluster::{name}"), run).with_ignored_flag(ignored));
+        }
     }
     let conclusion = libtest_mimic::run(&arguments, all);
     let stopped = stage.tokio.block_on(async {

@@ -143,8 +143,9 @@ impl Ground {
 
 /// A cluster of one node.
 pub(crate) struct Cluster {
-    pub(crate) ground: Ground,
+    // The first: it is ended before its folder is removed.
     pub(crate) daemon: Daemon,
+    pub(crate) ground: Ground,
     /// Where `/healthz` answers.
     pub(crate) healthz: SocketAddr,
     /// Where the node's endpoints do.
@@ -199,7 +200,7 @@ impl Cluster {
     ) -> Result<Self, Failed> {
         ground.hand_on(&root)?;
         let daemon = Daemon::start(options).map_err(failed)?;
-        let cluster = Self { ground, daemon, healthz, server, root };
+        let cluster = Self { daemon, ground, healthz, server, root };
         let deadline = Instant::now() + START_PATIENCE;
         while !cluster.daemon.log().contains("witlet runs") {
             let log = cluster.daemon.log();
