@@ -17,6 +17,8 @@ mod patches;
 mod proxied;
 #[path = "contract/real.rs"]
 mod real;
+#[path = "contract/recorded.rs"]
+mod recorded;
 #[path = "contract/subresources.rs"]
 mod subresources;
 #[path = "contract/support.rs"]
@@ -49,6 +51,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
         subresources::CASES,
         nodes::CASES,
         proxied::CASES,
+        recorded::CASES,
     ]
     .into_iter()
     .flatten()

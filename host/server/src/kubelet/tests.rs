@@ -2,6 +2,7 @@
 
 mod cluster;
 mod log_table;
+mod recorded;
 mod refusals;
 mod streaming;
 pub(super) mod world;
