@@ -71,6 +71,10 @@ enum State {
 /// The events of one pod between two lists, in the order of the new list, the gone ones after it in the order of the
 /// old list. None in place of a list means that it didn't have the pod. Takes time in proportion to both lists.
 pub fn diff(old: Option<&RuntimePod>, new: Option<&RuntimePod>) -> Vec<PlegEvent> {
+    // Most pods are as they were, each second.
+    if old == new {
+        return Vec::new();
+    }
     let Some(uid) = new.or(old).map(|pod| pod.uid.clone()) else {
         return Vec::new();
     };
