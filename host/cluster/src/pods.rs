@@ -22,6 +22,7 @@ use crate::watch::{self, Change, Malformed, ObjectKey, Selection};
 pub use known::KnownPods;
 use set::PodSet;
 
+mod fitted;
 mod known;
 mod seen;
 mod set;

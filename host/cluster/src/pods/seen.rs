@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::static_pod::{CONFIG_SEEN, is_mirror};
 
+use super::fitted::fit;
 use crate::watch::Change;
 
 #[cfg(test)]
@@ -44,13 +45,15 @@ pub(super) fn stamped(
 
 /// A mirror pod repeats what its static pod has, and stays as it is.
 pub(super) fn stamp(mut pod: Arc<Pod>, before: impl Fn(&str) -> Option<String>, now: Timestamp) -> Arc<Pod> {
-    if is_mirror(&pod) {
+    // Nobody else has it yet, so that nothing is copied.
+    let own = Arc::make_mut(&mut pod);
+    fit(own);
+    if is_mirror(own) {
         return pod;
     }
-    let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+    let uid = own.metadata.uid.as_deref().unwrap_or_default();
     let time = before(uid).unwrap_or_else(|| now.to_string());
-    // Nobody else has it yet, so that nothing is copied.
-    let annotations = Arc::make_mut(&mut pod).metadata.annotations.get_or_insert_default();
+    let annotations = own.metadata.annotations.get_or_insert_default();
     annotations.insert(CONFIG_SEEN.to_owned(), time);
     pod
 }
