@@ -79,7 +79,8 @@ pub(crate) struct Wanted {
     pub(crate) kube_api_burst: Option<i64>,
     pub(crate) serialize_image_pulls: Option<bool>,
     pub(crate) max_parallel_image_pulls: Option<i64>,
-    pub(crate) eviction_hard: BTreeMap<String, String>,
+    /// None is upstream's default; an empty one has no thresholds.
+    pub(crate) eviction_hard: Option<BTreeMap<String, String>>,
     #[serde(deserialize_with = "time")]
     pub(crate) eviction_pressure_transition_period: Option<Duration>,
     pub(crate) merge_default_eviction_settings: bool,

@@ -82,16 +82,15 @@ fn node_ips(text: &str) -> Result<Vec<IpAddr>, SettingsError> {
 
 /// What is told as a shortage.
 pub(super) fn thresholds(wanted: &Wanted) -> Result<Thresholds, SettingsError> {
-    if wanted.eviction_hard.is_empty() {
+    let Some(hard) = &wanted.eviction_hard else {
         return Ok(Thresholds::default());
-    }
-    let all = Thresholds::parse(&wanted.eviction_hard)
-        .map_err(|cause| wrong("evictionHard", json!(wanted.eviction_hard), cause))?;
+    };
+    let all = Thresholds::parse(hard).map_err(|cause| wrong("evictionHard", json!(hard), cause))?;
     if !wanted.merge_default_eviction_settings {
         return Ok(all);
     }
     let default = Thresholds::default();
-    let is_set = |signal: &str| wanted.eviction_hard.contains_key(signal);
+    let is_set = |signal: &str| hard.contains_key(signal);
     let or = |signal, own, default| if is_set(signal) { own } else { default };
     Ok(Thresholds {
         memory: or("memory.available", all.memory, default.memory),

@@ -139,6 +139,9 @@ fn what_is_reserved_adds_up_with_what_pods_would_be_ended_for() {
 fn thresholds_that_are_set_leave_no_others_unless_they_are_merged() {
     let alone = cluster_of("evictionHard: {memory.available: 1Gi}").thresholds;
     assert_eq!((alone.nodefs_bytes, alone.memory.is_some()), (None, true));
+    assert_eq!(cluster_of("evictionHard: {}").thresholds, Thresholds::NONE, "an empty one is set, too");
+    let merged = cluster_of("evictionHard: {}\nmergeDefaultEvictionSettings: true").thresholds;
+    assert_eq!(merged, Thresholds::default());
     let merged =
         cluster_of("evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true").thresholds;
     assert_eq!(merged.nodefs_bytes, Thresholds::default().nodefs_bytes);
