@@ -21,7 +21,7 @@ test: setup ## Build and run every test; suites that need root or Debian package
 bench: setup languages ## Run the benchmarks; one JSON object a line. Rewrites the table of docs/src/authors/measured.md
 	benches/run.sh
 
-bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them; the last line is JSON
+bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them (DENSITY_API=1: the same in an API server); the last line is JSON
 	$(CARGO) bench --locked -q -p witlet --bench density
 
 soak: setup ## Chaos, the whole hostile corpus, a thousand swaps: what is lost is counted (SOAK_SECONDS=600 for each suite of the daemon)
