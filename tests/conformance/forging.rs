@@ -53,7 +53,11 @@ async fn each_forgery_has_its_name() {
         );
     }
     node.configure(&configuration(&entries));
-    node.until("all are there", |node| node.host.list().len() == HANDLERS.len()).await;
+    node.until("all are loaded, or couldn't be", |node| {
+        let listed = node.host.list();
+        listed.len() == HANDLERS.len() && listed.iter().all(|plugin| plugin.state != PluginState::Loading)
+    })
+    .await;
     for (name, expected, words) in EXPECTED {
         match node.admit(pod_in(name, "web")).await {
             Decision::Admit => assert_eq!(*expected, "", "{name}"),
