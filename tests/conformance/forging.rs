@@ -38,6 +38,15 @@ const EXPECTED: &[(&str, &str, &str)] = &[
     ("http-with-streams", "", ""),
 ];
 
+/// So many plugins are there, and have been loaded or couldn't be.
+async fn until_loaded(node: &Node, count: usize) {
+    node.until("none is being loaded", |node| {
+        let listed = node.host.list();
+        listed.len() == count && listed.iter().all(|plugin| plugin.state != PluginState::Loading)
+    })
+    .await;
+}
+
 async fn each_forgery_has_its_name() {
     assert!(HANDLERS.iter().map(|(name, _)| *name).eq(EXPECTED.iter().map(|(name, ..)| *name)));
     let node = Node::with("").await;
@@ -53,11 +62,7 @@ async fn each_forgery_has_its_name() {
         );
     }
     node.configure(&configuration(&entries));
-    node.until("all are loaded, or couldn't be", |node| {
-        let listed = node.host.list();
-        listed.len() == HANDLERS.len() && listed.iter().all(|plugin| plugin.state != PluginState::Loading)
-    })
-    .await;
+    until_loaded(&node, HANDLERS.len()).await;
     for (name, expected, words) in EXPECTED {
         match node.admit(pod_in(name, "web")).await {
             Decision::Admit => assert_eq!(*expected, "", "{name}"),
@@ -106,7 +111,7 @@ async fn instances_that_wait_leave_room_for_others() {
         })
         .collect();
     node.configure(&configuration(&entries));
-    node.until("all are there", |node| node.host.list().len() == 40).await;
+    until_loaded(&node, 40).await;
     for _ in 0..2 {
         assert_eq!(node.admit(pod("web")).await, Decision::Admit);
     }
