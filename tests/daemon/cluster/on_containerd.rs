@@ -17,7 +17,7 @@ use witlet_api_server::{Admission, Identity, Security};
 use witlet_containerd::BUSYBOX_IMAGE;
 
 use super::world::{Cluster, Ground, NODE, PATIENCE, refused};
-use crate::stream_http::{ask, upgraded};
+use crate::stream_http::{PORT_FORWARD, SPDY, ask, upgraded};
 use crate::stream_spdy::Spdy;
 
 /// The node's address, on the loopback link of containerd's network.
@@ -34,20 +34,6 @@ const SCRIPT: &str = "mkdir /tmp/w; echo hello from the pod > /tmp/w/index.html;
 
 /// What ends a body of unknown length; the connection may stay.
 const LAST_CHUNK: &str = "\r\n0\r\n\r\n";
-
-/// What kubectl asks for.
-const EXEC: &[(&str, &str)] = &[
-    ("Connection", "Upgrade"),
-    ("Upgrade", "SPDY/3.1"),
-    ("X-Stream-Protocol-Version", "v4.channel.k8s.io"),
-    ("Content-Length", "0"),
-];
-const PORT_FORWARD: &[(&str, &str)] = &[
-    ("Connection", "Upgrade"),
-    ("Upgrade", "SPDY/3.1"),
-    ("X-Stream-Protocol-Version", "portforward.k8s.io"),
-    ("Content-Length", "0"),
-];
 
 fn pod() -> Result<Pod, Failed> {
     Ok(serde_json::from_value(json!({
@@ -101,7 +87,7 @@ async fn follow(api: SocketAddr) -> Result<TcpStream, Failed> {
 async fn exec(api: SocketAddr) -> Result<(), Failed> {
     let command = "command=sh&command=-c&command=cat%3B+echo+no+good+%3E%262%3B+exit+7";
     let path = path(&format!("exec?{command}&container=app&stdin=true&stdout=true&stderr=true"));
-    let mut spdy = Spdy::new(upgraded(api, "POST", &path, EXEC).await?);
+    let mut spdy = Spdy::new(upgraded(api, "POST", &path, SPDY).await?);
     let error = spdy.open(&[("streamtype", "error")]).await?;
     let stdin = spdy.open(&[("streamtype", "stdin")]).await?;
     let stdout = spdy.open(&[("streamtype", "stdout")]).await?;

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::io::AsyncReadExt;
 
 use crate::Outcome;
-use crate::http::{ask, upgraded};
+use crate::http::{PORT_FORWARD, SPDY, ask, upgraded};
 use crate::spdy::Spdy;
 use crate::websocket::{self, WebSocket};
 use crate::world::{Case, World};
@@ -49,24 +49,6 @@ const fn case(
 ) -> Case {
     Case { name, script, stdin: false, needs_kubectl: false, run }
 }
-
-/// What kubectl asks for.
-const SPDY: &[(&str, &str)] = &[
-    ("Connection", "Upgrade"),
-    ("Upgrade", "SPDY/3.1"),
-    ("X-Stream-Protocol-Version", "v4.channel.k8s.io"),
-    ("X-Stream-Protocol-Version", "v3.channel.k8s.io"),
-    ("X-Stream-Protocol-Version", "v2.channel.k8s.io"),
-    ("X-Stream-Protocol-Version", "channel.k8s.io"),
-    ("Content-Length", "0"),
-];
-
-const PORT_FORWARD: &[(&str, &str)] = &[
-    ("Connection", "Upgrade"),
-    ("Upgrade", "SPDY/3.1"),
-    ("X-Stream-Protocol-Version", "portforward.k8s.io"),
-    ("Content-Length", "0"),
-];
 
 async fn spdy(world: &World, path: &str) -> Result<Spdy, String> {
     upgraded(world.api, "POST", &world.path(path), SPDY).await.map(Spdy::new)

@@ -8,6 +8,25 @@ use tokio::net::TcpStream;
 /// Bytes of the longest head of an answer.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
+/// What kubectl asks for with exec and attach.
+pub(crate) const SPDY: &[(&str, &str)] = &[
+    ("Connection", "Upgrade"),
+    ("Upgrade", "SPDY/3.1"),
+    ("X-Stream-Protocol-Version", "v4.channel.k8s.io"),
+    ("X-Stream-Protocol-Version", "v3.channel.k8s.io"),
+    ("X-Stream-Protocol-Version", "v2.channel.k8s.io"),
+    ("X-Stream-Protocol-Version", "channel.k8s.io"),
+    ("Content-Length", "0"),
+];
+
+/// What kubectl asks for with port-forward.
+pub(crate) const PORT_FORWARD: &[(&str, &str)] = &[
+    ("Connection", "Upgrade"),
+    ("Upgrade", "SPDY/3.1"),
+    ("X-Stream-Protocol-Version", "portforward.k8s.io"),
+    ("Content-Length", "0"),
+];
+
 /// An answer's head, and the connection behind it.
 pub(crate) async fn ask(
     address: SocketAddr,
