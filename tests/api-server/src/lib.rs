@@ -33,6 +33,7 @@ mod signing;
 mod store;
 mod subresources;
 mod tokens;
+mod translate;
 mod validate;
 mod value;
 mod watches;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, HOST, UPGRADE};
-use http::{HeaderMap, Request as HttpRequest, Response, StatusCode};
+use http::{HeaderMap, Method, Request as HttpRequest, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use jiff::SignedDuration;
@@ -27,6 +28,7 @@ use crate::path::Target;
 use crate::resources;
 use crate::server::{ApiServer, Body, BoxError, lock};
 use crate::store::Key;
+use crate::translate::{self, Wanted, Wish};
 use crate::value::{list, number, text};
 
 /// How long a node may take to take a connection.
@@ -35,6 +37,8 @@ const CONNECT: Duration = Duration::from_secs(30);
 const TUNNELS_MAX: usize = 1024;
 /// Life of the certificate that the server shows to nodes.
 const CERTIFICATE_LIFE: SignedDuration = SignedDuration::from_hours(24);
+
+type Sender = http1::SendRequest<Full<Bytes>>;
 
 /// Codes of a node's answer that pass as they are, for logs.
 const LOG_CODES: std::ops::RangeInclusive<u16> = 200..=206;
@@ -71,27 +75,17 @@ pub(crate) async fn forward(
         let rest = if target.rest.is_empty() { "/" } else { &target.rest };
         (target.name.clone(), format!("{rest}{query}"))
     };
-    let (host, port) = endpoint(server, &node)?;
-    let failed = |cause: &dyn std::error::Error| {
-        let message = format!("Internal error occurred: error dialing backend: {cause}");
-        ApiError::new(500, "InternalError", message)
+    if let Some(wish) = Wish::of(&target.subresource, request.headers()) {
+        return translated(server, wish, (node, path), query, request).await;
+    }
+    let ask = Ask {
+        method: request.method().clone(),
+        headers: request.headers().clone(),
+        body: request.body().clone(),
+        node,
+        path,
     };
-    let stream = match timeout(CONNECT, connect(server, &host, port)).await {
-        Ok(Ok(stream)) => stream,
-        Ok(Err(cause)) => return Err(failed(&*cause)),
-        Err(cause) => return Err(failed(&cause)),
-    };
-    let (mut sender, connection) =
-        http1::handshake(TokioIo::new(stream)).await.map_err(|cause| failed(&cause))?;
-    keep(server, async move {
-        // How it ends is told to the client by what it carries.
-        let _ = connection.with_upgrades().await;
-    })?;
-    let mut forwarded = HttpRequest::new(Full::new(request.body().clone()));
-    *forwarded.method_mut() = request.method().clone();
-    *forwarded.uri_mut() = path.parse().map_err(|_| ApiError::bad_request("the path can't be forwarded"))?;
-    *forwarded.headers_mut() = headers(request.headers(), &host, port);
-    let mut answer = sender.send_request(forwarded).await.map_err(|cause| failed(&cause))?;
+    let (mut answer, sender) = ask.send(server).await?;
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         let (client, node) = (hyper::upgrade::on(&mut *request), hyper::upgrade::on(&mut answer));
         keep(server, async move {
@@ -117,6 +111,92 @@ pub(crate) async fn forward(
         frame
     });
     Ok(Response::from_parts(parts, body.map_err(BoxError::from).boxed_unsync()))
+}
+
+fn failed(cause: &dyn std::error::Error) -> ApiError {
+    let message = format!("Internal error occurred: error dialing backend: {cause}");
+    ApiError::new(500, "InternalError", message)
+}
+
+/// What a node is asked.
+struct Ask {
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+    node: String,
+    /// With its query.
+    path: String,
+}
+
+impl Ask {
+    /// Asks it. The connection lasts as long as the sender, or what the answer was upgraded to.
+    async fn send(self, server: &ApiServer) -> Result<(Response<Incoming>, Sender), ApiError> {
+        let (host, port) = endpoint(server, &self.node)?;
+        let stream = match timeout(CONNECT, connect(server, &host, port)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(cause)) => return Err(failed(&*cause)),
+            Err(cause) => return Err(failed(&cause)),
+        };
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(|cause| failed(&cause))?;
+        keep(server, async move {
+            // How it ends is told to the client by what it carries.
+            let _ = connection.with_upgrades().await;
+        })?;
+        let mut forwarded = HttpRequest::new(Full::new(self.body));
+        *forwarded.method_mut() = self.method;
+        *forwarded.uri_mut() =
+            self.path.parse().map_err(|_| ApiError::bad_request("the path can't be forwarded"))?;
+        *forwarded.headers_mut() = headers(&self.headers, &host, port);
+        let answer = sender.send_request(forwarded).await.map_err(|cause| failed(&cause))?;
+        Ok((answer, sender))
+    }
+}
+
+/// Makes the client's connection a WebSocket, and the node's what the node takes. A tunnel's node is asked first; that of a
+/// process only when the client has its connection, as upstream.
+async fn translated(
+    server: &ApiServer,
+    wish: Wish,
+    (node, path): (String, String),
+    query: &[(String, String)],
+    request: &mut HttpRequest<Bytes>,
+) -> Result<Response<Body>, ApiError> {
+    let accepted = wish.accepted(request.headers());
+    let accepted = accepted.ok_or_else(|| ApiError::bad_request("the WebSocket has no key"))?;
+    let ask = Ask { method: Method::POST, headers: wish.for_node(), body: Bytes::new(), node, path };
+    let client = hyper::upgrade::on(&mut *request);
+    // How streams end is told in them; either side may go away at any time.
+    match wish {
+        Wish::Streams => {
+            let (server, wanted) = (server.me(), Wanted::of(query));
+            keep(&server.me(), async move {
+                let (answer, _sender) = ask
+                    .send(&server)
+                    .await
+                    .map(|(answer, sender)| (Ok(answer), Some(sender)))
+                    .unwrap_or_else(|error| (Err(error), None));
+                let _ = translate::streams(client, answer, wanted).await;
+            })?;
+        }
+        Wish::Tunnel(_) => {
+            let (answer, sender) = ask.send(server).await?;
+            if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+                let body = answer.map(|body| {
+                    let body = body.map_frame(move |frame| {
+                        let _alive = &sender;
+                        frame
+                    });
+                    body.map_err(BoxError::from).boxed_unsync()
+                });
+                return Ok(body);
+            }
+            keep(server, async move {
+                let _ = translate::tunnel(client, answer).await;
+            })?;
+        }
+    }
+    Ok(accepted)
 }
 
 /// Runs something that belongs to a forwarded request until it ends, or the server does.

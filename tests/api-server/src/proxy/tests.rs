@@ -57,7 +57,7 @@ async fn node(server: &ApiServer, tasks: &mut JoinSet<()>) -> u16 {
     port
 }
 
-fn echo(mut request: HttpRequest<hyper::body::Incoming>) -> Response<Full<Bytes>> {
+fn echo(mut request: HttpRequest<Incoming>) -> Response<Full<Bytes>> {
     if !request.headers().contains_key(UPGRADE) {
         return Response::new(Full::new(Bytes::from(request.uri().to_string())));
     }
