@@ -179,7 +179,8 @@ async fn carry(
     }
 }
 
-/// Copies both ways. An end is passed on to the other side, which then has [`LINGER`] to say what it still has to.
+/// Copies both ways. An end is passed on to the other side, which then has [`LINGER`] to say what it still has to. So has a side
+/// that takes nothing any more: a streaming server that has told all closes while its client may still be sending.
 async fn both_ways(
     left: impl AsyncRead + AsyncWrite + Unpin,
     right: impl AsyncRead + AsyncWrite + Unpin,
@@ -192,20 +193,15 @@ async fn both_ways(
     let back = copy(&mut right_read, &mut left_write, &moved);
     tokio::pin!(there, back);
     let mut silence = std::pin::pin!(silent(movement, idle));
-    // What failed ends the stream, and both sides see that; there is nobody else to tell.
-    let other_way = tokio::select! {
-        result = &mut there => result.is_ok().then_some(true),
-        result = &mut back => result.is_ok().then_some(false),
-        () = &mut silence => None,
-    };
-    let _ = match other_way {
-        None => return,
-        Some(true) => tokio::time::timeout(LINGER, back).await,
-        Some(false) => tokio::time::timeout(LINGER, there).await,
+    // How a way ended both sides see; there is nobody else to tell.
+    let _ = tokio::select! {
+        _ = &mut there => tokio::time::timeout(LINGER, back).await,
+        _ = &mut back => tokio::time::timeout(LINGER, there).await,
+        () = &mut silence => return,
     };
 }
 
-/// Copies until the end, and passes that on.
+/// Copies until the end, however that comes, and passes it on. An error is that of the side that takes nothing any more.
 async fn copy(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
@@ -213,7 +209,7 @@ async fn copy(
 ) -> io::Result<()> {
     let mut bytes = vec![0; COPY_BYTES];
     loop {
-        let read = from.read(&mut bytes).await?;
+        let read = from.read(&mut bytes).await.unwrap_or(0);
         if read == 0 {
             return to.shutdown().await;
         }

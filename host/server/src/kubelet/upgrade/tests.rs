@@ -83,3 +83,19 @@ async fn one_end_gives_the_other_way_a_while() {
     let (lasted, ()) = tokio::join!(carried, end);
     assert_eq!(lasted, LINGER);
 }
+
+/// A streaming server that has told all closes, whether or not its client has said all.
+#[tokio::test(start_paused = true)]
+async fn last_words_are_heard_by_who_still_talks() {
+    // What is on its way to the sender doesn't fit at once.
+    let (mut sender, left) = duplex(16);
+    let (right, mut backend) = duplex(1024);
+    let words = vec![7; 512];
+    backend.write_all(&words).await.expect("room");
+    drop(backend);
+    sender.write_all(b"late").await.expect("room");
+    let mut heard = Vec::new();
+    let carried = both_ways(left, right, Duration::from_hours(4));
+    let (read, ()) = tokio::join!(sender.read_to_end(&mut heard), carried);
+    assert_eq!((read.expect("an end"), heard == words), (512, true));
+}
