@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
-use witlet_core::reflector::{Failure, Initial, Reflector, Request};
+use witlet_core::reflector::{Failure, Initial, PAGES_MAX, Reflector, Request};
 use witlet_ports::Jitter;
 
 use answers::{Listed, Said};
@@ -271,7 +271,8 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
         let page = timeout(PAGE_WITHIN, reading).await.map_err(|_| WatchError::TimedOut(PAGE_WITHIN))??;
         let page = answers::page::<K>(&page)?;
         self.listed.extend(page.listed)?;
-        if self.reflector.page(&page.version, page.token) {
+        let is_all = self.reflector.page(&page.version, page.token);
+        if is_all.map_err(|_| WatchError::TooMuch(format!("{PAGES_MAX} pages")))? {
             self.synced();
         }
         Ok(Duration::ZERO)

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use thiserror::Error;
+
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +15,8 @@ mod tests;
 pub const BACK_OFF_MIN: Duration = Duration::from_millis(800);
 /// At most this long, before jitter.
 pub const BACK_OFF_MAX: Duration = Duration::from_secs(30);
-/// After this long without a failure the next one counts as the first.
+/// After this long without a failure the next one counts as the first. A server that answers after it was away has that happen
+/// too, at most once in this time: one that comes and goes isn't asked without patience.
 pub const BACK_OFF_RESET: Duration = Duration::from_secs(120);
 /// Where nobody listens, the next try costs nobody anything.
 pub const REFUSED_WAIT: Duration = Duration::from_secs(1);
@@ -23,6 +26,8 @@ pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 pub const WATCH_MIN: Duration = Duration::from_secs(300);
 /// Objects that are asked for at once, where the server pages.
 pub const PAGE_OBJECTS: u32 = 500;
+/// Pages of one list. Servers fill each but the last.
+pub const PAGES_MAX: u32 = 500;
 /// A watch that ends sooner isn't simply opened again.
 pub const SHORT_WATCH: Duration = Duration::from_secs(1);
 
@@ -83,10 +88,29 @@ pub enum Failure {
     Other,
 }
 
+impl Failure {
+    /// Whether somebody who knows what was asked refused it, rather than that there is nobody, or nobody who can.
+    fn is_answer(self) -> bool {
+        match self {
+            Self::Expired | Self::TooLarge | Self::Unsupported | Self::Other => true,
+            Self::Refused | Self::Busy(_) | Self::Broken => false,
+        }
+    }
+}
+
+/// A list that has more than [`PAGES_MAX`] pages.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("more than {PAGES_MAX} pages")]
+pub struct TooManyPages;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     Begin,
-    Pages { token: String },
+    /// So many pages came.
+    Pages {
+        token: String,
+        count: u32,
+    },
     Watch,
 }
 
@@ -101,19 +125,22 @@ pub struct Reflector {
     stage: Stage,
     /// Whether an event was missed, so that what was seen isn't all that there is.
     has_missed: bool,
+    /// Whether a request had no answer since the back-off last began anew.
+    was_away: bool,
     back_off: BackOff,
 }
 
 impl Reflector {
     /// One that has seen nothing.
     pub fn new(initial: Initial) -> Self {
-        let back_off = BackOff { next: BACK_OFF_MIN, last: None };
+        let back_off = BackOff { next: BACK_OFF_MIN, last: None, anew: None };
         Self {
             initial,
             version: String::new(),
             is_lost: false,
             stage: Stage::Begin,
             has_missed: false,
+            was_away: false,
             back_off,
         }
     }
@@ -124,7 +151,7 @@ impl Reflector {
         let known = if self.is_lost { "" } else { self.version.as_str() };
         match (&self.stage, self.initial) {
             (Stage::Watch, _) => Request::Watch { version: self.version.clone(), timeout },
-            (Stage::Pages { token }, _) => {
+            (Stage::Pages { token, .. }, _) => {
                 Request::Page { version: None, limit: Some(PAGE_OBJECTS), token: Some(token.clone()) }
             }
             (Stage::Begin, Initial::Stream) => Request::Stream { version: known.to_owned(), timeout },
@@ -141,17 +168,21 @@ impl Reflector {
     }
 
     /// A page came, of a list with this version; with a token there is more. Gives whether that was all.
-    pub fn page(&mut self, version: &str, token: Option<String>) -> bool {
-        match token.filter(|token| !token.is_empty()) {
-            Some(token) => {
-                self.stage = Stage::Pages { token };
-                false
-            }
-            None => {
-                self.synced(version);
-                true
-            }
+    ///
+    /// # Errors
+    /// There is no end of pages. The caller says so by [`Self::failed`].
+    pub fn page(&mut self, version: &str, token: Option<String>) -> Result<bool, TooManyPages> {
+        let Some(token) = token.filter(|token| !token.is_empty()) else {
+            self.synced(version);
+            return Ok(true);
+        };
+        let before = if let Stage::Pages { count, .. } = self.stage { count } else { 0 };
+        let count = before.saturating_add(1);
+        if count >= PAGES_MAX {
+            return Err(TooManyPages);
         }
+        self.stage = Stage::Pages { token, count };
+        Ok(false)
     }
 
     /// All objects were read, at this version.
@@ -188,8 +219,14 @@ impl Reflector {
         self.back_off.next(now, unit)
     }
 
-    /// An attempt failed at `now`, counted from any fixed moment. Gives how long to wait before the next request.
+    /// An attempt failed at `now`, counted from any fixed moment. Gives how long to wait before the next request. The first answer of a
+    /// server that was away isn't waited for as long as its last silence was: after an outage that is often a 410.
     pub fn failed(&mut self, failure: Failure, now: Duration, unit: f64) -> Duration {
+        if !failure.is_answer() {
+            self.was_away = true;
+        } else if self.was_away && self.back_off.begin_anew(now) {
+            self.was_away = false;
+        }
         let watched = self.stage == Stage::Watch;
         match failure {
             Failure::Unsupported if self.initial == Initial::Stream && !watched => {
@@ -225,9 +262,21 @@ impl Reflector {
 struct BackOff {
     next: Duration,
     last: Option<Duration>,
+    /// When an answer last made it begin anew.
+    anew: Option<Duration>,
 }
 
 impl BackOff {
+    /// Counts the next failure as the first, if that wasn't done lately. Gives whether it did.
+    fn begin_anew(&mut self, now: Duration) -> bool {
+        if self.anew.is_some_and(|anew| now.saturating_sub(anew) <= BACK_OFF_RESET) {
+            return false;
+        }
+        self.anew = Some(now);
+        self.next = BACK_OFF_MIN;
+        true
+    }
+
     fn next(&mut self, now: Duration, unit: f64) -> Duration {
         if self.last.is_some_and(|last| now.saturating_sub(last) > BACK_OFF_RESET) {
             self.next = BACK_OFF_MIN;

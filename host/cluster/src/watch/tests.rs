@@ -107,8 +107,12 @@ fn shown(change: &Change<ConfigMap>) -> String {
     }
 }
 
-/// Watches for so many seconds.
 async fn check(initial: Initial, script: Vec<Answer>, seconds: u64, expected: Expect) {
+    expected.assert_eq(&told(initial, script, seconds).await);
+}
+
+/// Watches for so many seconds.
+async fn told(initial: Initial, script: Vec<Answer>, seconds: u64) -> String {
     let log = Log { begun: Instant::now(), lines: Arc::default() };
     let script = Arc::new(Mutex::new(VecDeque::from(script)));
     let asked = log.clone();
@@ -129,7 +133,8 @@ async fn check(initial: Initial, script: Vec<Answer>, seconds: u64, expected: Ex
     let stop = CancellationToken::new();
     let watching = run(&client, &selection, &FixedJitter(0.0), &stop, on);
     let _ = tokio::time::timeout(Duration::from_secs(seconds), watching).await;
-    expected.assert_eq(&log.lines.lock().unwrap());
+    let told = log.lines.lock().unwrap();
+    told.clone()
 }
 
 fn config_map(name: &str, version: u64) -> Value {
@@ -303,15 +308,32 @@ async fn a_server_that_is_away_is_asked_again_with_patience_and_goes_on_where_it
         2.8 failed: the server says 429 : 
         22.8   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=5
         22.8 failed: the server says 403 Forbidden: no
-        26.0   GET resourceVersion=5
-        26.0 all: [], unread: []
-        26.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=6
-        26.0 failed: ServiceError: connection refused
-        27.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=6
-        27.0 connected
-        29.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=9
+        23.6   GET resourceVersion=5
+        23.6 all: [], unread: []
+        23.6   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=6
+        23.6 failed: ServiceError: connection refused
+        24.6   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=6
+        24.6 connected
+        26.6   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=9
     "#]];
     check(Initial::Pages, script, 60, expected).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_whose_pages_never_end_is_given_up_for_a_while() {
+    let pages = witlet_core::reflector::PAGES_MAX as usize;
+    let mut script: Vec<Answer> = (0..pages).map(|n| list(5, &format!("t{n}"), vec![])).collect();
+    script.push(list(6, "", vec![config_map("a", 3)]));
+    let log = told(Initial::Pages, script, 10).await;
+    let lines: Vec<&str> = log.lines().collect();
+    assert_eq!(lines.len(), pages + 4, "{log}");
+    expect![[r#"
+        0.0   GET limit=500&continue=t498
+        0.0 failed: the answer has more than 500 pages
+        0.8   GET limit=500&resourceVersion=0
+        0.8 all: ["a"], unread: []
+        0.8   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=6"#]]
+    .assert_eq(&lines[pages - 1..].join("\n"));
 }
 
 #[tokio::test(start_paused = true)]

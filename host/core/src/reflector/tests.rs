@@ -26,7 +26,7 @@ fn fails(reflector: &mut Reflector, failure: Failure) -> Option<Duration> {
 }
 
 fn page(reflector: &mut Reflector, version: &str, token: Option<&str>) -> Option<Duration> {
-    reflector.page(version, token.map(str::to_owned));
+    reflector.page(version, token.map(str::to_owned)).expect("few pages");
     None
 }
 
@@ -259,4 +259,65 @@ fn watches_last_between_five_and_ten_minutes() {
     assert_eq!(timeout(0.0), 300.0);
     assert_eq!(timeout(0.5), 450.0);
     assert!((599.0..600.0).contains(&timeout(0.999)));
+}
+
+#[test]
+fn the_first_answer_after_an_outage_is_not_waited_for_as_long_as_the_silence_was() {
+    let outage = |reflector: &mut Reflector| {
+        let mut now = NOW;
+        for _ in 0..10 {
+            now += reflector.failed(Failure::Broken, now, 0.0);
+        }
+        now
+    };
+    let mut reflector = Reflector::new(Initial::Pages);
+    reflector.synced("5");
+    for (answer, expected) in [
+        (Failure::Expired, BACK_OFF_MIN),
+        (Failure::TooLarge, BACK_OFF_MIN),
+        (Failure::Other, BACK_OFF_MIN),
+        (Failure::Busy(None), BACK_OFF_MAX),
+        (Failure::Broken, BACK_OFF_MAX),
+        // Nobody listens any more: that is as soon noticed as ever.
+        (Failure::Refused, REFUSED_WAIT),
+    ] {
+        let mut reflector = reflector.clone();
+        let now = outage(&mut reflector);
+        assert_eq!(reflector.failed(answer, now, 0.0), expected, "{answer:?}");
+    }
+    let now = outage(&mut reflector);
+    let waits =
+        [0, 1, 2].map(|second| reflector.failed(Failure::Expired, now + Duration::from_secs(second), 0.0));
+    assert_eq!(
+        waits,
+        [BACK_OFF_MIN, Duration::ZERO, BACK_OFF_MIN * 2],
+        "a second answer is none after an outage"
+    );
+}
+
+#[test]
+fn a_server_that_comes_and_goes_is_asked_with_patience() {
+    let mut reflector = Reflector::new(Initial::Pages);
+    let (mut now, mut requests) = (NOW, 0);
+    while now < NOW + Duration::from_secs(3600) {
+        for failure in [Failure::Broken, Failure::Expired, Failure::Busy(None), Failure::Other] {
+            reflector.synced("5");
+            now += reflector.failed(failure, now, 0.0);
+            requests += 1;
+        }
+    }
+    // Every two minutes the six waits up to 30 s, then some of that long.
+    assert!((180..=270).contains(&requests), "{requests} requests in an hour");
+}
+
+#[test]
+fn a_list_without_end_is_given_up_and_begins_again() {
+    let mut reflector = Reflector::new(Initial::Pages);
+    for tries in 0..3 {
+        let pages = (1..=PAGES_MAX + 1).find(|_| reflector.page("5", Some("more".to_owned())).is_err());
+        assert_eq!(pages, Some(PAGES_MAX), "try {tries}");
+        let wait = reflector.failed(Failure::Other, NOW, 0.0);
+        assert_eq!(wait, BACK_OFF_MIN * 2_u32.pow(tries));
+        assert!(matches!(reflector.next(0.0), Request::Page { token: None, .. }));
+    }
 }
