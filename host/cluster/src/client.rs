@@ -23,6 +23,7 @@ use crate::rotation::store::{CertificateStore, StoreError, write_whole};
 pub(crate) mod credentials;
 mod dial;
 pub(crate) mod exec;
+mod files;
 pub(crate) mod identity;
 pub(crate) mod proxy;
 mod rate;
@@ -41,7 +42,9 @@ use credentials::Credentials;
 use identity::{Identities, Identity};
 use proxy::Environment;
 use rate::{Bucket, Rate};
+pub(crate) use requests::OneTry;
 use requests::{Policy, Requests};
+use tls::Authorities;
 use transport::{Endpoint, Transport};
 
 #[cfg(test)]
@@ -51,8 +54,6 @@ mod tests;
 
 /// How long one try of an ordinary request may take. API servers give up after as long.
 const REQUEST_MAX: Duration = Duration::from_secs(60);
-/// How often certificate files of a kubeconfig are looked at.
-const FILES_PERIOD: Duration = Duration::from_secs(60);
 
 /// How to reach the API server, and as whom.
 pub struct ConnectOptions {
@@ -130,6 +131,8 @@ struct Link {
     transport: Arc<Transport>,
     credentials: Arc<Credentials>,
     identities: Arc<Identities>,
+    /// Whom the server is trusted by, if not everybody.
+    authorities: Option<Arc<Authorities>>,
 }
 
 impl Link {
@@ -145,9 +148,15 @@ impl Link {
         let host = target.server.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let secure = target.server.scheme_str() == Some("https");
+        let mut authorities = None;
+        if secure && !target.insecure {
+            let pem = target.authorities.as_ref().map(Source::read).transpose()?;
+            let trusted = Authorities::new(pem);
+            let trusted = trusted.map_err(|cause| ConnectError::Tls { path: path.clone(), cause })?;
+            authorities = Some(Arc::new(trusted));
+        }
         let tls = if secure {
-            let authorities = target.authorities.as_ref().map(Source::read).transpose()?;
-            let config = tls::client_config(authorities.as_deref(), target.insecure, identities.clone());
+            let config = tls::client_config(authorities.clone(), identities.clone());
             let config = config.map_err(|cause| ConnectError::Tls { path: path.clone(), cause })?;
             let name = target.tls_server_name.clone().unwrap_or_else(|| host.clone());
             let name =
@@ -166,7 +175,8 @@ impl Link {
         let credentials = Credentials::new(target.user.clone(), identities.clone(), clock);
         let credentials =
             credentials.map_err(|cause| ConnectError::Credentials { path: path.clone(), cause })?;
-        Ok(Self { path, target, user_agent, transport, credentials: Arc::new(credentials), identities })
+        let credentials = Arc::new(credentials);
+        Ok(Self { path, target, user_agent, transport, credentials, identities, authorities })
     }
 
     fn client(&self, policy: Policy) -> Result<Client, ConnectError> {
@@ -346,41 +356,6 @@ impl Connection {
             jitter: self.options.jitter.clone(),
         }))
     }
-
-    /// Certificate files that somebody else replaces are used from then on. Ones that can't be used leave the last ones.
-    async fn watch_files(&self) {
-        let pair = self.link.target.certificate.clone();
-        let Some(pair) = pair.filter(|pair| !self.manages_certificate() && is_file(pair)) else {
-            return std::future::pending().await;
-        };
-        let mut complaint = String::new();
-        loop {
-            tokio::time::sleep(FILES_PERIOD).await;
-            let (pair, path) = (pair.clone(), self.link.path.clone());
-            let Ok(read) = tokio::task::spawn_blocking(move || identity_of(&path, &pair)).await else {
-                return;
-            };
-            match read {
-                Ok(identity) => {
-                    complaint.clear();
-                    if self.link.identities.replace(identity) {
-                        tracing::info!("the client certificate was replaced; connections begin anew");
-                    }
-                }
-                Err(error) => {
-                    let words = error.to_string();
-                    if words != complaint {
-                        tracing::warn!(error = words, "the last client certificate goes on");
-                        complaint = words;
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn is_file(pair: &(Source, Source)) -> bool {
-    matches!(pair, (Source::File(_), _) | (_, Source::File(_)))
 }
 
 fn identity_of(path: &std::path::Path, (chain, key): &(Source, Source)) -> Result<Identity, ConnectError> {

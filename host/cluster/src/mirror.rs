@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodFullName;
 use witlet_core::pod::mirror::{MirrorStep, StaticPod, mirror_of, plan};
 use witlet_core::pod::static_pod::CONFIG_HASH;
+use witlet_core::status::write::Next;
 
 use crate::pods::KnownPods;
 use crate::status::wire::{self, Failure};
@@ -161,7 +162,10 @@ impl Mirrors {
         };
         let wait = match &result {
             Ok(()) => SHOWN_WITHIN_MAX,
-            Err(_) => RETRY_MIN.saturating_mul(1 << (failures - 1).min(16)).min(RETRY_MAX),
+            Err(Failure { next, .. }) => {
+                let asked = if let Next::Pause(asked) = next { *asked } else { Duration::ZERO };
+                RETRY_MIN.saturating_mul(1 << (failures - 1).min(16)).min(RETRY_MAX).max(asked)
+            }
         };
         if let (Err(Failure { code, message, .. }), 1) = (&result, failures) {
             tracing::warn!(pod = %name, ?code, %message, "the mirror pod can't be made or deleted, and is later");

@@ -149,7 +149,8 @@ impl TestServer {
     }
 }
 
-fn tls(authority: &Authority, http2: bool) -> ServerConfig {
+/// A server's side, with a certificate for 127.0.0.1.
+pub(crate) fn tls(authority: &Authority, http2: bool) -> ServerConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(authority.pem().as_bytes()).expect("PEM")).expect("a root");

@@ -153,7 +153,7 @@ impl Identities {
     }
 
     /// Ends every open connection.
-    fn end_connections(&self) {
+    pub(crate) fn end_connections(&self) {
         let mut generation = self.generation.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *generation).cancel();
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::Uri;
-use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
+use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::TokioIo;
 use ipnet::IpNet;
@@ -19,6 +19,7 @@ use tower::Service;
 
 use super::dial::{self, Stream};
 
+mod socks;
 #[cfg(test)]
 pub(super) mod tests;
 
@@ -176,29 +177,27 @@ impl Proxy {
         port: u16,
         tls: Option<&ClientConfig>,
     ) -> io::Result<Box<dyn Stream>> {
-        let far: Uri =
-            format!("https://{}/", dial::authority(host, port)).parse().map_err(io::Error::other)?;
         let near = self.reach(tls).await;
-        let near =
-            Near(Some(near.map_err(|cause| io::Error::new(cause.kind(), format!("proxy {self}: {cause}")))?));
+        let mut near =
+            near.map_err(|cause| io::Error::new(cause.kind(), format!("proxy {self}: {cause}")))?;
         let address = self.at.uri().clone();
-        let stream = match self.scheme {
+        match self.scheme {
             Scheme::Http | Scheme::Https => {
-                let mut tunnel = Tunnel::new(address, near);
+                let far = format!("https://{}/", dial::authority(host, port)).parse();
+                let far: Uri = far.map_err(io::Error::other)?;
+                let mut tunnel = Tunnel::new(address, Near(Some(near)));
                 if let Some(credentials) = self.at.basic_auth() {
                     tunnel = tunnel.with_auth(credentials.clone());
                 }
-                tunnel.call(far).await.map_err(|error| self.refused(&error))
+                let stream = tunnel.call(far).await.map_err(|error| self.refused(&error))?;
+                Ok(stream.into_inner())
             }
             Scheme::Socks5 => {
-                let mut socks = SocksV5::new(address, near);
-                if let Some((user, password)) = self.at.raw_auth() {
-                    socks = socks.with_auth(user.to_owned(), password.to_owned());
-                }
-                socks.call(far).await.map_err(|error| self.refused(&error))
+                let asked = socks::connect(&mut near, host, port, self.at.raw_auth()).await;
+                asked.map_err(|error| self.refused(&error))?;
+                Ok(near)
             }
-        };
-        stream.map(TokioIo::into_inner)
+        }
     }
 
     fn refused(&self, error: &dyn fmt::Display) -> io::Error {

@@ -62,6 +62,10 @@ pub enum RequestError {
     },
 }
 
+/// An extension of requests whose senders heed `Retry-After` themselves: the server's answer is given back whatever it asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OneTry;
+
 /// How requests of one client are made.
 pub(crate) struct Policy {
     /// Shared by all requests but watches; none if there is no limit.
@@ -128,7 +132,8 @@ impl Requests {
         let body = body.collect_bytes().await;
         let body = body.map_err(|error| RequestError::Body { message: error.to_string() })?;
         let (kind, timeout) = kind_of(&parts.uri);
-        let (mut tries, mut refused) = (0, false);
+        let is_one_try = parts.extensions.get::<OneTry>().is_some();
+        let (mut tries, mut refused) = (if is_one_try { RETRIES_MAX } else { 0 }, false);
         loop {
             if let (Kind::Ordinary, Some(rate)) = (kind, &self.policy.rate) {
                 rate.wait().await;

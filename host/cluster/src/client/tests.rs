@@ -6,13 +6,17 @@ use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use tempfile::TempDir;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+use witlet_core::pod::PodFullName;
+use witlet_core::status::write::Next;
 use witlet_testkit::{FixedJitter, ManualClock};
 
-use super::fixture::{ALWAYS, Canned, TestServer, get};
+use super::files::FILES_PERIOD;
+use super::fixture::{ALWAYS, Authority, Canned, TestServer, get, tls};
 use super::identity::Identity;
 use super::proxy::tests::TestProxy;
-use super::{ConnectError, ConnectOptions, Connection};
+use super::{ConnectError, ConnectOptions, Connection, OneTry};
 
 mod joining;
 
@@ -137,7 +141,7 @@ async fn run_for_a_while(connection: &Connection) {
     tokio::time::pause();
     let stop = CancellationToken::new();
     let later = async {
-        tokio::time::sleep(super::FILES_PERIOD * 3).await;
+        tokio::time::sleep(FILES_PERIOD * 3).await;
         stop.cancel();
     };
     tokio::join!(connection.run(stop.clone()), later);
@@ -161,6 +165,30 @@ async fn certificate_files_are_read_again_and_broken_ones_leave_the_last_certifi
     run_for_a_while(&connection).await;
     text(&client, "/version").await.expect("an answer");
     assert_eq!(server.last().client.as_deref(), Some("system:node:second"));
+}
+
+#[tokio::test]
+async fn authorities_are_read_again_and_end_connections_to_whom_they_do_not_vouch_for() {
+    let server = TestServer::start(true, 100).await;
+    let home = Home::new(&server, "{token: abc}");
+    let connection = Connection::open(home.options()).expect("open");
+    let client = connection.client();
+    text(&client, "/version").await.expect("an answer");
+    let other = Authority::new().pem();
+    home.write("ca.crt", &format!("{}{other}", server.authority.pem()));
+    run_for_a_while(&connection).await;
+    text(&client, "/version").await.expect("an answer, for it is one of both");
+    assert_eq!(server.last().connection, 1, "one connection for each change, not for each look");
+    home.write("ca.crt", &other);
+    run_for_a_while(&connection).await;
+    let error = text(&client, "/version").await.expect_err("nobody vouches for it any more");
+    assert!(error.to_string().contains("certificate"), "{error}");
+    for text_of in ["garbage".to_owned(), server.authority.pem()] {
+        home.write("ca.crt", &text_of);
+        run_for_a_while(&connection).await;
+        let is_trusted = text(&client, "/version").await.is_ok();
+        assert_eq!(is_trusted, text_of != "garbage", "{text_of}");
+    }
 }
 
 #[tokio::test]
@@ -274,6 +302,83 @@ async fn a_kubeconfigs_proxy_leads_to_the_server() {
     assert_eq!(proxy.asked().len(), 2, "a connection for requests and one for watches");
     assert!(proxy.asked()[0].starts_with(&format!("CONNECT {host} HTTP/1.1\r\n")), "{:?}", proxy.asked());
     assert!(server.last().http2, "TLS and its protocol are the server's own");
+}
+
+#[tokio::test]
+async fn a_proxy_over_tls_is_trusted_as_the_server_is() {
+    let server = TestServer::start(true, 100).await;
+    let home = Home::new(&server, "{token: abc}");
+    for (authority, is_trusted) in [(&server.authority, true), (&Authority::new(), false)] {
+        let proxy = TestProxy::secure(TlsAcceptor::from(Arc::new(tls(authority, false)))).await;
+        let by_proxy = format!(
+            "certificate-authority: ca.crt, proxy-url: 'https://user:secret@127.0.0.1:{}'",
+            proxy.port
+        );
+        let config =
+            kubeconfig(&server.url, "{token: abc}").replace("certificate-authority: ca.crt", &by_proxy);
+        home.write("kubeconfig", &config);
+        let client = Connection::open(home.options()).expect("open").client();
+        let answer = text(&client, "/version").await.map_err(|error| error.to_string());
+        let host = server.url.trim_start_matches("https://");
+        if is_trusted {
+            assert_eq!(answer, Ok("{}".to_owned()));
+            assert!(server.last().http2, "TLS within TLS, and each with its own protocol");
+            let expected = format!(
+                "CONNECT {host} HTTP/1.1\r\nHost: {host}\r\nProxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n\r\n"
+            );
+            assert_eq!(proxy.asked(), [expected]);
+        } else {
+            let error = answer.expect_err("it isn't trusted");
+            let named = format!("proxy https://127.0.0.1:{}: invalid peer certificate", proxy.port);
+            assert!(error.contains(&named) && !error.contains("secret"), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_at_an_address_of_version_6_is_asked_for_by_socks() {
+    let server = TestServer::start(true, 100).await;
+    let proxy = TestProxy::socks().await;
+    let home = Home::new(&server, "{token: abc}");
+    let url = server.url.replace("127.0.0.1", "[fd00::1]");
+    let by_proxy = format!(
+        "certificate-authority: ca.crt, tls-server-name: 127.0.0.1, proxy-url: 'socks5://127.0.0.1:{}'",
+        proxy.port
+    );
+    let config = kubeconfig(&url, "{token: abc}").replace("certificate-authority: ca.crt", &by_proxy);
+    home.write("kubeconfig", &config);
+    let client = Connection::open(home.options()).expect("open").client();
+    assert_eq!(text(&client, "/version").await.expect("an answer"), "{}");
+    assert_eq!(proxy.asked(), [url.trim_start_matches("https://")]);
+}
+
+#[tokio::test]
+async fn who_heeds_what_the_server_asks_is_told_it() {
+    let server = TestServer::start(true, 100).await;
+    let home = Home::new(&server, "{token: abc}");
+    let client = Connection::open(home.options()).expect("open").client();
+    for (canned, seconds) in [((429, Some("50")), "50"), ((503, Some("7")), "7")] {
+        let before = server.seen().len();
+        server.answer(&[canned]);
+        let mut request = get("/api/v1/nodes");
+        request.extensions_mut().insert(OneTry);
+        let response = client.send(request).await.expect("an answer");
+        assert_eq!(response.status().as_u16(), canned.0);
+        assert_eq!(response.headers()["retry-after"], seconds);
+        assert_eq!(server.seen().len(), before + 1);
+    }
+}
+
+#[tokio::test]
+async fn a_status_is_told_when_the_server_has_time_for_it() {
+    let server = TestServer::start(true, 100).await;
+    let home = Home::new(&server, "{token: abc}");
+    let client = Connection::open(home.options()).expect("open").client();
+    server.answer(&[(429, Some("50"))]);
+    let name = PodFullName { namespace: "default".into(), name: "a".into() };
+    let failure = crate::status::wire::delete(&client, &name, "u").await.expect_err("it is too busy");
+    assert_eq!(failure.code, Some(429), "{failure:?}");
+    assert!(matches!(failure.next, Next::Pause(asked) if asked == Duration::from_secs(50)), "{failure:?}");
 }
 
 #[test]

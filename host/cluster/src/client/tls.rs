@@ -1,9 +1,9 @@
 //! TLS to the API server.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -35,22 +35,100 @@ pub enum TlsError {
     },
 }
 
+/// Whom servers are trusted by. They may be replaced: the next handshake heeds that.
+#[derive(Debug)]
+pub(crate) struct Authorities {
+    current: RwLock<Trust>,
+}
+
+#[derive(Debug)]
+struct Trust {
+    /// As they were read; none are this node's own.
+    pem: Option<Vec<u8>>,
+    verifier: Arc<WebPkiServerVerifier>,
+}
+
+impl Trust {
+    fn new(pem: Option<Vec<u8>>) -> Result<Self, TlsError> {
+        let roots = Arc::new(roots(pem.as_deref())?);
+        let provider = Arc::new(ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+        let verifier = verifier.map_err(|error| TlsError::Authorities { message: error.to_string() })?;
+        Ok(Self { pem, verifier })
+    }
+}
+
+impl Authorities {
+    /// Those of a file, or this node's own.
+    pub(crate) fn new(pem: Option<Vec<u8>>) -> Result<Self, TlsError> {
+        Ok(Self { current: RwLock::new(Trust::new(pem)?) })
+    }
+
+    /// Trusts these from now on. Returns false if nothing changed. Ones that can't be used leave the last ones.
+    pub(crate) fn replace(&self, pem: Vec<u8>) -> Result<bool, TlsError> {
+        if self.current.read().unwrap_or_else(PoisonError::into_inner).pem.as_ref() == Some(&pem) {
+            return Ok(false);
+        }
+        let trust = Trust::new(Some(pem))?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = trust;
+        Ok(true)
+    }
+
+    fn verifier(&self) -> Arc<WebPkiServerVerifier> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).verifier.clone()
+    }
+}
+
+impl ServerCertVerifier for Authorities {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.verifier().verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier().verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier().verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier().supported_verify_schemes()
+    }
+}
+
 /// HTTP/2 where the server has it, else HTTP/1.1. Certificates are asked for at each handshake, and no session is resumed:
-/// a resumed one would show the certificate that it began with.
+/// a resumed one would show the certificate that it began with. Without authorities every server is taken for the right one.
 pub(crate) fn client_config(
-    authorities: Option<&[u8]>,
-    insecure: bool,
+    authorities: Option<Arc<Authorities>>,
     identities: Arc<Identities>,
 ) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| TlsError::Protocols { message: error.to_string() })?;
-    let builder = if insecure {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyServer(provider)))
-    } else {
-        builder.with_root_certificates(roots(authorities)?)
+    let verifier: Arc<dyn ServerCertVerifier> = match authorities {
+        Some(authorities) => authorities,
+        None => Arc::new(AnyServer(provider)),
     };
+    let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
     let mut config = builder.with_client_cert_resolver(identities);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     config.resumption = Resumption::disabled();

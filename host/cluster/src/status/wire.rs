@@ -15,6 +15,8 @@ use witlet_core::error::one_line;
 use witlet_core::pod::PodFullName;
 use witlet_core::status::write::{AtServer, Next, judge};
 
+use crate::client::OneTry;
+
 /// A write that isn't answered in this time has failed.
 const WRITE_MAX: Duration = Duration::from_secs(30);
 /// Answers beyond this size aren't read; the API server's objects are smaller.
@@ -113,6 +115,8 @@ async fn send(
         .uri(path)
         .header(header::CONTENT_TYPE, content_type)
         .header(header::ACCEPT, "application/json")
+        // The desk waits for all pods at once, and longer than a write may take.
+        .extension(OneTry)
         .body(Body::from(body.into_bytes()))
         .map_err(|error| Failure::odd(error.to_string()))?;
     let exchange = async {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 use super::*;
 
@@ -125,7 +126,20 @@ impl TestProxy {
         Self::start(move |stream, asked| Box::pin(tunnel(stream, asked, refusal))).await
     }
 
-    async fn socks() -> Self {
+    /// The same over TLS.
+    pub(crate) async fn secure(tls: TlsAcceptor) -> Self {
+        Self::start(move |stream, asked| {
+            let tls = tls.clone();
+            Box::pin(async move {
+                // Who doesn't trust it hangs up.
+                let Ok(stream) = tls.accept(stream).await else { return };
+                tunnel(stream, asked, None).await;
+            })
+        })
+        .await
+    }
+
+    pub(crate) async fn socks() -> Self {
         Self::start(|stream, asked| Box::pin(socks(stream, asked))).await
     }
 
@@ -150,7 +164,7 @@ impl TestProxy {
 
 type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-async fn tunnel(mut stream: TcpStream, asked: Arc<Mutex<Vec<String>>>, refusal: Option<&'static str>) {
+async fn tunnel(mut stream: impl Stream, asked: Arc<Mutex<Vec<String>>>, refusal: Option<&'static str>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(stream.read_u8().await.expect("a head"));
@@ -169,30 +183,40 @@ async fn tunnel(mut stream: TcpStream, asked: Arc<Mutex<Vec<String>>>, refusal: 
     let _ = tokio::io::copy_bidirectional(&mut stream, &mut far).await;
 }
 
-/// As RFC 1928 has it, with user and password (RFC 1929), for addresses of version 4.
+/// As RFC 1928 has it, with user and password (RFC 1929), for addresses. One of version 6 leads to the same port of 127.0.0.1.
 async fn socks(mut stream: TcpStream, asked: Arc<Mutex<Vec<String>>>) {
-    let mut greeting = [0; 3];
-    stream.read_exact(&mut greeting).await.expect("a greeting");
-    stream.write_all(&[5, greeting[2]]).await.expect("written");
+    assert_eq!(stream.read_u8().await.expect("a version"), 5);
+    let methods = read_short(&mut stream).await;
+    let method = methods.last().expect("a method");
+    stream.write_all(&[5, *method]).await.expect("written");
     let mut who = String::new();
-    if greeting[2] == 2 {
+    if *method == 2 {
         assert_eq!(stream.read_u8().await.expect("a version"), 1);
         for _ in 0..2 {
-            let mut word = vec![0; stream.read_u8().await.expect("a length").into()];
-            stream.read_exact(&mut word).await.expect("a word");
+            let word = read_short(&mut stream).await;
             who = format!("{who}{} ", String::from_utf8(word).expect("text"));
         }
         stream.write_all(&[1, 0]).await.expect("written");
     }
-    let mut request = [0; 10];
+    let mut request = [0; 4];
     stream.read_exact(&mut request).await.expect("a request");
-    assert_eq!(request[..4], [5, 1, 0, 1], "a connection to an address of version 4");
-    let ip = std::net::Ipv4Addr::new(request[4], request[5], request[6], request[7]);
-    let address = std::net::SocketAddr::from((ip, u16::from_be_bytes([request[8], request[9]])));
+    let ip: IpAddr = match request {
+        [5, 1, 0, 1] => stream.read_u32().await.map(|bits| std::net::Ipv4Addr::from(bits).into()),
+        [5, 1, 0, 4] => stream.read_u128().await.map(|bits| std::net::Ipv6Addr::from(bits).into()),
+        other => panic!("no connection to an address: {other:?}"),
+    }
+    .expect("an address");
+    let address = std::net::SocketAddr::from((ip, stream.read_u16().await.expect("a port")));
     asked.lock().expect("no panic").push(format!("{who}{address}"));
-    let mut far = TcpStream::connect(address).await.expect("the server is there");
+    let mut far = TcpStream::connect(("127.0.0.1", address.port())).await.expect("the server is there");
     stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await.expect("written");
     let _ = tokio::io::copy_bidirectional(&mut stream, &mut far).await;
+}
+
+async fn read_short(stream: &mut TcpStream) -> Vec<u8> {
+    let mut bytes = vec![0; stream.read_u8().await.expect("a length").into()];
+    stream.read_exact(&mut bytes).await.expect("so many bytes");
+    bytes
 }
 
 /// Says back what it hears.

@@ -1,0 +1,115 @@
+//! What goes over the wire, byte by byte.
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::connect;
+
+const USER: Option<(&str, &str)> = Some(("me", "pw"));
+
+/// Plays the proxy: hears what is expected and answers, in turns. Gives the outcome, and what was read of `rest`.
+async fn played(
+    host: &str,
+    credentials: Option<(&str, &str)>,
+    turns: &[(&[u8], &[u8])],
+) -> Result<String, String> {
+    let (mut near, mut far) = tokio::io::duplex(1024);
+    let proxy = async {
+        for (heard, said) in turns {
+            let mut message = vec![0; heard.len()];
+            far.read_exact(&mut message).await.expect("the whole message");
+            assert_eq!(message, *heard);
+            far.write_all(said).await.expect("it listens");
+        }
+        drop(far);
+    };
+    let asking = async {
+        connect(&mut near, host, 6443, credentials).await.map_err(|error| error.to_string())?;
+        let mut rest = String::new();
+        near.read_to_string(&mut rest).await.map_err(|error| error.to_string())?;
+        Ok(rest)
+    };
+    tokio::join!(asking, proxy).0
+}
+
+const PORT: [u8; 2] = 6443_u16.to_be_bytes();
+
+fn request(address: &[u8]) -> Vec<u8> {
+    [&[5, 1, 0], address, &PORT].concat()
+}
+
+#[tokio::test]
+async fn addresses_are_asked_for_as_addresses_and_names_as_names() {
+    let v6 = [4, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+    let cases: [(&str, &[u8]); 4] = [
+        ("10.1.2.3", &[1, 10, 1, 2, 3]),
+        ("fd00::1", &v6),
+        ("api.example", b"\x03\x0bapi.example"),
+        ("::ffff:10.1.2.3", &[4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 3]),
+    ];
+    // What stands behind the address that the proxy tells is the server's.
+    let replies: [&[u8]; 3] = [
+        &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0, b'h', b'i'],
+        &[5, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b'h', b'i'],
+        &[5, 0, 0, 3, 1, b'p', 0, 0, b'h', b'i'],
+    ];
+    for (host, address) in cases {
+        for reply in replies {
+            let turns: [(&[u8], &[u8]); 2] = [(&[5, 1, 0], &[5, 0]), (&request(address), reply)];
+            assert_eq!(played(host, None, &turns).await, Ok("hi".to_owned()), "{host}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn user_and_password_are_shown_where_they_are_wanted() {
+    let (asked, reply): (&[u8], &[u8]) = (&request(&[1, 10, 1, 2, 3]), &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+    let offered: &[u8] = &[5, 2, 0, 2];
+    let shown: &[u8] = b"\x01\x02me\x02pw";
+    let outcome = played("10.1.2.3", USER, &[(offered, &[5, 2]), (shown, &[1, 0]), (asked, reply)]).await;
+    assert_eq!(outcome, Ok(String::new()));
+    let outcome = played("10.1.2.3", USER, &[(offered, &[5, 0]), (asked, reply)]).await;
+    assert_eq!(outcome, Ok(String::new()), "nobody wants to know");
+    let outcome = played("10.1.2.3", USER, &[(offered, &[5, 2]), (shown, &[1, 1])]).await;
+    assert_eq!(outcome, Err("SOCKS: the proxy refuses user and password".to_owned()));
+}
+
+#[tokio::test]
+async fn a_proxy_that_does_not_connect_is_an_error_with_words() {
+    let greeting: &[u8] = &[5, 1, 0];
+    let asked: &[u8] = &request(&[1, 10, 1, 2, 3]);
+    let cases: [(&[(&[u8], &[u8])], &str); 9] = [
+        (&[(greeting, &[4, 0])], "SOCKS: the proxy speaks version 4"),
+        (&[(greeting, &[5, 2])], "SOCKS: the proxy wants another way to show who asks"),
+        (&[(greeting, &[5, 255])], "SOCKS: the proxy wants another way to show who asks"),
+        (&[(greeting, &[5])], "SOCKS: unexpected end of file"),
+        (&[(greeting, &[5, 0]), (asked, &[5, 5, 0, 1])], "SOCKS: connection refused"),
+        (
+            &[(greeting, &[5, 0]), (asked, &[5, 2, 0, 1])],
+            "SOCKS: the proxy's rules don't allow the connection",
+        ),
+        (
+            &[(greeting, &[5, 0]), (asked, &[5, 99, 0, 1])],
+            "SOCKS: the proxy refuses for a reason that it doesn't know the name of",
+        ),
+        (
+            &[(greeting, &[5, 0]), (asked, &[5, 0, 0, 2])],
+            "SOCKS: the proxy answers with an address of type 2",
+        ),
+        (&[(greeting, &[5, 0]), (asked, &[5, 0, 0, 1, 0, 0])], "SOCKS: early eof"),
+    ];
+    for (turns, expected) in cases {
+        assert_eq!(played("10.1.2.3", None, turns).await, Err(expected.to_owned()));
+    }
+    let long = "a".repeat(256);
+    for (host, credentials) in
+        [(long.as_str(), None), ("h", Some(("", "pw"))), ("h", Some(("me", long.as_str())))]
+    {
+        let turns: &[(&[u8], &[u8])] = match credentials {
+            None => &[(greeting, &[5, 0])],
+            Some(_) => &[(&[5, 2, 0, 2], &[5, 2])],
+        };
+        let outcome = played(host, credentials, turns).await;
+        let expected = "SOCKS: user, password or the server's name has no byte, or more than 255";
+        assert_eq!(outcome, Err(expected.to_owned()));
+    }
+}
