@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::image::PAUSE_IMAGE;
+use crate::release::Release;
 
 /// Where Debian keeps network plugins.
 pub(crate) const CNI_PLUGIN_FOLDER: &str = "/usr/lib/cni";
@@ -15,28 +16,57 @@ pub(crate) const BRIDGE: &str = "witlet0";
 /// Pods' addresses; the network is the test's own, so every test has the same.
 const SUBNET: &str = "10.231.0.0/16";
 
-/// `config.toml` of a containerd that keeps everything below `folder`.
-pub(crate) fn containerd(folder: &Path, snapshotter: &str) -> String {
+/// The first release with this configuration format.
+const FIRST_WITH_FORMAT_3: Release = Release { major: 2, minor: 0 };
+
+/// The first release that answers `GetContainerEvents`.
+pub(crate) const FIRST_WITH_EVENTS: Release = Release { major: 1, minor: 7 };
+
+/// `config.toml` of a containerd of this release that keeps everything below `folder`.
+pub(crate) fn containerd(folder: &Path, snapshotter: &str, release: Release) -> String {
     let at = |name: &str| folder.join(name).display().to_string();
-    format!(
-        r#"version = 2
-root = "{root}"
+    let (head, cri) = if release >= FIRST_WITH_FORMAT_3 { FORMAT_3 } else { FORMAT_2 };
+    let common = format!(
+        r#"root = "{root}"
 state = "{state}"
-disabled_plugins = ["io.containerd.internal.v1.restart"]
 
 [grpc]
 address = "{socket}"
 
 [plugins."io.containerd.internal.v1.opt"]
 path = "{opt}"
+"#,
+        root = at("root"),
+        state = at("state"),
+        socket = at("containerd.sock"),
+        opt = at("opt"),
+    );
+    let cri = [
+        ("{pause}", PAUSE_IMAGE),
+        ("{cni bin}", CNI_PLUGIN_FOLDER),
+        ("{cni}", &at("cni")),
+        ("{registries}", &at("registries")),
+        ("{snapshotter}", snapshotter),
+        ("{runc}", &at("runc")),
+    ]
+    .into_iter()
+    .fold(cri.to_owned(), |text, (name, value)| text.replace(name, value));
+    format!("{head}{common}{cri}")
+}
 
+/// What containerd 1.x reads: its head, which stands before all tables, and the CRI's tables.
+const FORMAT_2: (&str, &str) = (
+    r#"version = 2
+disabled_plugins = ["io.containerd.internal.v1.restart"]
+"#,
+    r#"
 [plugins."io.containerd.grpc.v1.cri"]
-sandbox_image = "{PAUSE_IMAGE}"
+sandbox_image = "{pause}"
 restrict_oom_score_adj = true
 netns_mounts_under_state_dir = true
 
 [plugins."io.containerd.grpc.v1.cri".cni]
-bin_dir = "{CNI_PLUGIN_FOLDER}"
+bin_dir = "{cni bin}"
 conf_dir = "{cni}"
 
 [plugins."io.containerd.grpc.v1.cri".registry]
@@ -52,15 +82,42 @@ runtime_type = "io.containerd.runc.v2"
 Root = "{runc}"
 SystemdCgroup = false
 "#,
-        root = at("root"),
-        state = at("state"),
-        socket = at("containerd.sock"),
-        opt = at("opt"),
-        cni = at("cni"),
-        registries = at("registries"),
-        runc = at("runc"),
-    )
-}
+);
+
+/// What containerd 2.x reads. Its NRI plugin and its tracing would have places of the machine's own.
+const FORMAT_3: (&str, &str) = (
+    r#"version = 3
+disabled_plugins = ["io.containerd.monitor.container.v1.restart", "io.containerd.nri.v1.nri"]
+"#,
+    r#"
+[plugins."io.containerd.cri.v1.runtime"]
+restrict_oom_score_adj = true
+netns_mounts_under_state_dir = true
+
+[plugins."io.containerd.cri.v1.runtime".cni]
+bin_dir = "{cni bin}"
+conf_dir = "{cni}"
+
+[plugins."io.containerd.cri.v1.runtime".containerd]
+default_runtime_name = "runc"
+
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+Root = "{runc}"
+SystemdCgroup = false
+
+[plugins."io.containerd.cri.v1.images"]
+snapshotter = "{snapshotter}"
+
+[plugins."io.containerd.cri.v1.images".pinned_images]
+sandbox = "{pause}"
+
+[plugins."io.containerd.cri.v1.images".registry]
+config_path = "{registries}"
+"#,
+);
 
 /// A bridge with addresses that are handed out below `folder`, and host ports.
 pub(crate) fn network(folder: &Path) -> String {
@@ -84,4 +141,25 @@ pub(crate) fn network(folder: &Path) -> String {
         ],
     })
     .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    //! Each release is configured in its own words.
+
+    use super::*;
+
+    #[test]
+    fn a_release_gets_its_own_format_and_all_places() {
+        let both = [((1, 6), "version = 2\n"), ((1, 7), "version = 2\n"), ((2, 0), "version = 3\n")];
+        for ((major, minor), first) in both {
+            let text = containerd(Path::new("/tmp/x"), "native", Release { major, minor });
+            assert!(text.starts_with(first), "{major}.{minor}: {text}");
+            assert!(!text.contains('{'), "{major}.{minor} has a place without its value: {text}");
+            let places = ["/tmp/x/root", "/tmp/x/state", "/tmp/x/cni", "/tmp/x/registries", "/tmp/x/runc"];
+            for value in places.iter().chain(&[PAUSE_IMAGE, "\"native\""]) {
+                assert!(text.contains(value), "{major}.{minor} lacks {value}: {text}");
+            }
+        }
+    }
 }

@@ -21,7 +21,8 @@ use witlet_ports::{Clock, Runtime};
 use crate::image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE, write_archive};
 use crate::network::{self, NetworkNamespace};
 use crate::registry::Registry;
-use crate::shell::{HarnessError, SYSTEM_PATH, io, run};
+use crate::release::Release;
+use crate::shell::{HarnessError, io, run, system_path};
 use crate::{config, sweep};
 
 /// How long containerd may take to come up, to see its images and to end. Only a failure waits this long.
@@ -57,25 +58,27 @@ pub struct Containerd {
     /// Dropped after the process: fields are dropped in their order.
     network: NetworkNamespace,
     folder: TempDir,
+    release: Release,
 }
 
 impl Containerd {
     /// Starts one in a folder and a network of its own, with [`BUSYBOX_IMAGE`] and [`PAUSE_IMAGE`]. Ask
     /// [`crate::skip_reason`] first.
     pub async fn start() -> Result<Self, HarnessError> {
+        let release = Release::installed()?;
         // Short: socket paths have at most 107 bytes.
         let folder = tempfile::Builder::new().prefix("wctd").tempdir_in("/tmp");
         let folder = folder.map_err(io("make a folder"))?;
         let name = folder.path().file_name().map(|name| name.to_string_lossy().into_owned());
         let network = NetworkNamespace::create(name.unwrap_or_else(|| "wctd".to_owned()))?;
-        let mut containerd = Self { process: None, network, folder };
+        let mut containerd = Self { process: None, network, folder, release };
         let at = |name: &str| containerd.folder.path().join(name);
         // An empty folder of registries: those on the loopback are asked in the clear, and there are no others.
         for name in ["cni", "logs", "work", "registries"] {
             fs::create_dir_all(at(name)).map_err(io(format!("make {name}")))?;
         }
         let snapshotter = snapshotter(&at("work"));
-        let text = config::containerd(containerd.folder.path(), snapshotter);
+        let text = config::containerd(containerd.folder.path(), snapshotter, release);
         fs::write(at("config.toml"), text).map_err(io("write config.toml"))?;
         let text = config::network(containerd.folder.path());
         fs::write(at("cni/10-witlet.conflist"), text).map_err(io("write the network's configuration"))?;
@@ -117,7 +120,7 @@ impl Containerd {
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net={}", self.network_namespace().display())).arg(program);
-        command.env("PATH", SYSTEM_PATH).stdin(Stdio::null());
+        command.env("PATH", system_path()).stdin(Stdio::null());
         command
     }
 
@@ -200,8 +203,7 @@ impl Containerd {
                 prints_memory_limit: Some(script(
                     "cat /sys/fs/cgroup/memory.max || cat /sys/fs/cgroup/memory/memory.limit_in_bytes",
                 )),
-                // Debian's containerd 1.6 is of before the CRI's events.
-                tells_events: false,
+                tells_events: self.release >= config::FIRST_WITH_EVENTS,
                 registry: registry.map(|registry| witlet_contracts::Registry {
                     private_image: registry.private_image(),
                     auth: registry.auth(),
@@ -288,11 +290,10 @@ impl Containerd {
     pub async fn stop(mut self) -> Result<(), HarnessError> {
         let runtime = self.runtime()?;
         let answer = |error: witlet_ports::RuntimeError| HarnessError::Answer(error.to_string());
-        for pod in runtime.view.list_pods().await.map_err(answer)? {
-            for sandbox in &pod.sandboxes {
-                runtime.sandboxes.stop(&sandbox.id).await.map_err(answer)?;
-                runtime.sandboxes.remove(&sandbox.id).await.map_err(answer)?;
-            }
+        let pods = runtime.view.list_pods().await.map_err(answer)?;
+        for sandbox in pods.iter().flat_map(|pod| &pod.sandboxes) {
+            runtime.sandboxes.stop(&sandbox.id).await.map_err(answer)?;
+            runtime.sandboxes.remove(&sandbox.id).await.map_err(answer)?;
         }
         self.terminate().await?;
         let deadline = Instant::now() + PATIENCE;

@@ -4,6 +4,9 @@
 //! Needs root and the Debian packages `containerd runc containernetworking-plugins busybox-static iproute2
 //! util-linux`; real pulls need `docker-registry` too. Where it can't run, [`skip_reason`] says why, and tests report themselves as ignored; with
 //! `WITLET_REQUIRE_CONTAINERD=1` they fail instead.
+//!
+//! `WITLET_CONTAINERD=<folder>` takes `containerd`, `containerd-shim-runc-v2`, `ctr` and `runc` from there instead of the
+//! system's, as far as the folder has them. Releases from 1.6 on are configured as they want it.
 #![forbid(unsafe_code)]
 
 mod config;
@@ -12,6 +15,7 @@ mod daemon;
 mod image;
 mod network;
 mod registry;
+mod release;
 mod requirements;
 mod shell;
 mod suite;
@@ -22,5 +26,5 @@ pub use daemon::{Daemon, DaemonOptions};
 pub use image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE};
 pub use registry::{REGISTRY_PROGRAM, Registry};
 pub use requirements::{REQUIRE_VARIABLE, Skip, is_required, skip_reason};
-pub use shell::HarnessError;
+pub use shell::{HarnessError, PROGRAMS_VARIABLE};
 pub use suite::{report, run_or_ignore};

@@ -3,11 +3,24 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use thiserror::Error;
 
+/// Names a folder whose programs go before the system's: another `containerd`, with its shim, `ctr` and `runc`.
+pub const PROGRAMS_VARIABLE: &str = "WITLET_CONTAINERD";
+
 /// Where programs of the system are, whatever the caller's PATH says.
-pub(crate) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The folders that programs are looked for in, as PATH has them.
+pub(crate) fn system_path() -> &'static str {
+    static PATH: LazyLock<String> = LazyLock::new(|| match std::env::var(PROGRAMS_VARIABLE) {
+        Ok(folder) if !folder.is_empty() => format!("{folder}:{SYSTEM_PATH}"),
+        Ok(_) | Err(_) => SYSTEM_PATH.to_owned(),
+    });
+    &PATH
+}
 
 /// The harness itself failed.
 #[derive(Debug, Error)]
@@ -52,7 +65,7 @@ pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> Ha
 
 /// A program of the system by name.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
-    SYSTEM_PATH.split(':').map(|folder| PathBuf::from(folder).join(name)).find(|path| path.exists())
+    system_path().split(':').map(|folder| PathBuf::from(folder).join(name)).find(|path| path.exists())
 }
 
 /// Runs a program and returns what it printed.
@@ -61,7 +74,7 @@ pub(crate) fn run(
     arguments: &[impl AsRef<OsStr>],
 ) -> Result<String, HarnessError> {
     let mut command = Command::new(program);
-    command.args(arguments).env("PATH", SYSTEM_PATH).stdin(Stdio::null());
+    command.args(arguments).env("PATH", system_path()).stdin(Stdio::null());
     let shown = format!("{command:?}");
     let output = command.output().map_err(io(format!("run {shown}")))?;
     if output.status.success() {

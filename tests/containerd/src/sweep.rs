@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 /// How often is looked whether a killed process is gone, and how many times: a busy machine takes a while to end it.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
@@ -42,16 +43,25 @@ fn is_alive(pid: i32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// Removes the sockets of shims, which containerd puts outside of its folders and names in a file within.
+/// Removes the sockets of shims, which containerd puts outside of its folders and names in a file within: 1.x the address
+/// alone, 2.x what the shim answered as JSON.
 pub(crate) fn shim_sockets(folder: &Path) {
     let tasks = folder.join("state/io.containerd.runtime.v2.task/k8s.io");
     let Ok(tasks) = fs::read_dir(tasks) else { return };
     for task in tasks.flatten() {
-        let address = fs::read_to_string(task.path().join("address")).unwrap_or_default();
-        if let Some(path) = address.trim().strip_prefix("unix://") {
-            let _gone = fs::remove_file(path);
+        for file in ["address", "bootstrap.json"] {
+            let text = fs::read_to_string(task.path().join(file)).unwrap_or_default();
+            if let Some(path) = shim_socket(&text) {
+                let _gone = fs::remove_file(path);
+            }
         }
     }
+}
+
+fn shim_socket(text: &str) -> Option<PathBuf> {
+    let answer: Option<Value> = serde_json::from_str(text).ok();
+    let address = answer.as_ref().and_then(|answer| answer["address"].as_str()).unwrap_or(text);
+    address.trim().strip_prefix("unix://").map(PathBuf::from)
 }
 
 /// Takes away all mounts below this folder, the newest first.
@@ -98,4 +108,24 @@ fn parents() -> BTreeMap<i32, i32> {
             Some((pid, parent))
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    //! What files of addresses say.
+
+    use super::*;
+
+    #[test]
+    fn sockets_are_found_as_both_generations_write_them() {
+        let socket = Some(PathBuf::from("/run/containerd/s/ab12"));
+        for (text, expected) in [
+            ("unix:///run/containerd/s/ab12", &socket),
+            (r#"{"version":3,"address":"unix:///run/containerd/s/ab12","protocol":"ttrpc"}"#, &socket),
+            (r#"{"version":3}"#, &None),
+            ("", &None),
+        ] {
+            assert_eq!(&shim_socket(text), expected, "{text}");
+        }
+    }
 }

@@ -178,7 +178,7 @@ impl<'a> Fixture<'a> {
 
     /// The pod as the list shows it.
     pub(crate) async fn listed(&self, pod: &TestPod) -> Verdict<Option<RuntimePod>> {
-        Ok(self.runtime.view.list_pods().await?.into_iter().find(|listed| listed.uid == pod.uid))
+        Ok(self.runtime.view.list_pods().await?.iter().find(|listed| listed.uid == pod.uid).cloned())
     }
 
     /// Waits until the container's process has ended.
@@ -197,7 +197,7 @@ impl<'a> Fixture<'a> {
     /// Stops and removes whatever the case left of its pods.
     pub(crate) async fn clean_up(&self) -> Verdict {
         let mine = self.pods.lock().map(|pods| pods.clone()).unwrap_or_default();
-        for pod in self.runtime.view.list_pods().await? {
+        for pod in self.runtime.view.list_pods().await?.iter() {
             if mine.contains(&pod.uid) {
                 for sandbox in &pod.sandboxes {
                     self.runtime.sandboxes.stop(&sandbox.id).await?;
@@ -205,7 +205,7 @@ impl<'a> Fixture<'a> {
                 }
             }
         }
-        let left: Vec<_> = self.runtime.view.list_pods().await?;
+        let left = self.runtime.view.list_pods().await?;
         let left: Vec<_> = left.iter().filter(|pod| mine.contains(&pod.uid)).collect();
         ensure!(left.is_empty(), "removing all sandboxes of a pod leaves {left:?}");
         Ok(())
