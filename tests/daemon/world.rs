@@ -221,7 +221,7 @@ impl World for DaemonWorld {
     }
 
     async fn runtime_pods(&self) -> Option<Vec<RuntimePod>> {
-        self.runtime.view.list_pods().await.ok()
+        Some(self.runtime.view.list_pods().await.ok()?.to_vec())
     }
 
     async fn kill_agent(&mut self) {
