@@ -47,7 +47,7 @@ const fn case(
     script: &'static str,
     run: for<'a> fn(&'a World) -> crate::world::Running<'a>,
 ) -> Case {
-    Case { name, script, stdin: false, needs_kubectl: false, run }
+    Case { name, script, stdin: false, needs_kubectl: false, by_websockets: false, run }
 }
 
 async fn spdy(world: &World, path: &str) -> Result<Spdy, String> {

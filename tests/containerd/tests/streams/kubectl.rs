@@ -6,50 +6,58 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::Child;
 
 use crate::Outcome;
 use crate::cases::{ECHO, SERVER, SLEEPER};
-use crate::world::{Case, Running, World};
+use crate::program::{Ended, Kubectl};
+use crate::world::{Case, World};
 
-const PROGRAM: &str = "kubectl";
+/// Each case by both roads: WebSockets, of which an API server makes SPDY for the node, and SPDY itself.
+macro_rules! both_roads {
+    ($($name:literal, $websockets:literal, $script:expr, $stdin:literal, $run:ident;)*) => {
+        &[$(
+            Case {
+                name: $name, script: $script, stdin: $stdin, needs_kubectl: true, by_websockets: false,
+                run: |world| Box::pin($run(world)),
+            },
+            Case {
+                name: $websockets, script: $script, stdin: $stdin, needs_kubectl: true, by_websockets: true,
+                run: |world| Box::pin($run(world)),
+            },
+        )*]
+    };
+}
 
-/// Runs a command in a terminal (util-linux).
-const TERMINAL: &str = "script";
+pub(crate) const LOGS: &[Case] = &[Case {
+    name: "kubectl_logs_shows_follows_and_cuts",
+    script: "echo one; echo two; echo three; sleep 600",
+    stdin: false,
+    needs_kubectl: true,
+    by_websockets: true,
+    run: |world| Box::pin(logs(world)),
+}];
 
-pub(crate) const CASES: &[Case] = &[
-    case("kubectl_logs_shows_follows_and_cuts", "echo one; echo two; echo three; sleep 600", |world| {
-        Box::pin(logs(world))
-    }),
-    case("kubectl_exec_passes_input_output_and_exit_code", SLEEPER, |world| Box::pin(exec(world))),
-    Case {
-        stdin: true,
-        ..case("kubectl_attach_talks_to_the_process", ECHO, |world| Box::pin(attach(world)))
-    },
-    case("kubectl_exec_in_a_terminal_is_resized_interrupted_and_ends_with_its_code", SLEEPER, |world| {
-        Box::pin(terminal(world))
-    }),
-    case("kubectl_cp_copies_there_and_back", WITH_TAR, |world| Box::pin(copy(world))),
-    case("kubectl_port_forward_reaches_the_pod", SERVER, |world| Box::pin(port_forward(world))),
+pub(crate) const CASES: &[Case] = both_roads![
+    "kubectl_exec_passes_input_output_and_exit_code",
+    "kubectl_exec_by_a_websocket_passes_input_output_and_exit_code",
+    SLEEPER, false, exec;
+    "kubectl_attach_talks_to_the_process",
+    "kubectl_attach_by_a_websocket_talks_to_the_process",
+    ECHO, true, attach;
+    "kubectl_exec_in_a_terminal_is_resized_interrupted_and_ends_with_its_code",
+    "kubectl_exec_by_a_websocket_in_a_terminal_is_resized_interrupted_and_ends_with_its_code",
+    SLEEPER, false, terminal;
+    "kubectl_cp_copies_there_and_back",
+    "kubectl_cp_by_a_websocket_copies_there_and_back",
+    WITH_TAR, false, copy;
+    "kubectl_port_forward_reaches_the_pod",
+    "kubectl_port_forward_by_a_websocket_reaches_the_pod",
+    SERVER, false, port_forward;
 ];
 
-const fn case(name: &'static str, script: &'static str, run: for<'a> fn(&'a World) -> Running<'a>) -> Case {
-    Case { name, script, stdin: false, needs_kubectl: true, run }
-}
-
-/// Why it can't be run here.
-pub(crate) fn missing() -> Option<String> {
-    let asked = std::process::Command::new(PROGRAM).args(["version", "--client"]).output();
-    match asked {
-        Ok(output) if output.status.success() => None,
-        Ok(output) => Some(format!("{PROGRAM} doesn't work: {}", output.status)),
-        Err(error) => Some(format!("{PROGRAM} can't be run: {error}")),
-    }
-}
-
-/// A command line, with a configuration of the world's own. SPDY is what an API server makes of WebSockets for a node that
-/// doesn't declare them; the small one passes on what it gets.
-fn kubectl(world: &World, arguments: &[&str]) -> Result<Command, String> {
+/// kubectl with a configuration of the world's own.
+fn kubectl(world: &World) -> Result<Kubectl, String> {
     let address = format!("http://{}", world.api);
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "test",
@@ -59,13 +67,7 @@ fn kubectl(world: &World, arguments: &[&str]) -> Result<Command, String> {
     });
     let path = world.folder.join("kubeconfig");
     std::fs::write(&path, config.to_string()).map_err(|error| error.to_string())?;
-    let mut command = Command::new(PROGRAM);
-    command.args(arguments).env("KUBECONFIG", path).env("HOME", &world.folder).kill_on_drop(true);
-    for name in ["KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "KUBECTL_PORT_FORWARD_WEBSOCKETS"] {
-        command.env(name, "false");
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Ok(command)
+    Ok(Kubectl::new(&path, &world.folder, world.by_websockets))
 }
 
 /// Runs it to its end: exit code, output, and what it says on standard error.
@@ -74,14 +76,8 @@ async fn run(
     arguments: &[&str],
     input: &str,
 ) -> Result<(Option<i32>, String, String), String> {
-    let failed = |error: std::io::Error| error.to_string();
-    let mut child = kubectl(world, arguments)?.stdin(Stdio::piped()).spawn().map_err(failed)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(input.as_bytes()).await.map_err(failed)?;
-    }
-    let output = child.wait_with_output().await.map_err(failed)?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok((output.status.code(), text(&output.stdout), text(&output.stderr)))
+    let Ended { code, out, said } = kubectl(world)?.run(arguments, input).await?;
+    Ok((code, out, said))
 }
 
 fn check<T: PartialEq + std::fmt::Debug>(what: &str, found: T, wanted: T) -> Outcome {
@@ -105,7 +101,8 @@ async fn logs(world: &World) -> Outcome {
     check("--all-containers --since", (told.0, told.1.as_str()), (Some(0), all))?;
     let (code, text, said) = run(world, &["logs", &world.pod, "--previous"], "").await?;
     check("--previous", (code, text.is_empty(), said.is_empty()), (Some(1), true, false))?;
-    let mut follow = kubectl(world, &["logs", &world.pod, "--follow"])?.spawn().map_err(|e| e.to_string())?;
+    let mut follow =
+        kubectl(world)?.command(&["logs", &world.pod, "--follow"]).spawn().map_err(|e| e.to_string())?;
     let mut lines = BufReader::new(follow.stdout.take().ok_or("no output")?).lines();
     for wanted in ["one", "two", "three"] {
         let line = lines.next_line().await.map_err(|error| error.to_string())?;
@@ -151,87 +148,24 @@ async fn copy(world: &World) -> Outcome {
     check("what came back", std::fs::read(&back).map_err(failed)? == bytes, true)
 }
 
-/// kubectl in a terminal of `script`'s, for it looks whether it has one. A file tells the terminal to change its size.
 async fn terminal(world: &World) -> Outcome {
-    let failed = |error: std::io::Error| error.to_string();
-    let resize = world.folder.join("resize");
-    let line = format!(
-        "stty rows 33 cols 99; t=$(tty); (while ! [ -e {resize} ]; do sleep 0.1; done; stty -F $t rows 41 cols 111) & \
-         exec {PROGRAM} exec -it {pod} -c app -- sh",
-        resize = resize.display(),
-        pod = world.pod,
-    );
-    let mut command = kubectl(world, &[])?;
-    let environment: Vec<_> = command
-        .as_std()
-        .get_envs()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
-        .collect();
-    command = Command::new(TERMINAL);
-    command.args(["-q", "-e", "-c", &line, "/dev/null"]).envs(environment).kill_on_drop(true);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(failed)?;
-    let (keys, screen) = (child.stdin.take().ok_or("no input")?, child.stdout.take().ok_or("no output")?);
-    let mut terminal = Terminal { keys, screen, seen: String::new() };
+    let mut terminal = kubectl(world)?.terminal(&["exec", "-it", &world.pod, "-c", "app", "--", "sh"])?;
     // What the terminal shows of the keys themselves never has the words in whole.
     terminal.until("stty size; echo s$((1+1))zed\n", "33 99").await?;
-    std::fs::write(&resize, "").map_err(failed)?;
+    terminal.resize(41, 111)?;
     terminal.until("stty size\n", "41 111").await?;
     terminal.until("test -t 0 && echo a$((3+4))terminal\n", "a7terminal").await?;
     terminal.press("echo now$((1+1)); sleep 1000\n").await?;
     terminal.until("", "now2").await?;
     terminal.until("\x03\necho broken$((20+22))\n", "broken42").await?;
     terminal.press("exit 7\n").await?;
-    terminal.rest().await?;
-    let status = child.wait().await.map_err(failed)?;
-    check("the exit code", status.code(), Some(7))
-}
-
-/// What is typed, and what is seen.
-struct Terminal {
-    keys: ChildStdin,
-    screen: ChildStdout,
-    seen: String,
-}
-
-impl Terminal {
-    async fn press(&mut self, keys: &str) -> Outcome {
-        self.keys.write_all(keys.as_bytes()).await.map_err(|error| error.to_string())
-    }
-
-    /// Presses these keys again and again until the words are seen; what came before them is forgotten.
-    async fn until(&mut self, keys: &str, words: &str) -> Outcome {
-        loop {
-            self.press(keys).await?;
-            let pause = tokio::time::sleep(Duration::from_millis(500));
-            tokio::pin!(pause);
-            loop {
-                if let Some(at) = self.seen.find(words) {
-                    self.seen.drain(..at + words.len());
-                    return Ok(());
-                }
-                let mut bytes = [0; 1024];
-                let read = tokio::select! {
-                    () = &mut pause => break,
-                    read = self.screen.read(&mut bytes) => read.map_err(|error| error.to_string())?,
-                };
-                if read == 0 {
-                    return Err(format!("it ended before {words:?}: {:?}", self.seen));
-                }
-                self.seen.push_str(&String::from_utf8_lossy(&bytes[..read]));
-            }
-        }
-    }
-
-    async fn rest(&mut self) -> Outcome {
-        let mut rest = Vec::new();
-        self.screen.read_to_end(&mut rest).await.map_err(|error| error.to_string()).map(|_| ())
-    }
+    check("the exit code", terminal.end().await?.0, Some(7))
 }
 
 async fn attach(world: &World) -> Outcome {
     let failed = |error: std::io::Error| error.to_string();
-    let mut child: Child = kubectl(world, &["attach", "-i", &world.pod, "-c", "app"])?
+    let mut child: Child = kubectl(world)?
+        .command(&["attach", "-i", &world.pod, "-c", "app"])
         .stdin(Stdio::piped())
         .spawn()
         .map_err(failed)?;
@@ -247,7 +181,8 @@ async fn attach(world: &World) -> Outcome {
 
 async fn port_forward(world: &World) -> Outcome {
     let failed = |error: std::io::Error| error.to_string();
-    let mut child = kubectl(world, &["port-forward", &world.pod, ":8080", "--address=127.0.0.1"])?
+    let mut child = kubectl(world)?
+        .command(&["port-forward", &world.pod, ":8080", "--address=127.0.0.1"])
         .spawn()
         .map_err(failed)?;
     let mut lines = BufReader::new(child.stdout.take().ok_or("no output")?).lines();

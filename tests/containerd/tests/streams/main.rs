@@ -5,6 +5,7 @@
 mod cases;
 mod http;
 mod kubectl;
+mod program;
 mod spdy;
 mod websocket;
 mod world;
@@ -16,13 +17,14 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Runtime as Tokio;
 use witlet_containerd::{Containerd, HarnessError, run_or_ignore};
 
+use program::Kubectl;
 use world::{Case, Place, World};
 
 /// Why a case failed.
 type Outcome = Result<(), String>;
 
 fn all() -> impl Iterator<Item = &'static Case> {
-    cases::CASES.iter().chain(kubectl::CASES)
+    cases::CASES.iter().chain(kubectl::LOGS).chain(kubectl::CASES)
 }
 
 fn main() -> ExitCode {
@@ -33,7 +35,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, HarnessError> {
     let io = |cause| HarnessError::Io { action: "start tokio".to_owned(), cause };
     let tokio = Tokio::new().map_err(io)?;
     let containerd = Arc::new(tokio.block_on(Containerd::start())?);
-    let no_kubectl = kubectl::missing();
+    let no_kubectl = Kubectl::version().err();
     let trials = all().enumerate().map(|(number, case)| {
         let containerd = containerd.clone();
         let place = Place { endpoint: containerd.endpoint(), logs: containerd.log_root(), number };

@@ -41,6 +41,8 @@ pub(crate) struct Case {
     /// Whether it reads its standard input.
     pub(crate) stdin: bool,
     pub(crate) needs_kubectl: bool,
+    /// Whether kubectl is to ask with WebSockets; with SPDY otherwise.
+    pub(crate) by_websockets: bool,
     pub(crate) run: for<'a> fn(&'a World) -> Running<'a>,
 }
 
@@ -96,6 +98,7 @@ pub(crate) struct World {
     pub(crate) api: SocketAddr,
     pub(crate) pod: String,
     pub(crate) folder: PathBuf,
+    pub(crate) by_websockets: bool,
     pub(crate) container: ContainerId,
     pub(crate) runtime: Runtime,
     view: Arc<View>,
@@ -144,7 +147,8 @@ impl World {
         tasks.spawn(async move {
             let _ = serving.await;
         });
-        Ok(Self { api: address, pod, folder, container, runtime, view, stop, tasks })
+        let by_websockets = case.by_websockets;
+        Ok(Self { api: address, pod, folder, by_websockets, container, runtime, view, stop, tasks })
     }
 
     /// Path of a subresource of the pod.
