@@ -5,6 +5,10 @@ use serde_json::{Map, Value};
 use crate::error::ApiError;
 use crate::value::as_map;
 
+use order::Order;
+
+mod order;
+
 /// The three kinds of patches, by content type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PatchType {
@@ -125,12 +129,8 @@ fn strategic_map(
         let keep = keep.as_array().cloned().unwrap_or_default();
         target.retain(|key, _| keep.iter().any(|k| k == key));
     }
-    let mut orders = Vec::new();
+    let orders = Order::take_all(target, &mut patch, at)?;
     for (key, value) in patch {
-        if let Some(field) = key.strip_prefix("$setElementOrder/") {
-            orders.push((field.to_owned(), value));
-            continue;
-        }
         if let Some(field) = key.strip_prefix("$deleteFromPrimitiveList/") {
             let gone = value.as_array().cloned().unwrap_or_default();
             if let Some(list) = target.get_mut(field).and_then(Value::as_array_mut) {
@@ -147,21 +147,19 @@ fn strategic_map(
                 strategic_list(current, patch, list_rule(at, &key), &key)?;
             }
             (_, value) => {
-                let value = without_directives(value, list_rule(at, &key), &key)?;
+                let value = without_directives(value, &key)?;
                 target.insert(key, value);
             }
         }
     }
-    for (field, order) in orders {
-        if let Some(list) = target.get_mut(&field).and_then(Value::as_array_mut) {
-            set_order(list, &order, list_rule(at, &field));
-        }
+    for order in orders {
+        order.apply(target);
     }
     Ok(())
 }
 
-/// What a patch sets where nothing was: the directives apply to nothing, and nulls delete nothing.
-fn without_directives(value: Value, rule: ListRule, field: &str) -> Result<Value, ApiError> {
+/// What a patch sets where nothing was: the directives apply to nothing, nulls delete nothing, and nobody asks for keys.
+fn without_directives(value: Value, field: &str) -> Result<Value, ApiError> {
     match value {
         Value::Object(patch) => {
             let mut made = Map::new();
@@ -169,9 +167,11 @@ fn without_directives(value: Value, rule: ListRule, field: &str) -> Result<Value
             Ok(Value::Object(made))
         }
         Value::Array(patch) => {
-            let mut made = Vec::new();
-            strategic_list(&mut made, patch, rule, field)?;
-            Ok(Value::Array(made))
+            let is_directive = |item: &Value| {
+                matches!(item.get("$patch").and_then(Value::as_str), Some("delete" | "replace"))
+            };
+            let items = patch.into_iter().filter(|item| !is_directive(item));
+            items.map(|item| without_directives(item, field)).collect()
         }
         other => Ok(other),
     }
@@ -204,9 +204,7 @@ fn strategic_list(
             return Err(ApiError::bad_request(format!("{field} is a list of objects")));
         };
         let Some(key) = item.get(merge_key).cloned() else {
-            let message =
-                format!("map: {} does not contain declared merge key: {merge_key}", Value::Object(item));
-            return Err(ApiError::new(500, "InternalError", message));
+            return Err(no_merge_key(&Value::Object(item), merge_key));
         };
         if item.get("$patch").and_then(Value::as_str) == Some("delete") {
             target.retain(|current| current.get(merge_key) != Some(&key));
@@ -216,31 +214,17 @@ fn strategic_list(
             Some(Value::Object(current)) => strategic_map(current, item, field)?,
             _ => {
                 item.remove("$patch");
-                target.push(without_directives(Value::Object(item), ListRule::Atomic, field)?);
+                target.push(without_directives(Value::Object(item), field)?);
             }
         }
     }
     Ok(())
 }
 
-/// Items that the order names come in that order; the others stay where they are among themselves, behind what they followed.
-fn set_order(list: &mut [Value], order: &Value, rule: ListRule) {
-    let Some(order) = order.as_array() else { return };
-    let position = |item: &Value| match rule {
-        ListRule::ByKey(key) => order.iter().position(|o| o.get(key) == item.get(key)),
-        _ => order.iter().position(|o| o == item),
-    };
-    let mut last = None;
-    let mut keyed: Vec<(Option<usize>, Value)> = Vec::new();
-    for item in list.iter() {
-        let place = position(item);
-        last = place.or(last);
-        keyed.push((last, item.clone()));
-    }
-    keyed.sort_by_key(|(place, _)| *place);
-    for (slot, (_, item)) in list.iter_mut().zip(keyed) {
-        *slot = item;
-    }
+/// As upstream's, which doesn't take it for the sender's mistake, and has no reason for it.
+fn no_merge_key(item: &Value, merge_key: &str) -> ApiError {
+    let message = format!("map: {item} does not contain declared merge key: {merge_key}");
+    ApiError::new(500, "", message)
 }
 
 fn json(mut object: Value, patch: &Value) -> Result<Value, ApiError> {

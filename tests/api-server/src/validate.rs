@@ -199,6 +199,14 @@ fn pod_status(new: &Value, old: &Value) -> Vec<Cause> {
             }
         }
     }
+    for (at, condition) in list(new, "/status/conditions").iter().enumerate() {
+        let name = text(condition, "/type");
+        if !is_qualified(name) {
+            let why = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+                       alphanumeric character";
+            causes.push(Cause::invalid(format!("metadata.conditions[{at}].Type"), &name.into(), why));
+        }
+    }
     for (at, item) in list(new, "/status/podIPs").iter().enumerate() {
         let ip = text(item, "/ip");
         if ip.parse::<std::net::IpAddr>().is_err() {
@@ -207,6 +215,26 @@ fn pod_status(new: &Value, old: &Value) -> Vec<Cause> {
         }
     }
     causes
+}
+
+/// A name, perhaps behind a domain and a slash, as labels and conditions have it.
+fn is_qualified(name: &str) -> bool {
+    let own = match name.split_once('/') {
+        None => name,
+        Some((domain, own)) => {
+            let is_part =
+                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+            if domain.is_empty() || domain.len() > 253 || !domain.bytes().all(is_part) {
+                return false;
+            }
+            own
+        }
+    };
+    let is_end = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    own.len() <= 63
+        && is_end(own.bytes().next())
+        && is_end(own.bytes().last())
+        && own.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
 /// Ephemeral containers are added, never changed or removed.

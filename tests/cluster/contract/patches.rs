@@ -11,6 +11,8 @@ cases![
     conditions_are_merged_and_container_statuses_replaced,
     vanished_addresses_go_by_a_directive,
     directives_order_delete_and_replace,
+    a_list_that_contradicts_its_order_is_refused,
+    what_only_the_server_has_keeps_its_place,
     a_status_patch_leaves_the_spec,
     a_container_that_ended_for_good_stays_ended,
     a_patch_of_what_is_gone_is_not_found,
@@ -104,6 +106,58 @@ async fn directives_order_delete_and_replace(client: Client, namespace: String) 
     let one = json!({ "$setElementOrder/podIPs": ips(&["10.0.0.2"]), "podIP": "10.0.0.2", "podIPs": [
         { "ip": "10.0.0.2" }, { "$patch": "delete", "ip": "10.0.0.1" }, { "$patch": "delete", "ip": "fd00::1" }] });
     assert_eq!(tell(one).await["podIPs"], json!(ips(&["10.0.0.2"])));
+}
+
+fn ordered(order: &[&str], patched: &[&str]) -> Value {
+    let names = order.iter().map(|name| json!({ "type": name })).collect::<Vec<_>>();
+    let conditions = patched.iter().map(|name| json!({ "type": name, "status": "True" })).collect::<Vec<_>>();
+    json!({ "status": { "$setElementOrder/conditions": names, "conditions": conditions } })
+}
+
+fn condition_types(now: &k8s_openapi::api::core::v1::Pod) -> Vec<String> {
+    let conditions = now.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    conditions.iter().map(|condition| condition.type_.clone()).collect()
+}
+
+async fn a_list_that_contradicts_its_order_is_refused(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    let made = created(&api, &pod("a", "n1")).await;
+    // It isn't taken for the sender's mistake, and has no reason.
+    let internal = || (500, String::new());
+    for (order, list) in
+        [(["A", "B"], &["B", "A"][..]), (["A", "B"], &["C"][..]), (["A", "B"], &["A", "A"][..])]
+    {
+        assert_eq!(
+            refused(patched(&api, "a", ordered(&order, list)).await),
+            internal(),
+            "{order:?} {list:?}"
+        );
+    }
+    let no_list = json!({ "status": { "$setElementOrder/conditions": "A", "conditions": [] } });
+    assert_eq!(refused(patched(&api, "a", no_list).await), internal());
+    let now = api.get("a").await.expect("it is there");
+    assert_eq!(now.metadata.resource_version, made.metadata.resource_version, "nothing was written");
+    // Where there is nothing to merge with nobody asks for keys, and that there is none is the object's fault.
+    let no_key = || json!({ "status": { "conditions": [{ "status": "True" }] } });
+    let invalid = fields(patched(&api, "a", no_key()).await);
+    let is_type = |field: &String| field == "metadata.conditions[0].Type";
+    assert!(!invalid.is_empty() && invalid.iter().all(is_type), "{invalid:?}");
+    patched(&api, "a", ordered(&["A"], &["A"])).await.expect("patched");
+    assert_eq!(refused(patched(&api, "a", no_key()).await), internal());
+}
+
+async fn what_only_the_server_has_keeps_its_place(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    created(&api, &pod("a", "n1")).await;
+    patched(&api, "a", ordered(&["A", "B", "C"], &["A", "B", "C"])).await.expect("patched");
+    for (order, list, expected) in [
+        (&["C", "A"][..], &[][..], &["B", "C", "A"][..]),
+        (&["D", "A"], &["D"], &["D", "B", "C", "A"]),
+        (&["C", "B"], &["C"], &["D", "C", "B", "A"]),
+    ] {
+        let now = patched(&api, "a", ordered(order, list)).await.expect("patched");
+        assert_eq!(condition_types(&now), expected, "{order:?} {list:?}");
+    }
 }
 
 async fn a_status_patch_leaves_the_spec(client: Client, namespace: String) {

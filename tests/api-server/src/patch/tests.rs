@@ -72,7 +72,9 @@ fn nulls_delete_what_is_there_and_vanish_where_nothing_is() {
 fn an_item_without_its_key_is_an_error() {
     let original = json!({ "status": { "conditions": [] } });
     let patch = json!({ "status": { "conditions": [{ "status": "True" }] } });
-    assert_eq!(apply(PatchType::Strategic, &original, patch).expect_err("no merge key").code, 500);
+    assert_eq!(apply(PatchType::Strategic, &original, patch.clone()).expect_err("no merge key").code, 500);
+    // Where nothing is to be merged nobody asks.
+    strategic(json!({}), patch.clone(), patch);
 }
 
 #[test]
@@ -93,4 +95,53 @@ fn merge_and_json_patches_follow_their_rfcs() {
     assert_eq!(patched, json!({ "a": [2, 3], "b": { "d": 5, "x/y": true }, "e": 1 }));
     let failing = json!([{ "op": "test", "path": "/b/c", "value": 2 }]);
     assert_eq!(apply(PatchType::Json, &original, failing).expect_err("a failed test").code, 422);
+}
+
+#[test]
+fn what_only_the_server_has_keeps_its_place_in_the_order() {
+    let ips = |ips: &[&str]| ips.iter().map(|ip| json!({ "ip": ip })).collect::<Vec<_>>();
+    // Had, ordered, patched, and what comes of it.
+    let cases: &[[&[&str]; 4]] = &[
+        [&["a", "b", "c"], &["c", "a"], &[], &["b", "c", "a"]],
+        [&["a", "b", "c"], &["a", "c"], &[], &["a", "b", "c"]],
+        [&["a", "b"], &["new", "b"], &["new"], &["new", "a", "b"]],
+        [&["a", "b"], &["b", "new"], &["new"], &["a", "b", "new"]],
+        [&["b", "a"], &["a", "new", "gone"], &["new"], &["b", "a", "new"]],
+        [&[], &["b", "a"], &["b", "a"], &["b", "a"]],
+        [&["a", "b"], &[], &["c"], &["a", "b", "c"]],
+    ];
+    for [had, order, patched, expected] in cases {
+        let mut patch = json!({ "$setElementOrder/podIPs": ips(order), "podIPs": ips(patched) });
+        if patched.is_empty() {
+            patch.as_object_mut().expect("an object").remove("podIPs");
+        }
+        strategic(json!({ "podIPs": ips(had) }), patch, json!({ "podIPs": ips(expected) }));
+    }
+}
+
+#[test]
+fn a_list_that_contradicts_its_order_is_refused() {
+    let of = |names: &[&str]| names.iter().map(|name| json!({ "type": name })).collect::<Vec<_>>();
+    let cases: &[(&[&str], &[&str], Option<u16>)] = &[
+        (&["a", "b"], &["b"], None),
+        (&["a", "b"], &["b", "a"], Some(500)),
+        (&["a", "b"], &["c"], Some(500)),
+        (&["a"], &["a", "a"], Some(500)),
+        (&[], &["b", "a"], None),
+    ];
+    for (order, patched, code) in cases {
+        let patch =
+            json!({ "status": { "$setElementOrder/conditions": of(order), "conditions": of(patched) } });
+        let refused =
+            apply(PatchType::Strategic, &json!({ "status": {} }), patch).err().map(|error| error.code);
+        assert_eq!(refused, *code, "{order:?} {patched:?}");
+    }
+    for patch in [
+        json!({ "$setElementOrder/conditions": {}, "conditions": [] }),
+        json!({ "$setElementOrder/conditions": [{ "status": "x" }], "conditions": of(&["a"]) }),
+        json!({ "metadata": { "$setElementOrder/finalizers": ["a", "b"], "finalizers": ["b", "a"] } }),
+    ] {
+        let refused = apply(PatchType::Strategic, &json!({}), patch.clone()).map_err(|error| error.code);
+        assert_eq!(refused, Err(500), "{patch}");
+    }
 }
