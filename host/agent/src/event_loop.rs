@@ -90,12 +90,27 @@ struct Managed {
     cause: RequeueCause,
 }
 
+/// What is being done about the admitted pods on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum SavingState {
+    #[default]
+    Idle,
+    Writing,
+    /// A write has ended, and the next one comes a little later; pauses are numbered.
+    Pausing(u64),
+}
+
 /// The admitted pods on disk.
 #[derive(Default)]
 struct Saving {
     /// One more with each change.
     version: u64,
-    running: bool,
+    /// The version on disk.
+    written: u64,
+    /// What changed must not wait.
+    is_urgent: bool,
+    state: SavingState,
+    pauses: u64,
     /// Pods that start once this version is saved.
     waiting: Vec<(u64, PodUid)>,
     failure: Option<String>,
@@ -238,6 +253,7 @@ impl EventLoop {
             Event::Verdict(id, decision) => self.take_verdict(id, decision),
             Event::WorkEnded(end) => self.work_ended(*end),
             Event::Saved(version, result) => self.saved(version, result),
+            Event::SaveDue(pause) => self.save_due(pause),
             Event::CleanedUp => self.cleaning = false,
             Event::Health(health) => {
                 self.health = health;

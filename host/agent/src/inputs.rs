@@ -46,6 +46,8 @@ pub(crate) enum Event {
     WorkEnded(Box<WorkEnd>),
     /// The admitted pods were saved as of this version, or not.
     Saved(u64, Result<(), FilesError>),
+    /// The pause of this number after a write of the admitted pods is over.
+    SaveDue(u64),
     /// The clean-up beside the loop ended.
     CleanedUp,
     /// The runtime is well, or isn't any more.

@@ -15,7 +15,7 @@ use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ListedContainer, ListedSandbox, ObservedPod, RuntimePod, SandboxId};
 use witlet_ports::Clock;
 
-use crate::cache::PodCache;
+use crate::cache::{PodCache, Stamp};
 use crate::config::{INSPECTIONS_MAX, RELIST_REQUESTS_MAX};
 use crate::inputs::ticker;
 
@@ -66,6 +66,8 @@ pub(crate) struct Pleg {
     /// Whether the last list failed.
     failing: bool,
     known: HashMap<PodUid, RuntimePod>,
+    /// The list that says what is known; none if more is known by now, or less.
+    in_line: Option<Arc<Vec<RuntimePod>>>,
     /// Pods that could not be looked at: tried again at the next list.
     reinspect: BTreeSet<PodUid>,
 }
@@ -86,6 +88,7 @@ impl Pleg {
             relisted,
             failing: false,
             known: HashMap::new(),
+            in_line: None,
             reinspect: BTreeSet::new(),
         }
     }
@@ -141,6 +144,16 @@ impl Pleg {
         if std::mem::replace(&mut self.failing, false) {
             tracing::info!("the runtime's pods can be listed again");
         }
+        if !self.in_line.as_ref().is_some_and(|last| Arc::ptr_eq(last, &pods)) {
+            self.compare(&pods, stamp).await;
+            self.in_line = self.reinspect.is_empty().then(|| pods.clone());
+        }
+        self.cache.listed(stamp, now, |uid| self.known.contains_key(uid) || self.reinspect.contains(uid));
+        self.relisted.send_replace(Relisted { at: Some(begun), pods });
+    }
+
+    /// Looks at the pods of a list that aren't as they were known.
+    async fn compare(&mut self, pods: &[RuntimePod], stamp: Stamp) {
         let listed: HashSet<&PodUid> = pods.iter().map(|pod| &pod.uid).collect();
         let gone: Vec<PodUid> = self.known.keys().filter(|uid| !listed.contains(uid)).cloned().collect();
         for uid in gone {
@@ -169,12 +182,11 @@ impl Pleg {
             self.known.insert(pod.uid.clone(), pod.clone());
             self.send(events);
         }
-        self.cache.listed(stamp, now, |uid| self.known.contains_key(uid) || self.reinspect.contains(uid));
-        self.relisted.send_replace(Relisted { at: Some(begun), pods: Arc::new(pods) });
     }
 
     /// Looks at some pods without a list of all.
     async fn look_at(&mut self, uids: BTreeSet<PodUid>) {
+        self.in_line = None;
         let asked: Vec<PodUid> = uids.into_iter().collect();
         for (uid, failed) in self.inspect(asked).await {
             if failed {

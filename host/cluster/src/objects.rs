@@ -34,6 +34,8 @@ const FIRST_ANSWER_MAX: Duration = Duration::from_secs(5);
 const IDLE_CHECK: Duration = Duration::from_secs(10);
 /// While tokens are kept, it is looked this often at least which of them are due: wall time may be set.
 const TOKEN_CHECK_MAX: Duration = Duration::from_secs(60);
+/// Tokens that are given within this time are looked at together.
+const TOKENS_TOGETHER: Duration = Duration::from_secs(1);
 
 /// What pods of this node draw from the cluster.
 pub struct Objects {
@@ -117,6 +119,12 @@ impl Objects {
         }
     }
 
+    /// Tokens were given. Many are at once, and none of them is due so soon.
+    async fn other_tokens(&self) {
+        self.tokens_given.notified().await;
+        sleep(TOKENS_TOGETHER).await;
+    }
+
     /// Has pods look for their tokens when these are due.
     async fn tell_of_tokens(&self, stop: &CancellationToken) {
         loop {
@@ -129,7 +137,7 @@ impl Objects {
             let next = self.tokens.next_due();
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.tokens_given.notified() => {}
+                () = self.other_tokens() => {}
                 () = sleep_for_token(next, now) => {}
             }
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{Notify, mpsc, watch as channel};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::static_pod::is_mirror;
@@ -33,6 +33,10 @@ mod tests;
 pub const API_SOURCE: &str = "api";
 /// Sets follow one another no faster: what changes in between goes into the next one.
 pub const SETS_APART: Duration = Duration::from_millis(20);
+
+/// How long a set waits that would tell the agent of nothing but what it said itself: while many pods start, their statuses come
+/// back one by one, and each set is all pods.
+pub const ECHO_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Mirror pods by their names, which are the static pods' names.
 pub type Mirrors = Arc<BTreeMap<PodFullName, Arc<Pod>>>;
@@ -97,6 +101,8 @@ impl ApiPods {
 struct Shared {
     set: Mutex<PodSet>,
     changed: Notify,
+    /// Something changed that may wait for what else changes.
+    echoed: Notify,
     worth_saving: Notify,
     /// Requests fail, and that was told.
     is_away: AtomicBool,
@@ -126,6 +132,7 @@ impl PodSource for ApiPods {
         let shared = Shared {
             set,
             changed: Notify::new(),
+            echoed: Notify::new(),
             worth_saving: Notify::new(),
             is_away: AtomicBool::new(false),
         };
@@ -221,8 +228,10 @@ impl ApiPods {
             self.mirrors.send_replace(mirrors);
         }
         changed.warnings.iter().for_each(|malformed| self.warn(malformed));
-        if changed.set {
-            shared.changed.notify_one();
+        match (changed.set, changed.is_echo) {
+            (true, true) => shared.echoed.notify_one(),
+            (true, false) => shared.changed.notify_one(),
+            (false, _) => {}
         }
         if changed.saved {
             shared.worth_saving.notify_one();
@@ -251,12 +260,23 @@ impl ApiPods {
     }
 }
 
+/// Waits until a set is worth sending.
+async fn due(shared: &Shared, earliest: Instant) {
+    let echoed = async {
+        shared.echoed.notified().await;
+        sleep(ECHO_PATIENCE).await;
+    };
+    tokio::select! {
+        () = shared.changed.notified() => sleep_until(earliest).await,
+        () = echoed => {}
+    }
+}
+
 /// Sends the set after each change, but no faster than one can take it.
 async fn send_sets(shared: &Shared, snapshots: &mpsc::Sender<SourceSnapshot>) {
     let mut earliest = Instant::now();
     loop {
-        shared.changed.notified().await;
-        sleep_until(earliest).await;
+        due(shared, earliest).await;
         let Ok(place) = snapshots.reserve().await else { return };
         let (sets, complete) = {
             let mut set = shared.set();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
+use prost::Message;
 use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -21,6 +22,7 @@ use crate::connection::{Connection, request};
 use crate::convert;
 use crate::deadlines::Deadlines;
 use crate::endpoint::{Endpoint, EndpointError};
+use crate::lists::{Entries, LastList};
 
 mod image_store;
 mod streams;
@@ -70,6 +72,7 @@ pub struct CriClient {
     images: Connection,
     deadlines: Deadlines,
     clock: Arc<dyn Clock>,
+    listed: Arc<LastList>,
 }
 
 /// The runtime at this endpoint (`unix:///path` or `/path`), with upstream's deadlines. Doesn't wait for it: a
@@ -85,7 +88,7 @@ impl CriClient {
         let CriOptions { endpoint, image_endpoint, deadlines } = options;
         let runtime = Connection::lazy(endpoint);
         let images = image_endpoint.map_or_else(|| runtime.clone(), Connection::lazy);
-        Ok(Self { runtime, images, deadlines, clock })
+        Ok(Self { runtime, images, deadlines, clock, listed: Arc::default() })
     }
 
     /// The ports, all of this client.
@@ -100,26 +103,28 @@ impl CriClient {
         }
     }
 
+    /// The entries of one of the two lists, by the name of its call.
+    async fn list(&self, call: &'static str, list: impl Message + 'static) -> Result<Entries, RuntimeError> {
+        let limit = self.deadlines.request;
+        self.runtime.answer(call, limit, self.runtime.list(call, request(list, limit))).await
+    }
+
     async fn list_sandboxes(
         &self,
-        filter: Option<cri::PodSandboxFilter>,
+        filter: cri::PodSandboxFilter,
     ) -> Result<Vec<cri::PodSandbox>, RuntimeError> {
-        let limit = self.deadlines.request;
-        let list = request(cri::ListPodSandboxRequest { filter }, limit);
-        let mut client = self.runtime.runtime_service();
-        let answer = self.runtime.answer("ListPodSandbox", limit, client.list_pod_sandbox(list)).await?;
-        Ok(answer.items)
+        const CALL: &str = "ListPodSandbox";
+        let list = cri::ListPodSandboxRequest { filter: Some(filter) };
+        self.list(CALL, list).await?.read(CALL)
     }
 
     async fn list_containers(
         &self,
-        filter: Option<cri::ContainerFilter>,
+        filter: cri::ContainerFilter,
     ) -> Result<Vec<cri::Container>, RuntimeError> {
-        let limit = self.deadlines.request;
-        let list = request(cri::ListContainersRequest { filter }, limit);
-        let mut client = self.runtime.runtime_service();
-        let answer = self.runtime.answer("ListContainers", limit, client.list_containers(list)).await?;
-        Ok(answer.containers)
+        const CALL: &str = "ListContainers";
+        let list = cri::ListContainersRequest { filter: Some(filter) };
+        self.list(CALL, list).await?.read(CALL)
     }
 
     /// None if it went away since it was listed.
@@ -199,17 +204,21 @@ impl RuntimeInfo for CriClient {
 
 #[async_trait]
 impl PodView for CriClient {
-    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError> {
-        let (sandboxes, containers) =
-            tokio::try_join!(self.list_sandboxes(None), self.list_containers(None))?;
-        Ok(convert::group_by_pod(sandboxes, containers))
+    async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
+        let all_sandboxes = cri::ListPodSandboxRequest { filter: None };
+        let all_containers = cri::ListContainersRequest { filter: None };
+        let (sandboxes, containers) = tokio::try_join!(
+            self.list("ListPodSandbox", all_sandboxes),
+            self.list("ListContainers", all_containers),
+        )?;
+        self.listed.pods(&sandboxes, &containers)
     }
 
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError> {
         let observed_at = self.clock.now();
         let (sandboxes, containers) = tokio::try_join!(
-            self.list_sandboxes(Some(convert::sandboxes_of(uid))),
-            self.list_containers(Some(convert::containers_of(uid))),
+            self.list_sandboxes(convert::sandboxes_of(uid)),
+            self.list_containers(convert::containers_of(uid)),
         )?;
         let (name, namespace) = convert::pod_names(&sandboxes, &containers);
         let sandboxes = present_of(sandboxes.into_iter().map(|listed| self.sandbox_status(listed.id)));

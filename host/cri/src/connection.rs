@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
+use prost::Message;
 use tokio::net::UnixStream;
+use tonic::client::Grpc;
+use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::{Channel, Uri};
 use tonic::{Request, Response, Status};
+use tonic_prost::ProstCodec;
 use tower::service_fn;
 use witlet_ports::RuntimeError;
 use witlet_proto::cri::image_service_client::ImageServiceClient;
@@ -13,9 +17,13 @@ use witlet_proto::cri::runtime_service_client::RuntimeServiceClient;
 
 use crate::endpoint::Endpoint;
 use crate::error::runtime_error;
+use crate::lists::Entries;
 
 /// Largest message in bytes, both ways: upstream's `maxMsgSize` (`remote_runtime.go`).
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// What the runtime may send before it hears from us: a list of hundreds of pods should come in one go.
+const WINDOW_BYTES: u32 = 1024 * 1024;
 
 /// Longest time for the socket to accept, in which nothing is sent yet.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,6 +45,8 @@ impl Connection {
         // The name is for the HTTP/2 header alone; grpc-go sends the same for unix sockets.
         let channel = Channel::builder(Uri::from_static("http://localhost"))
             .connect_timeout(CONNECT_TIMEOUT)
+            .initial_stream_window_size(WINDOW_BYTES)
+            .initial_connection_window_size(WINDOW_BYTES)
             .connect_with_connector_lazy(service_fn(move |_: Uri| {
                 let path = path.clone();
                 async move { UnixStream::connect(path).await.map(TokioIo::new) }
@@ -48,6 +58,20 @@ impl Connection {
         RuntimeServiceClient::new(self.channel.clone())
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX)
+    }
+
+    /// A call that lists, with its entries left as they come.
+    pub(crate) async fn list(
+        &self,
+        call: &str,
+        list: Request<impl Message + 'static>,
+    ) -> Result<Response<Entries>, Status> {
+        let path = format!("/runtime.v1.RuntimeService/{call}");
+        let path = PathAndQuery::try_from(path).map_err(|error| Status::internal(error.to_string()))?;
+        let mut client = Grpc::new(self.channel.clone()).max_decoding_message_size(MESSAGE_BYTES_MAX);
+        let ready = client.ready().await;
+        ready.map_err(|error| Status::unknown(format!("Service was not ready: {error}")))?;
+        client.unary(list, path, ProstCodec::default()).await
     }
 
     pub(crate) fn image_service(&self) -> ImageServiceClient<Channel> {

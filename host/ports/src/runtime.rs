@@ -105,8 +105,8 @@ pub trait RuntimeInfo: Send + Sync {
 #[async_trait]
 pub trait PodView: Send + Sync {
     /// All pods that have a sandbox or a container, known by their labels. Sandboxes and containers without the
-    /// Kubernetes labels aren't ours and aren't listed.
-    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError>;
+    /// Kubernetes labels aren't ours and aren't listed. The very list of the call before says that nothing changed since.
+    async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError>;
     /// One pod looked at closely; one that the runtime doesn't have is `ObservedPod::absent`. `observed_at` is
     /// from before the first call.
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError>;

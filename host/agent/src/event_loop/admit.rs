@@ -11,7 +11,7 @@ use witlet_core::status;
 use witlet_ports::FilesError;
 
 use super::ledger::{self, ADMITTED_PODS};
-use super::{EventLoop, Stage};
+use super::{EventLoop, SavingState, Stage};
 use crate::admission_queue::{AskId, Judged, Next};
 use crate::executor::events::PodEvents;
 use crate::inputs::Event;
@@ -21,6 +21,9 @@ use witlet_core::error::one_line;
 const REJECTION_REASONS_MAX: usize = 64;
 /// What all others count as, as upstream has it.
 const OTHER_REASON: &str = "Other";
+/// From one write of the admitted pods to the next: each writes all of them, and a burst of pods shares them. A pod that
+/// comes alone isn't held up.
+const SAVES_APART: Duration = Duration::from_millis(50);
 /// A pod whose judging panicked is asked for again after this.
 const RETRY_AFTER_PANIC: Duration = Duration::from_secs(10);
 
@@ -131,7 +134,7 @@ impl EventLoop {
                 self.settle_room(&uid);
                 self.ledger.admit(&pod);
                 self.refresh_allocated(&uid);
-                self.save();
+                self.save_soon();
                 self.saving.waiting.push((self.saving.version, uid));
                 self.queue.world_changed();
             }
@@ -175,20 +178,30 @@ impl EventLoop {
     /// The remembered pods changed: they are written, at most one write at a time.
     pub(super) fn save(&mut self) {
         self.saving.version += 1;
-        if !self.saving.running {
-            self.write(Duration::ZERO);
+        self.saving.is_urgent = true;
+        match self.saving.state {
+            SavingState::Writing => {}
+            // The disk said no: it is asked again when the pause is over.
+            SavingState::Pausing(_) if self.saving.failure.is_some() => {}
+            SavingState::Idle | SavingState::Pausing(_) => self.write(),
         }
     }
 
-    fn write(&mut self, after: Duration) {
-        self.saving.running = true;
+    /// The same for what may wait for other changes.
+    pub(super) fn save_soon(&mut self) {
+        self.saving.version += 1;
+        if self.saving.state == SavingState::Idle {
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        self.saving.state = SavingState::Writing;
+        self.saving.is_urgent = false;
         let version = self.saving.version;
         let pages = self.ledger.take_pages();
         let state = self.outside.state.clone();
-        let writing = async move {
-            tokio::time::sleep(after).await;
-            Event::Saved(version, ledger::write(&*state, pages).await)
-        };
+        let writing = async move { Event::Saved(version, ledger::write(&*state, pages).await) };
         let panicked = FilesError {
             action: "write",
             path: ADMITTED_PODS.into(),
@@ -198,7 +211,6 @@ impl EventLoop {
     }
 
     pub(super) fn saved(&mut self, version: u64, result: Result<(), FilesError>) {
-        self.saving.running = false;
         if let Err(error) = result {
             self.ledger.not_written();
             let message =
@@ -206,9 +218,9 @@ impl EventLoop {
             tracing::warn!("{message}");
             self.saving.failure = Some(message);
             self.show_health();
-            self.write(self.config.save_retry);
-            return;
+            return self.pause_saving(self.config.save_retry);
         }
+        self.saving.written = version;
         if self.saving.failure.take().is_some() {
             self.show_health();
         }
@@ -226,8 +238,31 @@ impl EventLoop {
                 Some(Stage::Waiting | Stage::Rejected | Stage::Returning) | None => {}
             }
         }
-        if self.saving.version > version {
-            self.write(Duration::ZERO);
+        match self.saving.is_urgent {
+            true => self.write(),
+            false => self.pause_saving(SAVES_APART),
+        }
+    }
+
+    fn pause_saving(&mut self, pause: Duration) {
+        self.saving.pauses += 1;
+        let number = self.saving.pauses;
+        self.saving.state = SavingState::Pausing(number);
+        let pausing = async move {
+            tokio::time::sleep(pause).await;
+            Event::SaveDue(number)
+        };
+        self.spawn(pausing, Event::SaveDue(number));
+    }
+
+    /// A pause is over: what changed since the last write is written now.
+    pub(super) fn save_due(&mut self, pause: u64) {
+        if self.saving.state != SavingState::Pausing(pause) {
+            return;
+        }
+        self.saving.state = SavingState::Idle;
+        if self.saving.version > self.saving.written {
+            self.write();
         }
     }
 }

@@ -188,7 +188,7 @@ impl EventLoop {
     pub(super) fn forget(&mut self, uid: &PodUid) {
         self.outside.board.remove(uid);
         if self.ledger.forget(uid) {
-            self.save();
+            self.save_soon();
         }
     }
 

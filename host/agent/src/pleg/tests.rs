@@ -69,11 +69,11 @@ impl Script {
 
 #[async_trait]
 impl PodView for Script {
-    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError> {
+    async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
         if *self.lists_fail.lock().expect("no panic") {
             return Err(Self::failed("ListPodSandbox"));
         }
-        Ok(listed(&self.observed()).into_iter().collect())
+        Ok(Arc::new(listed(&self.observed()).into_iter().collect()))
     }
 
     async fn pod_status(&self, _: &PodUid) -> Result<ObservedPod, RuntimeError> {

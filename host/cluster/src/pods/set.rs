@@ -6,6 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::static_pod::{CONFIG_SOURCE, is_mirror};
 use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::status::{Phase, foreign};
 
 use crate::watch::{Change, Malformed, ObjectKey};
 
@@ -36,6 +37,8 @@ pub(super) struct PodSet {
 pub(super) struct Changed {
     /// The agent is to be told.
     pub(super) set: bool,
+    /// But it isn't urgent: the change is what the agent said itself.
+    pub(super) is_echo: bool,
     /// A mirror pod came, went or changed.
     pub(super) mirrors: bool,
     /// Something that is worth a write to the disk; the agent's own reports aren't.
@@ -167,11 +170,12 @@ impl PodSet {
 
     fn put(&mut self, pod: Arc<Pod>, changed: &mut Changed) {
         let name = PodFullName::of(&pod);
-        self.unread.remove(&name);
+        let was_unread = self.unread.remove(&name);
         let old = self.pods.insert(name, pod.clone());
         changed.set = true;
         changed.mirrors = is_mirror(&pod) || old.as_ref().is_some_and(|old| is_mirror(old));
         changed.saved = !is_mirror(&pod) && old.as_ref().is_none_or(|old| is_worth_saving(old, &pod));
+        changed.is_echo = !was_unread && old.as_ref().is_some_and(|old| is_echo(old, &pod));
         let other = old.map(|old| PodUid::of(&old)).filter(|uid| *uid != PodUid::of(&pod));
         changed.removed.extend(other);
         changed.put.push(pod);
@@ -256,7 +260,17 @@ fn is_same_version(old: &Pod, new: &Pod) -> bool {
 
 /// Statuses come back from the agent itself, many times in a pod's life; only how it ended is worth a write.
 fn is_worth_saving(old: &Pod, new: &Pod) -> bool {
-    let phase = |pod: &Pod| pod.status.as_ref().and_then(|status| status.phase.clone());
+    is_other_wish(old, new) || phase(old) != phase(new)
+}
+
+/// Whether nothing changed but what the node says itself of its pod. A phase that others say is over ends the pod here.
+fn is_echo(old: &Pod, new: &Pod) -> bool {
+    !is_other_wish(old, new)
+        && foreign(old).eq(foreign(new))
+        && (phase(old) == phase(new) || !phase(new).is_some_and(Phase::is_terminal))
+}
+
+fn is_other_wish(old: &Pod, new: &Pod) -> bool {
     let (was, is) = (&old.metadata, &new.metadata);
     old.spec != new.spec
         || was.uid != is.uid
@@ -264,7 +278,10 @@ fn is_worth_saving(old: &Pod, new: &Pod) -> bool {
         || was.annotations != is.annotations
         || was.deletion_timestamp != is.deletion_timestamp
         || was.deletion_grace_period_seconds != is.deletion_grace_period_seconds
-        || phase(old) != phase(new)
+}
+
+fn phase(pod: &Pod) -> Option<Phase> {
+    pod.status.as_ref().and_then(Phase::of)
 }
 
 /// Says that the pod comes from the API server.

@@ -178,6 +178,41 @@ fn only_what_would_matter_after_a_restart_is_worth_a_write() {
     assert!(set.take(Change::Deleted(key("a", "u1"))).saved);
 }
 
+#[test]
+fn what_the_agent_said_itself_may_wait_and_nothing_else() {
+    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
+    let status = |phase: &str, conditions: Vec<Value>| json!({"phase": phase, "conditions": conditions});
+    let first = with(&pod("a", "u1", 1), |pod| {
+        let status =
+            status("Pending", vec![condition("Ready", "False"), condition("example.com/gate", "False")]);
+        pod.status = Some(serde_json::from_value(status).unwrap());
+    });
+    let change = |mend: &dyn Fn(&mut Pod)| {
+        let (mut set, _) = of(vec![all(vec![first.clone()], vec![])]);
+        let changed = set.take(Change::Put(with(&first, mend)));
+        assert!(changed.set);
+        changed.is_echo
+    };
+    let says =
+        |status: Value| change(&|pod| pod.status = Some(serde_json::from_value(status.clone()).unwrap()));
+    let gate = |status: &str| condition("example.com/gate", status);
+    assert!(change(&|_| {}));
+    assert!(says(status("Running", vec![condition("Ready", "True"), gate("False")])));
+    assert!(
+        !says(status("Pending", vec![condition("Ready", "False"), gate("True")])),
+        "somebody opened a gate"
+    );
+    assert!(!says(status("Failed", vec![condition("Ready", "False"), gate("False")])), "somebody ended it");
+    assert!(!change(&|pod| pod.metadata.deletion_grace_period_seconds = Some(5)));
+    assert!(!change(&|pod| pod.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into())));
+    assert!(!change(&|pod| pod.spec.as_mut().unwrap().active_deadline_seconds = Some(9)));
+
+    let (mut set, _) = of(vec![all(vec![first.clone()], vec![])]);
+    assert!(!set.take(Change::Put(pod("b", "u2", 2))).is_echo, "a new one");
+    set.take(Change::Malformed(unreadable("a", "u1")));
+    assert!(!set.take(Change::Put(first.clone())).is_echo, "it can be read again");
+}
+
 /// An API server with one node, and the source of that node on paused time.
 struct World {
     server: Arc<ApiServer>,

@@ -1,6 +1,7 @@
 //! The fake's ports.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -46,7 +47,7 @@ impl RuntimeInfo for FakeRuntime {
 
 #[async_trait]
 impl PodView for FakeRuntime {
-    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError> {
+    async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
         let inner = self.answer("ListPodSandbox")?;
         let mut pods: BTreeMap<String, RuntimePod> = BTreeMap::new();
         for sandbox in inner.sandboxes.values().rev() {
@@ -75,7 +76,7 @@ impl PodView for FakeRuntime {
                 });
             }
         }
-        Ok(pods.into_values().collect())
+        Ok(Arc::new(pods.into_values().collect()))
     }
 
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError> {

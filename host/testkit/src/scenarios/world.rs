@@ -295,7 +295,7 @@ impl World for FakeWorld {
     }
 
     async fn runtime_pods(&self) -> Option<Vec<RuntimePod>> {
-        self.node.runtime.list_pods().await.ok()
+        self.node.runtime.list_pods().await.ok().map(Arc::unwrap_or_clone)
     }
 
     async fn kill_agent(&mut self) {

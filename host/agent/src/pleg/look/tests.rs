@@ -19,8 +19,8 @@ struct View(Mutex<ObservedPod>);
 
 #[async_trait]
 impl PodView for View {
-    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError> {
-        Ok(Vec::new())
+    async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
+        Ok(Arc::default())
     }
 
     async fn pod_status(&self, _: &PodUid) -> Result<ObservedPod, RuntimeError> {

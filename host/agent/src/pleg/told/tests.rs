@@ -22,8 +22,8 @@ struct Script {
 
 #[async_trait]
 impl PodView for Script {
-    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError> {
-        Ok(Vec::new())
+    async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
+        Ok(Arc::default())
     }
 
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError> {

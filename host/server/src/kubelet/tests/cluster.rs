@@ -124,7 +124,7 @@ fn observed(id: &str, state: ContainerRunState, created: i64, log_path: &Path) -
 
 #[async_trait]
 impl PodView for Cluster {
-    async fn list_pods(&self) -> Result<Vec<RuntimePod>, RuntimeError> {
+    async fn list_pods(&self) -> Result<Arc<Vec<RuntimePod>>, RuntimeError> {
         let listed = |id: &str, state| ListedContainer {
             id: id.into(),
             name: "app".to_owned(),
@@ -140,7 +140,7 @@ impl PodView for Cluster {
             containers,
         };
         let runs = pod("u-1", vec![listed("c-2", ContainerRunState::Running)]);
-        Ok(vec![runs, pod("u-0", vec![listed("c-0", ContainerRunState::Exited)])])
+        Ok(Arc::new(vec![runs, pod("u-0", vec![listed("c-0", ContainerRunState::Exited)])]))
     }
 
     async fn pod_status(&self, uid: &PodUid) -> Result<ObservedPod, RuntimeError> {
