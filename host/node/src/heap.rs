@@ -5,10 +5,15 @@
 //! come with the node's, that is memory taken from pods.
 #![allow(unsafe_code, reason = "these are C functions; each call has its proof")]
 
+use std::ops::Range;
 use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
+
+use faults::SinglePages;
+
+mod faults;
 
 /// How often what is free is given back.
 const TRIM_INTERVAL: Duration = Duration::from_secs(10);
@@ -23,9 +28,9 @@ pub fn share_one_arena() {
 }
 
 /// Gives free memory and the program's own pages back now and then, until it is told to stop. What of the program is used
-/// again is mapped again from the kernel's cache, at a microsecond for each 64 KiB; what isn't, the kernel may take for
-/// others.
+/// again is mapped again from the kernel's cache, at a microsecond for each page; what isn't, the kernel may take for others.
 pub async fn trim_regularly(stop: CancellationToken) {
+    let program = Program::of_this_process();
     let mut ticks = tokio::time::interval(TRIM_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -33,7 +38,7 @@ pub async fn trim_regularly(stop: CancellationToken) {
             () = stop.cancelled() => return,
             _ = ticks.tick() => {
                 trim();
-                unmap_program();
+                program.unmap();
             }
         }
     }
@@ -48,26 +53,58 @@ fn trim() {
     };
 }
 
-/// Unmaps the pages of this program's code and constants, without its libraries'.
-fn unmap_program() {
-    #[cfg(target_os = "linux")]
-    // SAFETY: the callback has the type that is asked for, and is called during this call only (dl_iterate_phdr(3)).
-    unsafe {
-        libc::dl_iterate_phdr(Some(unmap_object), std::ptr::null_mut())
-    };
+/// The pages of this program's code and constants, without its libraries'.
+struct Program {
+    /// Whole pages that nobody may write, as addresses.
+    pages: Vec<Range<u64>>,
+    /// Has them mapped one by one, where the kernel can.
+    _single: Option<SinglePages>,
 }
 
-/// Unmaps an object's pages that nobody may write. Ends the iteration: the first object is the program itself.
+impl Program {
+    fn of_this_process() -> Self {
+        let mut pages = Vec::new();
+        #[cfg(target_os = "linux")]
+        // SAFETY: the callback has the type that is asked for, and is called during this call only, with the list that it
+        // takes its data for (dl_iterate_phdr(3)).
+        unsafe {
+            libc::dl_iterate_phdr(Some(read_only_pages), (&raw mut pages).cast())
+        };
+        let single = SinglePages::new().and_then(|single| {
+            pages.iter().try_for_each(|pages: &Range<u64>| single.add(pages.clone()))?;
+            Ok(single)
+        });
+        if let Err(error) = &single {
+            tracing::debug!(%error, "the program's pages are mapped sixteen at a time");
+        }
+        Self { pages, _single: single.ok() }
+    }
+
+    fn unmap(&self) {
+        for pages in &self.pages {
+            let (begin, length) = (pages.start as *mut libc::c_void, (pages.end - pages.start) as usize);
+            // SAFETY: these are whole pages of private mappings of the program's file, which stay as long as the process.
+            // Nothing ever writes to them, so that whoever reads or runs them next finds the same bytes, from the file
+            // (madvise(2)).
+            unsafe { libc::madvise(begin, length, libc::MADV_DONTNEED) };
+        }
+    }
+}
+
+/// Notes an object's pages that nobody may write in a `Vec<Range<u64>>`. Ends the iteration: the first object is the program
+/// itself.
 #[cfg(target_os = "linux")]
-unsafe extern "C" fn unmap_object(
+unsafe extern "C" fn read_only_pages(
     object: *mut libc::dl_phdr_info,
     _size: libc::size_t,
-    _data: *mut libc::c_void,
+    found: *mut libc::c_void,
 ) -> libc::c_int {
-    // SAFETY: the loader hands out an object that is valid during the callback, with as many headers as it says.
-    let (base, headers) = unsafe {
+    // SAFETY: the loader hands out an object that is valid during the callback, with as many headers as it says; the list is
+    // the caller's, who waits.
+    let (base, headers, found) = unsafe {
         let object = &*object;
-        (object.dlpi_addr, std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)))
+        let headers = std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum));
+        (object.dlpi_addr, headers, &mut *found.cast::<Vec<Range<u64>>>())
     };
     // SAFETY: sysconf takes any number (sysconf(3)).
     let Ok(page) = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }) else { return 1 };
@@ -78,12 +115,9 @@ unsafe extern "C" fn unmap_object(
         // Pages that another segment shares stay.
         let begin = (base + header.p_vaddr).next_multiple_of(page);
         let end = (base + header.p_vaddr + header.p_filesz) / page * page;
-        if begin >= end {
-            continue;
+        if begin < end {
+            found.push(begin..end);
         }
-        // SAFETY: these are whole pages of a private mapping of the program's file. Nothing ever writes to them, so that
-        // whoever reads or runs them next finds the same bytes, from the file (madvise(2)).
-        unsafe { libc::madvise(begin as *mut libc::c_void, (end - begin) as usize, libc::MADV_DONTNEED) };
     }
     1
 }
@@ -105,9 +139,29 @@ mod tests {
         let sum = |words: &[u8]| words.iter().map(|word| u64::from(*word)).sum::<u64>();
         let whole = sum(std::hint::black_box(&WORDS));
         let before = mapped();
-        unmap_program();
+        Program::of_this_process().unmap();
         let after = mapped();
         assert!(after + 512 < before, "{before} KiB before, {after} after");
         assert_eq!(sum(std::hint::black_box(&WORDS)), whole, "what was there is there again");
+    }
+
+    #[test]
+    fn what_is_touched_is_mapped_alone() {
+        static WORDS: [u8; 16 << 20] = [7; 16 << 20];
+        let Err(error) = SinglePages::new() else {
+            let program = Program::of_this_process();
+            assert!(program._single.is_some());
+            program.unmap();
+            let before = mapped();
+            // One in each 64 KiB: mapped with its neighbours it would be all of them.
+            let sum: u64 =
+                std::hint::black_box(&WORDS).iter().step_by(64 << 10).map(|word| u64::from(*word)).sum();
+            let grown = mapped().saturating_sub(before);
+            assert_eq!(sum, 7 * 256);
+            assert!(grown < 8 << 10, "{grown} KiB");
+            return;
+        };
+        let known = [libc::ENOSYS, libc::EPERM, libc::EINVAL];
+        assert!(error.raw_os_error().is_some_and(|code| known.contains(&code)), "{error}");
     }
 }
