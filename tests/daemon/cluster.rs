@@ -2,9 +2,11 @@
 
 mod joins;
 mod killed;
+pub(crate) mod kubectl;
 mod node;
 mod on_containerd;
 mod outage;
+mod refused;
 mod road;
 mod statics;
 mod world;
@@ -56,6 +58,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("a_daemon_that_is_killed_while_pods_start_and_go_loses_none", |c| {
         Box::pin(killed::while_pods_come_and_go(c))
     }),
+    ("pods_that_the_shipped_handlers_refuse_say_why", |c| Box::pin(refused::by_the_shipped_handlers(c))),
     ("mirrors_follow_static_pods_whatever_is_done_to_them", |c| Box::pin(statics::mirrors_follow(c))),
 ];
 

@@ -13,6 +13,8 @@ mod killed;
 mod on_containerd;
 #[path = "../soak/process.rs"]
 mod process;
+#[path = "../containerd/tests/streams/program.rs"]
+mod program;
 mod programs;
 mod restarts;
 #[path = "../containerd/tests/streams/http.rs"]
@@ -160,10 +162,19 @@ fn main() -> ExitCode {
         let stage = stage.clone();
         all.push(Trial::test(format!("fake::{name}"), move || stage.tokio.block_on(test())));
     }
-    for (name, test) in cluster::ON_CONTAINERD {
-        let stage = stage.clone();
-        let run = move || stage.in_containerds_network(*test);
-        all.push(Trial::test(format!("containerd::{name}"), run).with_ignored_flag(skip.is_some()));
+    let no_kubectl = program::Kubectl::version().err();
+    if let Some(why) = &no_kubectl {
+        eprintln!("SKIPPED: kubectl with the daemon: {why}");
+    }
+    let without = skip.is_some();
+    for (tests, ignored) in
+        [(cluster::ON_CONTAINERD, without), (cluster::kubectl::TESTS, without || no_kubectl.is_some())]
+    {
+        for (name, test) in tests {
+            let stage = stage.clone();
+            let run = move || stage.in_containerds_network(*test);
+            all.push(Trial::test(format!("containerd::{name}"), run).with_ignored_flag(ignored));
+        }
     }
     let not_in_place = cluster::why_not_in_place();
     if let Some(why) = not_in_place {

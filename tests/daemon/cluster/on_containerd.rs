@@ -21,11 +21,11 @@ use crate::stream_http::{PORT_FORWARD, SPDY, ask, upgraded};
 use crate::stream_spdy::Spdy;
 
 /// The node's address, on the loopback link of containerd's network.
-const ADDRESS: &str = "198.51.100.7";
+pub(super) const ADDRESS: &str = "198.51.100.7";
 /// The pod's grace, far more than it needs.
 const GRACE_SECONDS: i64 = 60;
 /// Between two tries to reach what listens soon.
-const AGAIN: Duration = Duration::from_millis(100);
+pub(super) const AGAIN: Duration = Duration::from_millis(100);
 
 /// Serves a page, counts aloud, and says goodbye when it is told to end.
 const SCRIPT: &str = "mkdir /tmp/w; echo hello from the pod > /tmp/w/index.html; httpd -p 8080 -h /tmp/w\n\
@@ -59,7 +59,7 @@ fn path(rest: &str) -> String {
 }
 
 /// Adds the node's address to the network that this thread is in, or takes it away.
-fn address(action: &str) -> Result<(), Failed> {
+pub(super) fn address(action: &str) -> Result<(), Failed> {
     let done =
         Command::new("ip").args(["address", action, &format!("{ADDRESS}/32"), "dev", "lo"]).output()?;
     let said = String::from_utf8_lossy(&done.stderr).into_owned();

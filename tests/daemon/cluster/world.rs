@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -92,7 +92,10 @@ impl Ground {
     pub(crate) async fn new(compiled: &Path, admission: Admission) -> Result<Self, Failed> {
         // Short: socket paths have at most 107 bytes.
         let folder = tempfile::Builder::new().prefix("wtl").tempdir_in("/tmp")?;
-        let options = Options { admission, ..Options::new(Arc::new(|| TestClock.now())) };
+        // UIDs of its own: a runtime may still have pods of the test before.
+        static SEED: AtomicU64 = AtomicU64::new(0);
+        let seed = SEED.fetch_add(1, Ordering::Relaxed);
+        let options = Options { admission, seed, ..Options::new(Arc::new(|| TestClock.now())) };
         let api = ApiServer::new(options);
         api.add_token(TOKEN, Identity::node(NODE));
         let listener = TcpListener::bind("127.0.0.1:0").await?;
