@@ -13,6 +13,7 @@ pub(crate) use plugin::{
     BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PullArgs, PushArgs, RegistryArgs, ReplayArgs,
     ReportFormat, TestArgs,
 };
+use witlet_core::runtime::CgroupDriver;
 
 /// Where the daemon's own socket is unless a flag says otherwise.
 pub(crate) const API_SOCKET: &str = "/run/witlet/witlet.sock";
@@ -102,6 +103,9 @@ pub(crate) struct RunArgs {
     /// CRI socket for images, if it is another one
     #[arg(long, value_name = "ENDPOINT")]
     pub(crate) image_service_endpoint: Option<String>,
+    /// Who makes cgroups, if the runtime doesn't say (containerd 1.x)
+    #[arg(long, value_name = "DRIVER", value_enum, default_value_t = CgroupDriverArg::Cgroupfs)]
+    pub(crate) cgroup_driver: CgroupDriverArg,
     /// Folder that relative `file:` images of the embedded runtime are looked up in
     #[arg(long, value_name = "FOLDER", default_value = "/var/lib/witlet/images")]
     pub(crate) image_root: PathBuf,
@@ -265,6 +269,24 @@ pub(crate) enum OutputFormat {
     Json,
     /// YAML.
     Yaml,
+}
+
+/// Who makes cgroups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CgroupDriverArg {
+    /// The runtime itself.
+    Cgroupfs,
+    /// systemd; `SystemdCgroup = true` in containerd's configuration.
+    Systemd,
+}
+
+impl From<CgroupDriverArg> for CgroupDriver {
+    fn from(driver: CgroupDriverArg) -> Self {
+        match driver {
+            CgroupDriverArg::Cgroupfs => Self::Cgroupfs,
+            CgroupDriverArg::Systemd => Self::Systemd,
+        }
+    }
 }
 
 /// `witlet check`

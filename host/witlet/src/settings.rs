@@ -12,6 +12,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::Value;
 use witlet_agent::{ImagePullLimits, LogLimits};
 use witlet_core::node::conditions::Thresholds;
+use witlet_core::runtime::CgroupDriver;
 use witlet_node::ManifestUrl;
 
 /// Everything that `run` needs to know.
@@ -105,6 +106,8 @@ pub(crate) struct RuntimeSettings {
     pub(crate) image_endpoint: Option<String>,
     /// How long a call may take that has no deadline of its own.
     pub(crate) request_timeout: Duration,
+    /// Who makes cgroups, if the runtime doesn't say.
+    pub(crate) cgroup_driver: CgroupDriver,
 }
 
 /// What pods get of this machine.

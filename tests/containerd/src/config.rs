@@ -22,8 +22,17 @@ const FIRST_WITH_FORMAT_3: Release = Release { major: 2, minor: 0 };
 /// The first release that answers `GetContainerEvents`.
 pub(crate) const FIRST_WITH_EVENTS: Release = Release { major: 1, minor: 7 };
 
+/// Set to `1`, systemd makes the cgroups, which must be the init of where the tests are. Sandboxes then need a slice above
+/// them: the daemon gives them one, other suites don't.
+pub const SYSTEMD_VARIABLE: &str = "WITLET_CONTAINERD_SYSTEMD";
+
+/// Whether [`SYSTEMD_VARIABLE`] asks for it.
+pub(crate) fn asks_for_systemd() -> bool {
+    std::env::var_os(SYSTEMD_VARIABLE).is_some_and(|value| value == "1")
+}
+
 /// `config.toml` of a containerd of this release that keeps everything below `folder`.
-pub(crate) fn containerd(folder: &Path, snapshotter: &str, release: Release) -> String {
+pub(crate) fn containerd(folder: &Path, snapshotter: &str, release: Release, systemd: bool) -> String {
     let at = |name: &str| folder.join(name).display().to_string();
     let (head, cri) = if release >= FIRST_WITH_FORMAT_3 { FORMAT_3 } else { FORMAT_2 };
     let common = format!(
@@ -48,6 +57,7 @@ path = "{opt}"
         ("{registries}", &at("registries")),
         ("{snapshotter}", snapshotter),
         ("{runc}", &at("runc")),
+        ("{systemd}", if systemd { "true" } else { "false" }),
     ]
     .into_iter()
     .fold(cri.to_owned(), |text, (name, value)| text.replace(name, value));
@@ -80,7 +90,7 @@ runtime_type = "io.containerd.runc.v2"
 
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
 Root = "{runc}"
-SystemdCgroup = false
+SystemdCgroup = {systemd}
 "#,
 );
 
@@ -106,7 +116,7 @@ runtime_type = "io.containerd.runc.v2"
 
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
 Root = "{runc}"
-SystemdCgroup = false
+SystemdCgroup = {systemd}
 
 [plugins."io.containerd.cri.v1.images"]
 snapshotter = "{snapshotter}"
@@ -153,11 +163,11 @@ mod tests {
     fn a_release_gets_its_own_format_and_all_places() {
         let both = [((1, 6), "version = 2\n"), ((1, 7), "version = 2\n"), ((2, 0), "version = 3\n")];
         for ((major, minor), first) in both {
-            let text = containerd(Path::new("/tmp/x"), "native", Release { major, minor });
+            let text = containerd(Path::new("/tmp/x"), "native", Release { major, minor }, true);
             assert!(text.starts_with(first), "{major}.{minor}: {text}");
             assert!(!text.contains('{'), "{major}.{minor} has a place without its value: {text}");
             let places = ["/tmp/x/root", "/tmp/x/state", "/tmp/x/cni", "/tmp/x/registries", "/tmp/x/runc"];
-            for value in places.iter().chain(&[PAUSE_IMAGE, "\"native\""]) {
+            for value in places.iter().chain(&[PAUSE_IMAGE, "\"native\"", "SystemdCgroup = true"]) {
                 assert!(text.contains(value), "{major}.{minor} lacks {value}: {text}");
             }
         }

@@ -78,7 +78,8 @@ impl Containerd {
             fs::create_dir_all(at(name)).map_err(io(format!("make {name}")))?;
         }
         let snapshotter = snapshotter(&at("work"));
-        let text = config::containerd(containerd.folder.path(), snapshotter, release);
+        let text =
+            config::containerd(containerd.folder.path(), snapshotter, release, config::asks_for_systemd());
         fs::write(at("config.toml"), text).map_err(io("write config.toml"))?;
         let text = config::network(containerd.folder.path());
         fs::write(at("cni/10-witlet.conflist"), text).map_err(io("write the network's configuration"))?;

@@ -7,6 +7,7 @@
 //!
 //! `WITLET_CONTAINERD=<folder>` takes `containerd`, `containerd-shim-runc-v2`, `ctr` and `runc` from there instead of the
 //! system's, as far as the folder has them. Releases from 1.6 on are configured as they want it.
+//! `WITLET_CONTAINERD_SYSTEMD=1` has systemd make the cgroups, for the suite of the daemon.
 #![forbid(unsafe_code)]
 
 mod config;
@@ -21,6 +22,7 @@ mod shell;
 mod suite;
 mod sweep;
 
+pub use config::SYSTEMD_VARIABLE;
 pub use containerd::{Containerd, TestClock};
 pub use daemon::{Daemon, DaemonOptions};
 pub use image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE};

@@ -3,6 +3,7 @@
 //! Rules of the kubelet's `kuberuntime` (`generatePodSandboxConfig`, `generateContainerConfig`). An error here is the
 //! waiting reason `CreateContainerConfigError`, or `CreatePodSandboxError` for a sandbox.
 
+mod cgroup;
 mod env;
 pub mod env_file;
 mod error;

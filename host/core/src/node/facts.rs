@@ -35,6 +35,8 @@ pub const RUNTIME: &str = "runtime";
 pub const RUNTIME_NAME: &str = "runtime.name";
 /// Its version.
 pub const RUNTIME_VERSION: &str = "runtime.version";
+/// Who makes the cgroups of containers: `systemd` or `cgroupfs`.
+pub const RUNTIME_CGROUP_DRIVER: &str = "runtime.cgroupDriver";
 /// `true` if it keeps to `supplementalGroupsPolicy: Strict`; becomes the node's `status.features`.
 pub const RUNTIME_SUPPLEMENTAL_GROUPS_POLICY: &str = "runtime.features.supplementalGroupsPolicy";
 /// `true` if it makes user namespaces.

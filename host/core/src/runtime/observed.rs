@@ -324,6 +324,21 @@ pub enum CgroupDriver {
     Cgroupfs,
 }
 
+impl CgroupDriver {
+    /// As the kubelet's field `cgroupDriver` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Systemd => "systemd",
+            Self::Cgroupfs => "cgroupfs",
+        }
+    }
+
+    /// The driver of this name, if there is one.
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::Systemd, Self::Cgroupfs].into_iter().find(|driver| driver.name() == name)
+    }
+}
+
 /// What a command in a container gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExecOutput {

@@ -10,6 +10,7 @@ use serde_json::json;
 use thiserror::Error;
 use witlet_agent::{ImagePullLimits, LogLimits};
 use witlet_core::pod::quantity;
+use witlet_core::runtime::CgroupDriver;
 use witlet_node::ManifestUrl;
 
 use super::configuration::Configuration;
@@ -117,7 +118,7 @@ pub(crate) fn settings(
             root,
         },
         manifests: manifests(&wanted)?,
-        runtime: runtime(&wanted),
+        runtime: runtime(&wanted)?,
         pods: pods(flags, &wanted)?,
         plugins: flags.text(Own::Plugins).map(PathBuf::from),
         api_socket: PathBuf::from(flags.text(Own::ApiSocket).unwrap_or(API_SOCKET)),
@@ -206,12 +207,15 @@ fn manifests(wanted: &Wanted) -> Result<Manifests, SettingsError> {
     })
 }
 
-fn runtime(wanted: &Wanted) -> RuntimeSettings {
-    RuntimeSettings {
+fn runtime(wanted: &Wanted) -> Result<RuntimeSettings, SettingsError> {
+    let driver = wanted.cgroup_driver.as_deref().unwrap_or(CgroupDriver::Cgroupfs.name());
+    Ok(RuntimeSettings {
         endpoint: wanted.container_runtime_endpoint.clone().unwrap_or_else(|| RUNTIME_ENDPOINT.to_owned()),
         image_endpoint: wanted.image_service_endpoint.clone(),
         request_timeout: wanted.runtime_request_timeout.unwrap_or(Duration::from_mins(2)),
-    }
+        cgroup_driver: CgroupDriver::of_name(driver)
+            .ok_or_else(|| wrong("cgroupDriver", driver, "expected cgroupfs or systemd"))?,
+    })
 }
 
 fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {

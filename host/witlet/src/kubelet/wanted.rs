@@ -69,6 +69,7 @@ pub(crate) struct Wanted {
     pub(crate) node_lease_duration_seconds: Option<i64>,
     #[serde(deserialize_with = "time")]
     pub(crate) runtime_request_timeout: Option<Duration>,
+    pub(crate) cgroup_driver: Option<String>,
     #[serde(deserialize_with = "number")]
     pub(crate) max_pods: Option<i64>,
     pub(crate) resolv_conf: Option<String>,

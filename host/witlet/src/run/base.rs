@@ -42,7 +42,8 @@ impl Base {
         );
         let cri = cri(settings, clock.clone())?;
         let mut runtime = cri.clone().into_runtime();
-        runtime.info = Arc::new(RuntimeFacts::new(runtime.info, machine.clone()));
+        runtime.info =
+            Arc::new(RuntimeFacts::new(runtime.info, machine.clone(), settings.runtime.cgroup_driver));
         Ok(Self {
             name: machine.current().name.clone(),
             clock,
@@ -66,7 +67,7 @@ impl Base {
 
 /// The runtime's client. Nothing is asked of the runtime yet.
 fn cri(settings: &Settings, clock: Arc<SystemClock>) -> Result<CriClient, RunError> {
-    let RuntimeSettings { endpoint, image_endpoint, request_timeout } = &settings.runtime;
+    let RuntimeSettings { endpoint, image_endpoint, request_timeout, .. } = &settings.runtime;
     let parsed = |flag, text: &str| text.parse().map_err(|cause| RunError::Endpoint { flag, cause });
     let image_endpoint = match image_endpoint {
         Some(text) => Some(parsed("image-service-endpoint", text)?),

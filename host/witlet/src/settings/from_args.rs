@@ -105,6 +105,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
             endpoint: args.container_runtime_endpoint,
             image_endpoint: args.image_service_endpoint,
             request_timeout: Duration::from_mins(2),
+            cgroup_driver: args.cgroup_driver.into(),
         },
         pods: pods(args.pods)?,
         plugins: args.plugins,

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use crate::node::NodeFacts;
-use crate::runtime::{ContainerId, Device, Mount, UserNamespace};
+use crate::node::{NodeFacts, facts};
+use crate::runtime::{CgroupDriver, ContainerId, Device, Mount, UserNamespace};
 
 /// The machine as the generated configuration needs it.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,11 @@ impl<'a> Host<'a> {
             runtime_classes: NO_CLASSES,
             swap_controller: false,
         }
+    }
+
+    /// Who makes cgroups, as the node's facts say.
+    pub(crate) fn cgroup_driver(&self) -> Option<CgroupDriver> {
+        CgroupDriver::of_name(self.node.facts.get(facts::RUNTIME_CGROUP_DRIVER)?)
     }
 
     /// Whether cgroups are those of version 2, as the node's facts say.

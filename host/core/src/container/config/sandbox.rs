@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
 
-use super::{ConfigError, SandboxInput, linux, pod_labels, security};
+use super::{ConfigError, SandboxInput, cgroup, linux, pod_labels, security};
 use crate::container::plan::sandbox::network_of;
 use crate::container::plan::{app_containers, init_containers};
 use crate::network::{dns, hostname};
@@ -40,7 +40,7 @@ pub fn sandbox_config(input: SandboxInput<'_>) -> Result<SandboxConfig, ConfigEr
         sysctls: security::sysctls(pod),
         overhead: linux::overhead(pod, host),
         resources: linux::of_sandbox(pod, host),
-        cgroup_parent: None,
+        cgroup_parent: cgroup::parent(pod, host),
         runtime_handler: runtime_handler(input, spec)?,
         privileged: security::any_privileged(pod),
         security: security::of_sandbox(pod),

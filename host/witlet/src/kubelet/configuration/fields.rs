@@ -126,8 +126,8 @@ pub(crate) const FIELDS: &[Field] = &[
     fixed("systemCgroups", Kind::Text, &[]),
     fixed("cgroupRoot", Kind::Text, &["\"/\""]),
     fixed("cgroupsPerQOS", Kind::Bool, &["true"]),
-    // The runtime says which one it uses, as upstream has it by default.
-    moot("cgroupDriver", Kind::Text),
+    // For runtimes that don't say which one they use.
+    acts("cgroupDriver", Kind::Text),
     fixed("cpuManagerPolicy", Kind::Text, &["\"none\"", "\"None\""]),
     fixed("singleProcessOOMKill", Kind::Bool, &[]),
     fixed("cpuManagerPolicyOptions", Kind::TextMap, &[]),

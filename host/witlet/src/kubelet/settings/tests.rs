@@ -226,6 +226,17 @@ fn endpoints_are_as_they_are_asked_for() {
 }
 
 #[test]
+fn the_cgroup_driver_is_for_runtimes_that_do_not_say() {
+    for (fields, line, expected) in [
+        ("", "", CgroupDriver::Cgroupfs),
+        ("cgroupDriver: systemd", "", CgroupDriver::Systemd),
+        ("cgroupDriver: systemd", "--cgroup-driver=cgroupfs", CgroupDriver::Cgroupfs),
+    ] {
+        assert_eq!(good(fields, line).runtime.cgroup_driver, expected, "{fields} {line}");
+    }
+}
+
+#[test]
 fn the_url_of_manifests_has_its_headers() {
     let manifests = good(
         "staticPodURL: http://127.0.0.1/pods\nstaticPodURLHeader: {a: [b, c]}\nhttpCheckFrequency: 5s",
@@ -251,6 +262,7 @@ fn what_makes_no_sense_is_refused_by_name() {
             "",
             "containerLogMaxSize: 0: it is no size; write something like 10Mi",
         ),
+        ("cgroupDriver: cgroupsfs", "", "cgroupDriver: cgroupsfs: expected cgroupfs or systemd"),
         ("containerLogMaxFiles: 1", "", "containerLogMaxFiles: 1: must be between 2 and 1000"),
         ("syncFrequency: -1s", "", "syncFrequency: \"-1s\" is no duration that can pass"),
         ("tlsMinVersion: TLS13", "", "tlsMinVersion: TLS13: expected VersionTLS12 or VersionTLS13"),
