@@ -238,7 +238,7 @@ impl Runtime {
             args: arguments,
             envs: environment.into_iter().map(|(key, value)| KeyValue { key, value }).collect(),
             labels: [("container".to_owned(), name.to_owned())].into(),
-            log_path: format!("{name}/0.log"),
+            log_path: format!("{name}/{attempt}.log"),
             mounts,
             linux: Some(LinuxContainerConfig {
                 resources: Some(LinuxContainerResources {

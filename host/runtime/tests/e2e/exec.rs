@@ -85,16 +85,26 @@ async fn too_long(runtime: Runtime) {
 async fn abandoned(runtime: Runtime) {
     let pod = runtime.pod().await;
     let id = runtime.run(&pod, "own", program("subject", &["read-input"])).await;
-    let command = ["subject", "spin"];
-    let waiting = runtime.exec(&id, &command, 0);
-    let given_up = tokio::time::timeout(Duration::from_millis(300), waiting).await;
-    assert!(given_up.is_err(), "it would run for ever");
-    eventually("it is gone", async || (runtime.programs(&pod.id).await == 1).then_some(())).await;
-    // Places for commands come back; and there are only so many.
-    let all = (0..12).map(|_| runtime.exec(&id, &["subject", "wait-forever"], 3));
-    let all = futures::future::join_all(all).await;
-    let count = |code: Code| all.iter().filter(|one| one.as_ref().is_err_and(|e| e.code() == code)).count();
-    assert_eq!((count(Code::DeadlineExceeded), count(Code::ResourceExhausted)), (8, 4), "{all:?}");
+    let programs = async |count| (runtime.programs(&pod.id).await == count).then_some(());
+    let mut waiting = tokio::task::JoinSet::new();
+    let mut ask = |command: &'static str| {
+        let (runtime, id) = (runtime.clone(), id.clone());
+        waiting.spawn(async move { runtime.exec(&id, &["subject", command], 0).await });
+    };
+    ask("spin");
+    // There are only so many places for commands.
+    for _ in 1..8 {
+        ask("wait-forever");
+    }
+    eventually("all places are taken", async || programs(9).await).await;
+    for _ in 0..4 {
+        let refused = runtime.exec(&id, &["subject", "wait-forever"], 0).await.expect_err("no place is left");
+        assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
+    }
+    // They come back when nobody waits any more.
+    waiting.shutdown().await;
+    eventually("they are gone", async || programs(1).await).await;
+    assert_eq!(runtime.exec(&id, &["subject", "flood", "1"], 60).await.expect("it runs").exit_code, 0);
 }
 
 async fn flood(runtime: Runtime) {

@@ -117,12 +117,14 @@ async fn ports(runtime: Runtime) {
 async fn stopped(runtime: Runtime) {
     let pod = runtime.pod().await;
     let (id, address) = start(&runtime, &pod, "web", program("proxy", &[])).await;
-    // One client is in the middle of its request, and one holds an idle connection.
-    let idle = TcpStream::connect(&address).await.expect("a connection");
+    // One client is in the middle of its request, and one holds an idle connection, which the runtime leaves after a while:
+    // it comes when the instance runs.
     let mut client = TcpStream::connect(&address).await.expect("a connection");
     client.write_all(b"POST /length HTTP/1.0\r\nContent-Length: 1\r\n\r\n").await.expect("it is taken");
-    let answering = async || (runtime.programs(&pod.id).await >= 4).then_some(());
-    eventually("it is being answered", answering).await;
+    let programs = async |count| (runtime.programs(&pod.id).await >= count).then_some(());
+    eventually("it is being answered", async || programs(3).await).await;
+    let idle = TcpStream::connect(&address).await.expect("a connection");
+    eventually("the idle one is served", async || programs(4).await).await;
     let (stopped, answer) = tokio::join!(runtime.stop(&id, 60), async {
         let closed = async || TcpStream::connect(&address).await.is_err().then_some(());
         eventually("nobody listens any more", closed).await;

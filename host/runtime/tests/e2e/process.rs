@@ -1,7 +1,6 @@
 //! The runtime as a process: started once, killed, started again, ended.
 
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::time::Duration;
 
 use libtest_mimic::Trial;
 use tokio::io::AsyncWriteExt;
@@ -203,8 +202,7 @@ async fn detached() {
     send_term(id);
     eventually("it ends", async || (!folders.socket().exists()).then_some(())).await;
 
-    let broken =
-        Detached { arguments: vec!["runtime".into()], ready_within: Duration::from_secs(20), ..detached };
+    let broken = Detached { arguments: vec!["runtime".into()], ..detached };
     let error = spawn_detached(&broken).await.expect_err("it can't start");
     assert!(matches!(error, SpawnError::Ended { .. }), "{error}");
     let absent = Detached { program: "/not/there".into(), ..broken };
