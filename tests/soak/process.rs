@@ -64,16 +64,44 @@ impl fmt::Display for Usage {
     }
 }
 
-/// How many times longer everything has taken a process than on a machine of its own: the time for which its threads had
-/// a processor or waited for one, by the time for which they had it. 1 where the kernel doesn't tell.
-#[allow(clippy::cast_precision_loss, reason = "nanoseconds of a test fit")]
-pub(crate) fn slowdown(process_id: u32) -> f64 {
-    let (mut had, mut waited) = (0_u64, 0_u64);
-    for thread in fs::read_dir(format!("/proc/{process_id}/task")).into_iter().flatten().flatten() {
-        let text = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
-        let mut numbers = text.split_whitespace().map_while(|number| number.parse::<u64>().ok());
-        had += numbers.next().unwrap_or_default();
-        waited += numbers.next().unwrap_or_default();
+/// What a process' threads had of the processors, as far as they live.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turns {
+    had_nanoseconds: u64,
+    waited_nanoseconds: u64,
+}
+
+impl Turns {
+    /// Since it runs.
+    pub(crate) fn of(process_id: u32) -> Self {
+        let mut turns = Self::default();
+        for thread in fs::read_dir(format!("/proc/{process_id}/task")).into_iter().flatten().flatten() {
+            let text = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
+            let mut numbers = text.split_whitespace().map_while(|number| number.parse::<u64>().ok());
+            turns.had_nanoseconds += numbers.next().unwrap_or_default();
+            turns.waited_nanoseconds += numbers.next().unwrap_or_default();
+        }
+        turns
     }
-    if had == 0 { 1.0 } else { (had + waited) as f64 / had as f64 }
+
+    /// Since an earlier look.
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            had_nanoseconds: self.had_nanoseconds.saturating_sub(before.had_nanoseconds),
+            waited_nanoseconds: self.waited_nanoseconds.saturating_sub(before.waited_nanoseconds),
+        }
+    }
+
+    /// How many times longer everything has taken than on a machine of its own: the time for which threads had a processor or
+    /// waited for one, by the time for which they had it. 1 where the kernel doesn't tell.
+    #[allow(clippy::cast_precision_loss, reason = "nanoseconds of a test fit")]
+    pub(crate) fn slowdown(self) -> f64 {
+        let Self { had_nanoseconds: had, waited_nanoseconds: waited } = self;
+        if had == 0 { 1.0 } else { (had + waited) as f64 / had as f64 }
+    }
+}
+
+/// How many times longer everything has taken a process since it runs, see [`Turns::slowdown`].
+pub(crate) fn slowdown(process_id: u32) -> f64 {
+    Turns::of(process_id).slowdown()
 }

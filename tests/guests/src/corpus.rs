@@ -70,8 +70,10 @@ pub struct Attack {
     pub expected: Expected,
 }
 
-/// How long a call may take of what should end by itself: the machine may be busy.
-const LONG: u32 = 5000;
+/// How long a call may take of what should end by itself: the machine may be busy. Handlers may have no more.
+const LONG: u32 = 10_000;
+/// The same for probes and pod sources.
+const LONGER: u32 = 60_000;
 /// How long a call may take of what goes on until it is cut.
 const SHORT: u32 = 100;
 /// The same for probes and pod sources, which are cut less sharply.

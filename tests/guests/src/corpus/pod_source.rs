@@ -2,7 +2,7 @@
 
 use super::Expected::{Bounded, Fails, Refused, Tells};
 use super::Role::PodSource;
-use super::{Attack, Expected, LONG, Origin, SECOND};
+use super::{Attack, Expected, LONGER, Origin, SECOND};
 
 const fn written(name: &'static str, timeout: u32, expected: Expected) -> Attack {
     Attack::written(name, PodSource, timeout, expected)
@@ -13,11 +13,11 @@ const fn intruder(name: &'static str, config: &'static str, timeout: u32, expect
 }
 
 const fn kept(name: &'static str, config: &'static str, expected: Expected) -> Attack {
-    intruder(name, config, LONG, expected).granted("state: true")
+    intruder(name, config, LONGER, expected).granted("state: true")
 }
 
 const fn brings(name: &'static str, config: &'static str, expected: Expected) -> Attack {
-    Attack { origin: Origin::Sourcer, ..intruder(name, config, LONG, expected) }
+    Attack { origin: Origin::Sourcer, ..intruder(name, config, LONGER, expected) }
 }
 
 const TIMED_OUT: Expected = Fails("no answer within 1000ms");
@@ -27,38 +27,38 @@ const TOO_MANY: Expected = Fails("files and folders in /state");
 const ESCAPED: Expected = Tells("not-permitted");
 
 pub(super) const ATTACKS: &[Attack] = &[
-    written("source-other-answer", LONG, Refused(&["expected `record` found `string`"])),
-    written("source-loop-at-start", LONG, VALIDATED),
-    written("source-grow-at-start", LONG, Refused(&["bytes of memory"])),
-    written("source-loop-in-validate", LONG, VALIDATED),
-    written("source-loop-in-second-realloc", LONG, Bounded),
+    written("source-other-answer", LONGER, Refused(&["expected `record` found `string`"])),
+    written("source-loop-at-start", LONGER, VALIDATED),
+    written("source-grow-at-start", LONGER, Refused(&["bytes of memory"])),
+    written("source-loop-in-validate", LONGER, VALIDATED),
+    written("source-loop-in-second-realloc", LONGER, Bounded),
     written("source-loop-after-return", SECOND, TIMED_OUT),
-    written("source-trap-after-return", LONG, Fails("unreachable")),
-    written("source-forged-pods", LONG, Fails("out of bounds")),
-    written("source-same-pod-again", LONG, TOO_MUCH),
-    written("source-many-manifests", LONG, Fails("100000")),
-    written("source-pods-no-text", LONG, Fails("invalid utf-8")),
-    written("source-pods-misaligned", LONG, Fails("not aligned")),
-    written("source-forged-snapshot", LONG, Fails("unexpected discriminant")),
-    written("source-cursor-beyond-memory", LONG, Fails("out of bounds")),
-    Attack { memory: "128Mi", ..written("source-cursor-hundred-megabytes", LONG, TOO_MUCH) },
-    written("source-cursor-of-all-memory", LONG, Fails("cursor")),
-    written("source-again-at-once", LONG, Bounded),
-    written("source-never-again", LONG, Bounded),
-    written("source-no-reason", LONG, Fails("reason")),
-    written("source-misaligned-answer", LONG, Fails("not aligned")),
-    written("source-answer-beyond-memory", LONG, Fails("out of bounds")),
-    written("source-indirect-recursion", LONG, Fails("it ran out of stack")),
+    written("source-trap-after-return", LONGER, Fails("unreachable")),
+    written("source-forged-pods", LONGER, Fails("out of bounds")),
+    written("source-same-pod-again", LONGER, TOO_MUCH),
+    written("source-many-manifests", LONGER, Fails("100000")),
+    written("source-pods-no-text", LONGER, Fails("invalid utf-8")),
+    written("source-pods-misaligned", LONGER, Fails("not aligned")),
+    written("source-forged-snapshot", LONGER, Fails("unexpected discriminant")),
+    written("source-cursor-beyond-memory", LONGER, Fails("out of bounds")),
+    Attack { memory: "128Mi", ..written("source-cursor-hundred-megabytes", LONGER, TOO_MUCH) },
+    written("source-cursor-of-all-memory", LONGER, Fails("cursor")),
+    written("source-again-at-once", LONGER, Bounded),
+    written("source-never-again", LONGER, Bounded),
+    written("source-no-reason", LONGER, Fails("reason")),
+    written("source-misaligned-answer", LONGER, Fails("not aligned")),
+    written("source-answer-beyond-memory", LONGER, Fails("out of bounds")),
+    written("source-indirect-recursion", LONGER, Fails("it ran out of stack")),
     intruder("source-spin", "spin", SECOND, TIMED_OUT),
     intruder("source-wait-for-ever", "wait-for-ever", SECOND, TIMED_OUT),
-    intruder("source-grow", "grow", LONG, Fails("it wanted more than 67108864 bytes of memory")),
-    intruder("source-recurse-indirectly", "recurse-indirectly", LONG, Fails("it ran out of stack")),
-    intruder("source-exit", "exit 3", LONG, Fails("it exited with code 1")),
+    intruder("source-grow", "grow", LONGER, Fails("it wanted more than 67108864 bytes of memory")),
+    intruder("source-recurse-indirectly", "recurse-indirectly", LONGER, Fails("it ran out of stack")),
+    intruder("source-exit", "exit 3", LONGER, Fails("it exited with code 1")),
     intruder("source-print-forever", "print-forever", SECOND, TIMED_OUT),
-    intruder("source-escapes", "escapes", LONG, Tells("forged")),
-    intruder("source-connect-host", "connect {host}", LONG, Tells("access-denied")),
-    intruder("source-ungranted-file", "read canary", LONG, Tells("no folder")),
-    intruder("source-rebound", "get ip6-localhost:{port}/", LONG, Tells("refused"))
+    intruder("source-escapes", "escapes", LONGER, Tells("forged")),
+    intruder("source-connect-host", "connect {host}", LONGER, Tells("access-denied")),
+    intruder("source-ungranted-file", "read canary", LONGER, Tells("no folder")),
+    intruder("source-rebound", "get ip6-localhost:{port}/", LONGER, Tells("refused"))
         .granted("network: ['ip6-localhost:{port}']"),
     kept("source-dots", "read ../../canary", ESCAPED),
     kept("source-absolute", "read /etc/passwd", ESCAPED),
@@ -80,7 +80,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     kept("source-fill", "fill", Fails("MiB together")),
     kept("source-sparse", "sparse", Bounded),
     Attack { timeout: SECOND, ..kept("source-rewrite-forever", "rewrite-forever", Bounded) },
-    intruder("source-read-only", "write planted", LONG, ESCAPED)
+    intruder("source-read-only", "write planted", LONGER, ESCAPED)
         .granted("files: [{path: '{folder}', guestPath: /data}]"),
     brings("source-laughs", LAUGHS, Tells("")),
     brings("source-thousands", "{do: pods, text: 'kind: Pod', count: 10000}", Tells("")),
