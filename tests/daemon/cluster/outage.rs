@@ -22,8 +22,8 @@ const AWAY: [(Traffic, Duration); 3] = [
 const EACH: usize = 4;
 /// How long nothing more may be told, once all has been.
 const CALM: Duration = Duration::from_secs(12);
-/// Status PATCHes that a pod may cost after the return.
-const PATCHES_MAX: usize = 3;
+/// Status PATCHes that a pod may cost after the return: a new one three, and on a busy machine steps between them are told, too.
+const PATCHES_MAX: usize = 5;
 /// With what a job fails.
 const CODE: i32 = 3;
 

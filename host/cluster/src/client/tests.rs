@@ -210,14 +210,14 @@ async fn an_ordinary_request_has_a_deadline() {
     let server = TestServer::start(false, 100).await;
     let home = Home::new(&server, "{token: abc}");
     let connection = Connection::open(home.options()).expect("open");
-    let client = connection.heartbeats(Duration::from_secs(7)).expect("a client");
+    let client = connection.heartbeats(Duration::from_secs(60)).expect("a client");
     text(&client, "/version").await.expect("an answer");
     server.freeze();
     tokio::time::pause();
     let begun = tokio::time::Instant::now();
     let error = text(&client, "/version").await.expect_err("no answer");
-    assert!(error.to_string().contains("no answer within 7s"), "{error}");
-    assert_eq!(begun.elapsed().as_secs(), 7);
+    assert!(error.to_string().contains("no answer within 60s"), "{error}");
+    assert_eq!(begun.elapsed().as_secs(), 60);
 }
 
 #[tokio::test]

@@ -82,11 +82,12 @@ async fn a_runtime_that_dies_in_the_middle_of_a_call_is_unavailable() {
 async fn a_call_that_takes_too_long_ends_with_its_limit() {
     let server = Server::start(Answers { version_takes: Duration::from_hours(1), ..Answers::default() });
     let mut options = CriOptions::at(server.path().to_str().expect("UTF-8")).expect("a socket path");
-    options.deadlines = Deadlines { health: Duration::from_millis(50), ..Deadlines::default() };
+    // The call after it has the same limit, and a machine may be busy.
+    options.deadlines = Deadlines { health: Duration::from_secs(5), ..Deadlines::default() };
     let runtime = CriClient::new(options, Arc::new(FixedClock)).expect("in tokio").into_runtime();
     let error = runtime.info.version().await.expect_err("it hangs");
     assert!(matches!(error, RuntimeError::DeadlineExceeded { .. }), "{error}");
-    assert_eq!(error.to_string(), "Version: no answer within 0.05s");
+    assert_eq!(error.to_string(), "Version: no answer within 5s");
     runtime.info.status().await.expect("the connection is still good for other calls");
 }
 

@@ -19,7 +19,7 @@ use super::*;
 use crate::{Options, Security};
 
 /// What takes longer never comes.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A node that takes clients of the cluster's authority only, answers each request with its target, and echoes what is upgraded.
 async fn node(server: &ApiServer, tasks: &mut JoinSet<()>) -> u16 {
