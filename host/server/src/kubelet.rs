@@ -42,8 +42,11 @@ use places::Place;
 use route::Route;
 pub use tls::{ServerTls, TlsError, TlsOptions};
 
-/// Streams (followed logs, commands, attached terminals, forwarded ports) that are open at the same time.
+/// Streams (commands, attached terminals, forwarded ports) that are open at the same time.
 const STREAMS_MAX: usize = 512;
+
+/// Logs that are shown at the same time. Apart from the streams: whoever follows many keeps nobody from a command.
+const LOGS_MAX: usize = 512;
 
 /// Upstream's `streamingConnectionIdleTimeout`.
 const STREAMING_IDLE_DEFAULT: Duration = Duration::from_hours(4);
@@ -123,6 +126,8 @@ pub struct KubeletServer {
     sync_loop: SyncLoop,
     /// One for each stream.
     streams: Arc<Semaphore>,
+    /// One for each log that is shown.
+    logs: Arc<Semaphore>,
     /// Tokens that nobody could be asked about.
     unreviewed: Complaints,
     /// What outlives the request that began it: streams, and connections to the runtime.
@@ -133,11 +138,12 @@ impl KubeletServer {
     /// Over these parts. Serves nothing yet.
     pub fn new(parts: ServerParts) -> Arc<Self> {
         let sync_loop = SyncLoop::new(parts.options.sync_loop_silence);
-        let streams = Arc::new(Semaphore::new(STREAMS_MAX));
+        let (streams, logs) = (Semaphore::new(STREAMS_MAX), Semaphore::new(LOGS_MAX));
         Arc::new(Self {
             parts,
             sync_loop,
-            streams,
+            streams: Arc::new(streams),
+            logs: Arc::new(logs),
             unreviewed: Complaints::default(),
             tasks: TaskTracker::new(),
         })

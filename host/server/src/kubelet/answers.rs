@@ -55,6 +55,10 @@ pub(super) fn too_many_streams() -> Response {
     error(StatusCode::SERVICE_UNAVAILABLE, "this node has as many streams open as it takes")
 }
 
+pub(super) fn too_many_logs() -> Response {
+    error(StatusCode::SERVICE_UNAVAILABLE, "this node shows as many logs as it can at once")
+}
+
 /// A call to the runtime that failed.
 pub(super) fn runtime_failed(failed: &RuntimeError) -> Response {
     let code = if failed.is_not_found() { StatusCode::NOT_FOUND } else { StatusCode::INTERNAL_SERVER_ERROR };

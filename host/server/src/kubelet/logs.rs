@@ -62,7 +62,7 @@ impl KubeletServer {
             Ok(found) => found,
             Err(refused) => return *refused,
         };
-        let Ok(permit) = self.streams.clone().try_acquire_owned() else { return answers::too_many_streams() };
+        let Ok(permit) = self.logs.clone().try_acquire_owned() else { return answers::too_many_logs() };
         let unavailable = || shown_as_text(Body::from(format!("unable to retrieve container logs for {id}")));
         let uid = PodUid::of(&pod);
         let seen = self.parts.pods.pod_status(&uid).await;

@@ -9,6 +9,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::cluster::{running, web};
@@ -204,4 +205,31 @@ async fn a_silent_stream_ends_and_the_stop_ends_all() {
         }
         soon(tasks.join_next()).await.unwrap().unwrap();
     }
+}
+
+#[tokio::test]
+async fn logs_and_streams_leave_each_other_room() {
+    let world = world(SetUp::default(), "http://127.0.0.1:1/exec/token-1".to_owned()).await;
+    let taken = |of: &Arc<Semaphore>| {
+        let all = u32::try_from(of.available_permits()).unwrap();
+        of.clone().try_acquire_many_owned(all).unwrap()
+    };
+    let log = async || {
+        let answer = soon(world.get("/containerLogs/default/web/app")).await;
+        (answer.code.as_u16(), answer.body)
+    };
+    let exec = async || {
+        let answer = soon(ask(&world, Method::POST, "/exec/default/web/app?output=1", "SPDY/3.1")).await;
+        let code = answer.status().as_u16();
+        (code, String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().into()).unwrap())
+    };
+    let logs = taken(&world.server.logs);
+    assert_eq!(log().await, (503, "this node shows as many logs as it can at once\n".to_owned()));
+    // It gets as far as to a streaming server that isn't there.
+    assert_eq!(exec().await.0, 500);
+    drop(logs);
+    let _streams = taken(&world.server.streams);
+    assert_eq!(exec().await, (503, "this node has as many streams open as it takes\n".to_owned()));
+    assert_eq!(log().await.0, 200);
+    world.stop().await;
 }

@@ -86,6 +86,7 @@ pub(super) struct SetUp {
 
 pub(super) struct World {
     pub(super) cluster: Arc<Cluster>,
+    pub(super) server: Arc<KubeletServer>,
     pub(super) ca: Ca,
     pub(super) folder: TempDir,
     pub(super) address: SocketAddr,
@@ -162,9 +163,9 @@ impl World {
         let (plain, healthz) = (listeners.pop().unwrap(), listeners.pop().unwrap());
         tasks.spawn(server.clone().serve(listeners.pop().unwrap(), tls, stop.clone()));
         tasks.spawn(server.clone().serve_healthz(healthz, stop.clone()));
-        tasks.spawn(server.serve_read_only(plain, stop.clone()));
+        tasks.spawn(server.clone().serve_read_only(plain, stop.clone()));
         let [address, healthz, read_only] = addresses[..] else { unreachable!("three were bound") };
-        Self { cluster, ca, folder, address, healthz, read_only, roots: Arc::new(roots), stop, tasks }
+        Self { cluster, server, ca, folder, address, healthz, read_only, roots: Arc::new(roots), stop, tasks }
     }
 
     pub(super) fn log(&self, name: &str) -> PathBuf {
