@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use expect_test::expect;
-use k8s_openapi::api::core::v1::{Event, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Pod};
 use serde_json::{Value, json};
 
 use crate::world::{World, pass};
@@ -63,20 +63,34 @@ fn spec(edit: Value, of_container: Value) -> Value {
     spec
 }
 
+fn from_key(name: &str, key: &str) -> Value {
+    let reference = json!({"name": name, "key": key});
+    json!([{"name": "A", "valueFrom": {"configMapKeyRef": reference}}])
+}
+
+/// A volume with items of a config map that is there.
+fn with_items(items: Value) -> Value {
+    json!([{"name": "data", "configMap": {"name": "conf", "items": items}}])
+}
+
 /// Pods with something that this node can't give them; the port of the first is taken.
 fn cases() -> Vec<(&'static str, Value)> {
     let none = json!({});
     let csi = json!([{"name": "data", "csi": {"driver": "example.com"}}]);
     let mount = json!([{"name": "data", "mountPath": "/data"}]);
     let missing = json!([{"name": "data", "configMap": {"name": "missing"}}]);
-    let env = json!([{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "missing", "key": "a"}}}]);
+    let nowhere = json!([{"key": "a", "path": "a"}, {"key": "nowhere", "path": "b"}]);
+    let outside = json!([{"key": "a", "path": "x/../../y"}]);
     vec![
         ("port", spec(none.clone(), json!({"ports": [{"containerPort": 80, "hostPort": 80}]}))),
         ("large", spec(none.clone(), json!({"resources": {"requests": {"cpu": "5"}}}))),
         ("class", spec(json!({"runtimeClassName": "unknown"}), none.clone())),
         ("driver", spec(json!({"volumes": csi}), json!({"volumeMounts": mount}))),
         ("volume", spec(json!({"volumes": missing}), json!({"volumeMounts": mount}))),
-        ("env", spec(none.clone(), json!({"env": env}))),
+        ("item", spec(json!({"volumes": with_items(nowhere)}), json!({"volumeMounts": mount}))),
+        ("outside", spec(json!({"volumes": with_items(outside)}), json!({"volumeMounts": mount}))),
+        ("env", spec(none.clone(), json!({"env": from_key("missing", "a")}))),
+        ("key", spec(none.clone(), json!({"env": from_key("conf", "nowhere")}))),
         ("image", spec(none.clone(), json!({"image": "no such name"}))),
         ("never", spec(none.clone(), json!({"image": "absent:1", "imagePullPolicy": "Never"}))),
         ("root", spec(none.clone(), json!({"securityContext": {"runAsNonRoot": true, "runAsUser": 0}}))),
@@ -90,6 +104,11 @@ fn cases() -> Vec<(&'static str, Value)> {
 #[tokio::test(start_paused = true)]
 async fn each_says_why_and_nobody_else_pays() {
     let world = World::started();
+    let conf: ConfigMap = serde_json::from_value(json!({
+        "metadata": {"name": "conf", "namespace": "default"}, "data": {"a": "1", "b": "2"},
+    }))
+    .expect("a config map");
+    world.server.create(&conf).expect("made");
     world.create_from("first", spec(json!({}), json!({"ports": [{"containerPort": 80, "hostPort": 80}]})));
     pass(5.0).await;
     let cases = cases();
@@ -116,9 +135,18 @@ async fn each_says_why_and_nobody_else_pays() {
         volume: Pending
           app waits: ContainerCreating
           FailedMount: MountVolume.SetUp failed for volume "data" : configmap "missing" not found
+        item: Pending
+          app waits: ContainerCreating
+          FailedMount: MountVolume.SetUp failed for volume "data" : configmap references non-existent config key: nowhere
+        outside: Pending
+          app waits: ContainerCreating
+          FailedMount: Unable to attach or mount volumes: volume data: invalid path "x/../../y": must not contain '..'
         env: Pending
           app waits: CreateContainerConfigError (configmap "missing" not found)
           Failed: Error: configmap "missing" not found
+        key: Pending
+          app waits: CreateContainerConfigError (couldn't find key nowhere in ConfigMap default/conf)
+          Failed: Error: couldn't find key nowhere in ConfigMap default/conf
         image: Pending
           app waits: InvalidImageName (Failed to apply default image tag "no such name": couldn't parse image name: spaces and control characters are not allowed)
           Failed: Error: InvalidImageName
