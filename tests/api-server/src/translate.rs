@@ -1,5 +1,5 @@
-//! What an API server makes of a client's WebSocket for a node that takes SPDY only: `v5.channel.k8s.io` becomes the streams of
-//! `v4.channel.k8s.io`, and a tunnel (`SPDY/3.1+…`) the bytes that are in it. All other protocols pass unchanged.
+//! What an API server makes of a client's WebSocket for a node that takes SPDY only: `v5.channel.k8s.io` becomes SPDY with the streams of
+//! a process, and a tunnel (`SPDY/3.1+…`) the bytes that are in it. All other protocols pass unchanged.
 
 mod spdy;
 #[cfg(test)]
@@ -33,7 +33,8 @@ const ERROR: u8 = 3;
 const RESIZE: u8 = 4;
 const CLOSE: u8 = 255;
 /// Protocols of streams that a node is offered, the best first.
-const OFFERED: [&str; 4] = ["v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"];
+const OFFERED: [&str; 5] =
+    ["v5.channel.k8s.io", "v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"];
 /// How much of a node's refusal is told on.
 const REFUSAL_BYTES_MAX: usize = 50_000;
 /// Bytes that are on their way in one direction of a tunnel.

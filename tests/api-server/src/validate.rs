@@ -255,6 +255,21 @@ fn ephemeral(new: &Value, old: &Value) -> Vec<Cause> {
             Some(_) => {}
         }
     }
+    let names = |kind: &str| list(new, &format!("/spec/{kind}")).iter().map(|c| text(c, "/name"));
+    let others: Vec<&str> = names("containers").chain(names("initContainers")).collect();
+    for (at, container) in is.iter().enumerate() {
+        let (path, name) = (format!("spec.ephemeralContainers[{at}]"), text(container, "/name"));
+        if others.contains(&name) || names("ephemeralContainers").take(at).any(|other| other == name) {
+            let message = format!("Duplicate value: \"{name}\"");
+            causes.push(Cause { reason: "FieldValueDuplicate", field: format!("{path}.name"), message });
+        }
+        let target = text(container, "/targetContainerName");
+        if !target.is_empty() && !others.contains(&target) {
+            let (field, message) =
+                (format!("{path}.targetContainerName"), format!("Not found: \"{target}\""));
+            causes.push(Cause { reason: "FieldValueNotFound", field, message });
+        }
+    }
     causes
 }
 

@@ -9,7 +9,7 @@ use kube::api::{Api, DeleteParams};
 use serde::Deserialize;
 
 use crate::node::NodeEndpoint;
-use crate::support::{cases, created, pod, pods};
+use crate::support::{cases, created, pod, pods, until};
 
 cases![a_node_is_asked_as_it_was_recorded];
 
@@ -25,6 +25,9 @@ const OF_UPGRADES: [&str; 6] = [
     "sec-websocket-version",
     "x-stream-protocol-version",
 ];
+
+/// Minor version of the first server that makes SPDY of kubectl's WebSockets, those of exec and attach and those of port-forward.
+const TRANSLATED_SINCE: u32 = 31;
 
 #[derive(Deserialize)]
 struct Recording {
@@ -46,6 +49,16 @@ struct Asked {
     method: String,
     target: String,
     headers: BTreeMap<String, Vec<String>>,
+}
+
+/// What this exchange's node is asked since [`TRANSLATED_SINCE`]: for a WebSocket, what it was asked when kubectl wanted the same by SPDY.
+fn today<'a>(exchange: &'a Exchange, all: &'a [Exchange]) -> &'a Asked {
+    let is_websocket = |asked: &Asked| asked.headers.contains_key("sec-websocket-protocol");
+    if !is_websocket(&exchange.client) {
+        return &exchange.node;
+    }
+    let same = |other: &&Exchange| other.command == exchange.command && !is_websocket(&other.client);
+    &all.iter().find(same).expect("kubectl fell back to SPDY").node
 }
 
 /// Path, and the query's parameters in order.
@@ -78,7 +91,12 @@ async fn a_node_is_asked_as_it_was_recorded(client: Client, namespace: String) {
             .replace(&format!("/namespaces/{}/", recording.namespace), &format!("/namespaces/{namespace}/"))
             .replace(&format!("/nodes/{}/", recording.node), &format!("/nodes/{}/", node.name))
     };
-    for Exchange { command, client: asked, node: expected } in &recording.requests {
+    let version = client.apiserver_version().await.expect("a version");
+    let translates =
+        version.minor.trim_end_matches('+').parse().is_ok_and(|minor: u32| minor >= TRANSLATED_SINCE);
+    for exchange in &recording.requests {
+        let Exchange { command, client: asked, .. } = exchange;
+        let expected = if translates { today(exchange, &recording.requests) } else { &exchange.node };
         let mut request = Request::builder().method(&*asked.method).uri(here(&asked.target));
         for (name, values) in asked.headers.iter().filter(|(name, _)| *name != "content-length") {
             for value in values {
@@ -88,6 +106,8 @@ async fn a_node_is_asked_as_it_was_recorded(client: Client, namespace: String) {
         let before = node.seen().len();
         // This node upgrades nothing, which is no success for who wants that.
         let _ = client.request_text(request.body(Vec::new()).expect("a recorded request")).await;
+        // Who asks by a WebSocket has their connection before the node is asked.
+        until(command, async || (node.seen().len() > before).then_some(())).await;
         assert_eq!(node.seen().len(), before + 1, "{command}");
         let found = node.last();
         let target = expected.target.replacen(

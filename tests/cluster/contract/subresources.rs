@@ -7,13 +7,14 @@ use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::support::{cases, created, of, patched, pod, pods, refused};
+use crate::support::{cases, created, fields, of, patched, pod, pods, refused};
 
 cases![
     a_binding_gives_a_pod_its_node_once,
     an_eviction_is_a_deletion_with_a_condition since 26,
     a_resize_changes_resources_only since 33,
     ephemeral_containers_are_only_added since 23,
+    kubectl_debug_adds_containers_as_it_was_recorded since 23,
     a_token_is_bound_to_a_pod_that_is_there,
     a_token_review_knows_a_token_of_its_own,
     an_access_review_tells_who_may,
@@ -94,6 +95,48 @@ async fn ephemeral_containers_are_only_added(client: Client, namespace: String) 
     assert_eq!(refused(other), (422, "Invalid".to_owned()));
     let gone = patch(json!([{ "name": "debug", "$patch": "delete" }])).await;
     assert_eq!(refused(gone), (422, "Invalid".to_owned()));
+}
+
+/// The patches that kubectl 1.36 sends for `kubectl debug -it a --target=c`, twice.
+async fn kubectl_debug_adds_containers_as_it_was_recorded(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    created(&api, &pod("a", "n1")).await;
+    let container = |name: &str, target: &str| {
+        json!({
+            "command": ["sh"], "image": "example.com/debug:1", "name": name, "resources": {},
+            "securityContext": { "capabilities": { "add": ["SYS_PTRACE"] } },
+            "stdin": true, "targetContainerName": target, "terminationMessagePolicy": "File", "tty": true,
+        })
+    };
+    let patch = async |name: &str, target: &str, order: &[&str]| {
+        let mut spec = json!({ "ephemeralContainers": [container(name, target)] });
+        if !order.is_empty() {
+            let order: Vec<Value> = order.iter().map(|name| json!({ "name": name })).collect();
+            spec["$setElementOrder/ephemeralContainers"] = order.into();
+        }
+        let patch = json!({ "spec": spec });
+        api.patch_subresource("ephemeralcontainers", "a", &PatchParams::default(), &Patch::Strategic(&patch))
+            .await
+    };
+    patch("first", "c", &[]).await.expect("added");
+    let both = patch("second", "c", &["first", "second"]).await.expect("added");
+    let both = serde_json::to_value(both.spec.and_then(|spec| spec.ephemeral_containers)).expect("JSON");
+    for (at, name) in ["first", "second"].iter().enumerate() {
+        // What a node relies on is filled in.
+        let mut wanted = container(name, "c");
+        wanted["imagePullPolicy"] = "IfNotPresent".into();
+        wanted["terminationMessagePath"] = "/dev/termination-log".into();
+        let mut found = both[at].clone();
+        for either in [&mut wanted, &mut found] {
+            either.as_object_mut().expect("a container").retain(|key, _| key != "resources");
+        }
+        assert_eq!(found, wanted);
+    }
+    let order = ["first", "second", "third"];
+    let unknown = patch("third", "nobody", &order).await;
+    assert_eq!(fields(unknown), ["spec.ephemeralContainers[2].targetContainerName"]);
+    let twice = patch("c", "c", &["first", "second", "c"]).await;
+    assert_eq!(fields(twice), ["spec.ephemeralContainers[2].name"]);
 }
 
 /// A pod of an account of its own, and a request for a token that is bound to it.
