@@ -1,15 +1,14 @@
 //! Servers on loopback that do as a test says, bad ones among them, and a runtime that runs commands.
 
-use std::convert::Infallible;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+#[path = "../../host/egress/src/testing/servers.rs"]
+mod plain;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use rcgen::KeyPair;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::task::JoinSet;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};
@@ -21,41 +20,10 @@ use witlet_core::runtime::{
 };
 use witlet_ports::{Containers, RuntimeError};
 
-/// A server that ends with the test.
-pub(crate) struct Server {
-    pub(crate) address: SocketAddr,
-    _tasks: JoinSet<Infallible>,
-}
+use plain::answer_http;
+pub(crate) use plain::{ClosedPort, Seen, Server, answer, read_head};
 
 impl Server {
-    /// Serves each connection so. All at the same time.
-    pub(crate) async fn new<F, W>(serve: F) -> Self
-    where
-        F: Fn(TcpStream) -> W + Send + 'static,
-        W: Future<Output = ()> + Send + 'static,
-    {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a port");
-        let address = listener.local_addr().expect("it is bound");
-        let mut tasks = JoinSet::new();
-        tasks.spawn(async move {
-            let mut connections = JoinSet::new();
-            loop {
-                let (stream, _) = listener.accept().await.expect("it listens");
-                connections.spawn(serve(stream));
-            }
-        });
-        Self { address, _tasks: tasks }
-    }
-
-    /// Takes connections and says nothing, ever.
-    pub(crate) async fn stuck() -> Self {
-        Self::new(|stream| async move {
-            let _open = stream;
-            std::future::pending().await
-        })
-        .await
-    }
-
     /// Hangs up on everybody.
     pub(crate) async fn resetting() -> Self {
         Self::new(|stream| async move { stream.set_zero_linger().expect("it is a socket") }).await
@@ -69,12 +37,6 @@ impl Server {
             let _ = stream.read_to_end(&mut Vec::new()).await;
         })
         .await
-    }
-
-    /// Answers each HTTP request, given its head, with these bytes; then closes.
-    pub(crate) async fn http(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
-        let answer = Arc::new(answer);
-        Self::new(move |stream| answer_http(stream, answer.clone())).await
     }
 
     /// The same over TLS, with a certificate that isn't one.
@@ -105,70 +67,6 @@ impl Server {
             let _ = stream.read_to_end(&mut Vec::new()).await;
         })
         .await
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.address.port()
-    }
-}
-
-/// A port on which nobody listens while this lives: it is taken.
-pub(crate) struct ClosedPort(TcpSocket);
-
-impl ClosedPort {
-    pub(crate) fn new() -> Self {
-        let socket = TcpSocket::new_v4().expect("there are sockets");
-        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("loopback has a port");
-        Self(socket)
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.0.local_addr().expect("it is bound").port()
-    }
-}
-
-/// Heads of requests, as a server saw them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
-
-impl Seen {
-    pub(crate) fn add(&self, head: &str) {
-        self.0.lock().expect("no test panics while it holds this").push(head.to_owned());
-    }
-
-    pub(crate) fn all(&self) -> Vec<String> {
-        self.0.lock().expect("no test panics while it holds this").clone()
-    }
-}
-
-/// An answer with this status line and body.
-pub(crate) fn answer(status: &str, headers: &[&str], body: &str) -> String {
-    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
-    format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
-}
-
-/// Reads the head of a request; empty if the other side closes before its end.
-pub(crate) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        match stream.read_u8().await {
-            Ok(byte) => head.push(byte),
-            Err(_) => return String::new(),
-        }
-    }
-    String::from_utf8(head).expect("our requests are text")
-}
-
-async fn answer_http<S, A>(mut stream: S, answer: Arc<A>)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-    A: Fn(&str) -> String,
-{
-    let head = read_head(&mut stream).await;
-    if !head.is_empty() {
-        // The client may have gone once it had what it wanted.
-        let _ = stream.write_all(answer(&head).as_bytes()).await;
-        let _ = stream.shutdown().await;
     }
 }
 

@@ -6,7 +6,7 @@ use crate::testing::{ClosedPort, LONG, Server, ends};
 #[tokio::test]
 async fn an_open_port_takes_a_connection_that_doesnt_delay() {
     let server = Server::stuck().await;
-    let stream = ends(connect("x:1".to_owned(), &[server.addr], Instant::now() + LONG)).await;
+    let stream = ends(connect("x:1".to_owned(), &[server.address], Instant::now() + LONG)).await;
     assert!(stream.expect("it listens").nodelay().expect("it is a socket"));
 }
 
@@ -24,8 +24,9 @@ async fn a_closed_port_is_said_in_the_systems_words() {
 #[tokio::test(start_paused = true)]
 async fn no_time_is_a_timeout() {
     let server = Server::stuck().await;
-    let error = connect(server.addr.to_string(), &[server.addr], Instant::now()).await.expect_err("no time");
-    assert_eq!(error.to_string(), format!("dial tcp {}: i/o timeout", server.addr));
+    let error =
+        connect(server.address.to_string(), &[server.address], Instant::now()).await.expect_err("no time");
+    assert_eq!(error.to_string(), format!("dial tcp {}: i/o timeout", server.address));
 }
 
 #[test]

@@ -122,7 +122,7 @@ async fn a_name_reaches_this_host_only_by_an_address_grant() {
     let denied = connected(&egress, &reach(&[&by_name]), "a.example", port).await;
     assert!(matches!(denied, Err(ConnectError::Lookup(LookupError::AddressesDenied { .. }))), "{denied:?}");
     let both = reach(&[&by_name, &by_address]);
-    assert_eq!(connected(&egress, &both, "a.example", port).await.expect("it is granted"), server.addr);
+    assert_eq!(connected(&egress, &both, "a.example", port).await.expect("it is granted"), server.address);
     // The address alone opens no name.
     let denied = connected(&egress, &reach(&[&by_address]), "a.example", port).await;
     assert!(matches!(denied, Err(ConnectError::Denied { .. })), "{denied:?}");
@@ -136,7 +136,7 @@ async fn addresses_need_no_resolver() {
     let granted = reach(&[&format!("127.0.0.1:{port}")]);
     for host in ["127.0.0.1", "::ffff:127.0.0.1"] {
         let peer = connected(&silent, &granted, host, port).await.expect("it is granted");
-        assert_eq!((peer.ip().to_canonical(), peer.port()), (server.addr.ip(), port));
+        assert_eq!((peer.ip().to_canonical(), peer.port()), (server.address.ip(), port));
     }
     for host in ["127.0.0.2", "::1", "0.0.0.0", "::", "::127.0.0.1"] {
         let denied = connected(&silent, &granted, host, port).await;
@@ -161,5 +161,5 @@ async fn the_next_address_is_tried_where_one_refuses() {
     // Nobody listens at the first.
     let (egress, _) = egress(Answers::default().with("a.example", &[&["127.0.0.9", "127.0.0.1"]]));
     let granted = reach(&[&format!("a.example:{port}"), &format!("127.0.0.0/8:{port}")]);
-    assert_eq!(connected(&egress, &granted, "a.example", port).await.expect("the second"), server.addr);
+    assert_eq!(connected(&egress, &granted, "a.example", port).await.expect("the second"), server.address);
 }

@@ -62,7 +62,8 @@ async fn https_falls_back_to_http_without_its_secret() {
     .await;
     let hook = hook(Scheme::Https, server.port(), &[("authorization", "Bearer x"), ("X-A", "1")]);
     assert_eq!(ends(hooks().send(&hook, LONG)).await, Ok(true));
-    let expected = format!(" /stop HTTP/1.1\r\nHost: {}\r\nX-A: 1\r\nConnection: close\r\n\r\n", server.addr);
+    let expected =
+        format!(" /stop HTTP/1.1\r\nHost: {}\r\nX-A: 1\r\nConnection: close\r\n\r\n", server.address);
     assert_eq!(seen.all(), [expected]);
 }
 
@@ -140,7 +141,7 @@ async fn redirects_are_followed_on_the_same_host_only() {
         let hook = HttpHook { path: path.to_owned(), ..hook(Scheme::Http, server.port(), &[]) };
         let sent = ends(hooks().send(&hook, LONG)).await;
         let expected = error
-            .map(|words| HookError { message: format!("Get \"http://{}{path}\": {words}", server.addr) });
+            .map(|words| HookError { message: format!("Get \"http://{}{path}\": {words}", server.address) });
         assert_eq!(sent.err(), expected, "{path}");
         assert_eq!(seen.all()[before..], *asked, "{path}");
         before = seen.all().len();
@@ -165,7 +166,7 @@ async fn the_given_host_is_named_until_a_redirect_names_one() {
     let headers = pairs(&[("Host", "example.org"), ("X-Port", &server.port().to_string())]);
     let hook = HttpHook { path: "/a".to_owned(), headers, ..hook(Scheme::Http, server.port(), &[]) };
     assert_eq!(ends(hooks().send(&hook, LONG)).await, Ok(false));
-    assert_eq!(seen.all(), ["Host: example.org", "Host: example.org", &format!("Host: {}", server.addr)]);
+    assert_eq!(seen.all(), ["Host: example.org", "Host: example.org", &format!("Host: {}", server.address)]);
 }
 
 #[tokio::test]

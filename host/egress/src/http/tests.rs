@@ -23,7 +23,7 @@ fn get(uri: &str) -> Request<Empty<Bytes>> {
 }
 
 fn here(server: &Server) -> String {
-    format!("http://{}/", server.addr)
+    format!("http://{}/", server.address)
 }
 
 /// Sends from this node, by its own resolver.
@@ -76,7 +76,7 @@ async fn the_request_is_sent_as_it_was_made() {
     .await;
     let request = Request::builder()
         .method(Method::DELETE)
-        .uri(format!("http://user@{}/a%20b?c=d", server.addr))
+        .uri(format!("http://user@{}/a%20b?c=d", server.address))
         .header("x-a", "1")
         .header("X-A", "2")
         .header("te", "trailers")
@@ -89,7 +89,7 @@ async fn the_request_is_sent_as_it_was_made() {
     assert_eq!(text(response).await, "body");
     let expected = format!(
         "DELETE /a%20b?c=d HTTP/1.1\r\nHost: {}\r\nX-A: 1\r\nX-A: 2\r\nConnection: close\r\n\r\n",
-        server.addr
+        server.address
     );
     assert_eq!(seen.all(), [expected]);
 }
@@ -103,7 +103,7 @@ async fn the_connection_goes_to_the_authority_whatever_host_says() {
         answer("200 OK", &[], "here")
     })
     .await;
-    let grant: NetworkGrant = server.addr.to_string().parse().expect("an address with its port");
+    let grant: NetworkGrant = server.address.to_string().parse().expect("an address with its port");
     let reach = Reach::new([grant], &[], None);
     let mut request = get(&here(&server));
     request.headers_mut().insert(HOST, "elsewhere.example".parse().expect("a value"));
@@ -288,15 +288,15 @@ async fn tls_that_fails_says_how() {
         let _ = stream.read_to_end(&mut Vec::new()).await;
     })
     .await;
-    let error = send(&format!("https://{}/", plain.addr)).await.err().expect("it has no TLS");
+    let error = send(&format!("https://{}/", plain.address)).await.err().expect("it has no TLS");
     assert_eq!(error.to_string(), "http: server gave HTTP response to HTTPS client");
 
     let stuck = Server::stuck().await;
     let limits = SendLimits { connect: SHORT, first_byte: LONG, between_bytes: LONG };
-    let request = get(&format!("https://{}/", stuck.addr));
+    let request = get(&format!("https://{}/", stuck.address));
     let sent = from_here(&Reach::everything(), TlsPolicy::Insecure, request, limits).await;
     let error = sent.err().expect("it never shakes hands");
-    assert_eq!(error.to_string(), format!("dial tcp {}: i/o timeout", stuck.addr));
+    assert_eq!(error.to_string(), format!("dial tcp {}: i/o timeout", stuck.address));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ const FAR: i32 = 2999;
 
 async fn shake(trust: &Trust, policy: TlsPolicy, host: &str, identity: &Identity) -> Result<(), TlsError> {
     let server = Server::tls(identity, |_| answer("200 OK", &[], "")).await;
-    let stream = TcpStream::connect(server.addr).await.expect("it listens");
+    let stream = TcpStream::connect(server.address).await.expect("it listens");
     ends(trust.handshake(policy, host, stream)).await.map(drop)
 }
 
