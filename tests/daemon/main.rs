@@ -22,6 +22,8 @@ mod stream_http;
 #[path = "../containerd/tests/streams/spdy.rs"]
 #[allow(dead_code, reason = "each suite uses a part of this file")]
 mod stream_spdy;
+#[path = "../containerd/tests/streams/websocket.rs"]
+mod stream_websocket;
 mod world;
 
 use std::process::ExitCode;

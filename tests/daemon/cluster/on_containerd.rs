@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ContainerState, Pod};
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
@@ -19,6 +19,7 @@ use witlet_containerd::BUSYBOX_IMAGE;
 use super::world::{Cluster, Ground, NODE, PATIENCE, refused};
 use crate::stream_http::{PORT_FORWARD, SPDY, ask, upgraded};
 use crate::stream_spdy::Spdy;
+use crate::stream_websocket::{self as websocket, WebSocket};
 
 /// The node's address, on the loopback link of containerd's network.
 pub(super) const ADDRESS: &str = "198.51.100.7";
@@ -31,6 +32,9 @@ pub(super) const AGAIN: Duration = Duration::from_millis(100);
 const SCRIPT: &str = "mkdir /tmp/w; echo hello from the pod > /tmp/w/index.html; httpd -p 8080 -h /tmp/w\n\
                       trap 'echo goodbye; sleep 1; exit 0' TERM\n\
                       i=0; while :; do i=$((i+1)); echo line $i; sleep 0.2; done";
+
+/// What kubectl wants of a WebSocket since 1.31.
+const WEBSOCKET: &str = "v5.channel.k8s.io";
 
 /// What ends a body of unknown length; the connection may stay.
 const LAST_CHUNK: &str = "\r\n0\r\n\r\n";
@@ -104,6 +108,60 @@ async fn exec(api: SocketAddr) -> Result<(), Failed> {
     if as_wanted { Ok(()) } else { Err(format!("the command said {said:?} and ended with {told}").into()) }
 }
 
+/// The same as kubectl asks since 1.31: by a WebSocket, in which one channel says that another has ended.
+async fn exec_by_websocket(api: SocketAddr) -> Result<(), Failed> {
+    let command = "command=sh&command=-c&command=cat%3B+echo+no+good+%3E%262%3B+exit+7";
+    let path = path(&format!("exec?{command}&container=app&stdin=true&stdout=true&stderr=true"));
+    let mut socket = WebSocket::new(upgraded(api, "GET", &path, &websocket::headers(WEBSOCKET)).await?);
+    socket.send(0, b"to be said back\n").await?;
+    socket.send(255, &[0]).await?;
+    let told = socket.until(3, |bytes| bytes.ends_with(b"}")).await?;
+    let said = (socket.until(1, |_| true).await?, socket.until(2, |_| true).await?);
+    let told: Value = serde_json::from_slice(&told)?;
+    let as_wanted = said == (b"to be said back\n".to_vec(), b"no good\n".to_vec())
+        && told["reason"] == "NonZeroExitCode"
+        && told["details"]["causes"][0]["message"] == "7";
+    if as_wanted { Ok(()) } else { Err(format!("the command said {said:?} and ended with {told}").into()) }
+}
+
+/// `kubectl debug -it --target=app`: the patch as it was recorded, and the container's terminal.
+async fn debug(cluster: &Cluster, api: SocketAddr) -> Result<(), Failed> {
+    let patch = json!({"spec": {"ephemeralContainers": [{
+        "command": ["sh"], "image": BUSYBOX_IMAGE, "name": "helper", "resources": {},
+        "securityContext": {"capabilities": {"add": ["SYS_PTRACE"]}}, "stdin": true, "targetContainerName": "app",
+        "terminationMessagePolicy": "File", "tty": true,
+    }]}});
+    let request = http::Request::patch(path("ephemeralcontainers"))
+        .header("content-type", "application/strategic-merge-patch+json")
+        .body(patch.to_string().into_bytes())?;
+    cluster.api().client(&Identity::admin()).request_text(request).await?;
+    cluster.until("the helper runs", |c| helper(c)?.running.map(|_| ())).await?;
+
+    let attach = path("attach?container=helper&stdin=true&stdout=true&tty=true");
+    let mut socket = WebSocket::new(upgraded(api, "GET", &attach, &websocket::headers(WEBSOCKET)).await?);
+    socket.send(4, b"{\"Width\":99,\"Height\":33}\n").await?;
+    // The size comes on its own way, so that the shell may be asked too early.
+    socket.send(0, b"until busybox stty size | busybox grep -x '33 99'; do sleep 0.1; done\n").await?;
+    let has = |words: &'static str| move |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(words);
+    socket.until(1, has("\n33 99\r\n")).await?;
+    // Its first process is the container's that is looked into.
+    socket.send(0, b"busybox grep -c goodby[e] /proc/1/cmdline\n").await?;
+    socket.until(1, has("\n1\r\n")).await?;
+    socket.send(0, b"exit 5\n").await?;
+    let told: Value = serde_json::from_slice(&socket.until(3, |bytes| bytes.ends_with(b"}")).await?)?;
+    let code = cluster.until("the helper has ended", |c| Some(helper(c)?.terminated?.exit_code)).await?;
+    if (code, &told["status"]) == (5, &json!("Success")) {
+        Ok(())
+    } else {
+        Err(format!("the helper ended with {code}, its stream with {told}").into())
+    }
+}
+
+fn helper(cluster: &Cluster) -> Option<ContainerState> {
+    let statuses = cluster.pod("talks")?.status?.ephemeral_container_statuses?;
+    statuses.into_iter().find(|status| status.name == "helper")?.state
+}
+
 /// `kubectl port-forward`, and a request through it.
 async fn port_forward(api: SocketAddr) -> Result<(), Failed> {
     let mut spdy = Spdy::new(upgraded(api, "POST", &path("portforward"), PORT_FORWARD).await?);
@@ -163,6 +221,8 @@ async fn play(compiled: PathBuf, endpoint: String) -> Result<(), Failed> {
     let mut log = within("its log is followed", follow(api)).await?;
     within("its log grows", until(&mut log, &mut text, "line 5\n")).await?;
     within("a command runs in it", exec(api)).await?;
+    within("a command runs in it, by a WebSocket", exec_by_websocket(api)).await?;
+    within("a helper looks into it", debug(&cluster, api)).await?;
     within("its port is forwarded", port_forward(api)).await?;
 
     cluster.delete("talks", None)?;
