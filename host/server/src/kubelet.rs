@@ -1,6 +1,7 @@
 //! The kubelet's endpoints: port 10250 over TLS for whoever may use them, and the plain ones for health and, if wanted,
 //! for reading.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +9,13 @@ use std::time::Duration;
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::{Method, Request};
+use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use witlet_core::pod::PodFullName;
 use witlet_ports::{AgentView, Clock, Containers, LogFiles, NodeAccess, PodView, Streaming};
 
 use crate::metrics::Metrics;
@@ -93,11 +96,16 @@ impl Default for ServerOptions {
     }
 }
 
+/// The mirrors of static pods as the API server has them, by their names.
+pub type MirrorPods = watch::Receiver<Arc<BTreeMap<PodFullName, Arc<Pod>>>>;
+
 /// What the endpoints answer from.
 #[derive(Clone)]
 pub struct ServerParts {
     /// The agent's pods and their statuses.
     pub view: Arc<dyn AgentView>,
+    /// For paths that name a static pod by its mirror's UID; none where there is no API server.
+    pub mirrors: Option<MirrorPods>,
     /// The runtime's pods, for the ids of containers.
     pub pods: Arc<dyn PodView>,
     /// For commands that are run to their end.

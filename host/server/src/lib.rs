@@ -14,7 +14,8 @@ mod socket;
 
 pub use client::{ClientError, LocalClient};
 pub use kubelet::{
-    Authentication, Authorization, KubeletServer, ServerOptions, ServerParts, ServerTls, TlsError, TlsOptions,
+    Authentication, Authorization, KubeletServer, MirrorPods, ServerOptions, ServerParts, ServerTls,
+    TlsError, TlsOptions,
 };
 pub use local::{LocalApi, PluginView};
 pub use metrics::Metrics;

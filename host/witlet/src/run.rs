@@ -148,6 +148,7 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins))).with_collector(metrics);
     let answers = Answers {
         view: view.clone(),
+        mirrors: cluster.as_ref().map(|cluster| cluster.mirrors.clone()),
         pods: base.runtime.view.clone(),
         containers: base.runtime.containers.clone(),
         streaming: Arc::new(base.cri.clone()),

@@ -6,7 +6,8 @@ use axum::extract::Query;
 use axum::http::StatusCode;
 use hyper::Uri;
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::pod::PodUid;
+use witlet_core::pod::mirror::is_mirror_of;
+use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedPod, SandboxId, SandboxState};
 
 use super::answers::Refused;
@@ -25,16 +26,24 @@ impl KubeletServer {
         self.parts.view.pod(target.namespace, target.pod).ok_or_else(missing)
     }
 
+    /// Whether the pod may be meant by this UID: it is its own, or its mirror's (upstream: `TranslatePodUID`).
+    fn has_uid(&self, pod: &Pod, wanted: Option<&str>) -> bool {
+        let Some(wanted) = wanted.filter(|wanted| *wanted != PodUid::of(pod).as_str()) else { return true };
+        let Some(mirrors) = &self.parts.mirrors else { return false };
+        let mirrors = mirrors.borrow();
+        let mirror = mirrors.get(&PodFullName::of(pod)).filter(|mirror| is_mirror_of(mirror, pod));
+        mirror.is_some_and(|mirror| PodUid::of(mirror).as_str() == wanted)
+    }
+
     /// The running container that is meant.
     pub(super) async fn running_container(&self, target: &Target<'_>) -> Result<ContainerId, Refused> {
         let pod = self.pod(target)?;
         let words = format!("container not found ({:?})", target.container);
         let missing = || Refused::new(answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words));
-        let uid = PodUid::of(&pod);
-        if target.uid.is_some_and(|wanted| wanted != uid.as_str()) {
+        if !self.has_uid(&pod, target.uid) {
             return Err(missing());
         }
-        let seen = self.seen(&uid).await?;
+        let seen = self.seen(&PodUid::of(&pod)).await?;
         let running = seen.containers.iter().filter(|container| {
             container.name == target.container && container.state == ContainerRunState::Running
         });
@@ -44,11 +53,10 @@ impl KubeletServer {
     /// The ready sandbox of the pod that is meant.
     pub(super) async fn ready_sandbox(&self, target: &Target<'_>) -> Result<SandboxId, Refused> {
         let pod = self.pod(target)?;
-        let uid = PodUid::of(&pod);
-        if target.uid.is_some_and(|wanted| wanted != uid.as_str()) {
+        if !self.has_uid(&pod, target.uid) {
             return Err(answers::text(StatusCode::NOT_FOUND, "pod not found").into());
         }
-        let seen = self.seen(&uid).await?;
+        let seen = self.seen(&PodUid::of(&pod)).await?;
         let ready = seen.sandboxes.iter().filter(|sandbox| sandbox.state == SandboxState::Ready);
         let found = ready.max_by_key(|sandbox| sandbox.created_at);
         found.map(|sandbox| sandbox.id.clone()).ok_or_else(|| {

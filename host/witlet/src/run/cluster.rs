@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_cluster::{
     Access, ApiEvents, ApiPods, ClusterNode, ConnectError, ConnectOptions, Connection, EventLimit, Lease,
-    NodeManager, NodeOptions, NodePorts, Objects, SavedPods, StatusManager,
+    MirrorPods, NodeManager, NodeOptions, NodePorts, Objects, SavedPods, StatusManager,
 };
 use witlet_core::node::registration::Registration;
 use witlet_node::Gauge;
@@ -52,6 +52,8 @@ pub(crate) struct Cluster {
     pub(crate) pods: Option<Box<dyn PodSource>>,
     /// Where statuses go.
     pub(crate) statuses: Arc<StatusManager>,
+    /// Static pods as the API server shows them.
+    pub(crate) mirrors: MirrorPods,
     /// What pods draw from.
     pub(crate) objects: Arc<Objects>,
     /// The node with what others wrote on its object.
@@ -128,13 +130,14 @@ impl Reached {
         let (known, mirrors) = (pods.known(), pods.mirrors());
         let node = object.clone();
         let statuses =
-            StatusManager::new(client.clone(), known, mirrors, node, clock.clone(), jitter.clone());
+            StatusManager::new(client.clone(), known, mirrors.clone(), node, clock.clone(), jitter.clone());
         Ok(Cluster {
             objects: Objects::new(client.clone(), clock.clone(), jitter.clone()),
             node: ClusterNode::new(machine, client, name, object),
             access: Arc::new(Access::new(reviews, name)),
             pods: Some(Box::new(pods)),
             statuses,
+            mirrors,
             manager,
             lease,
             events: api_events,

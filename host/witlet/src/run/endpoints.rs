@@ -11,8 +11,8 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_ports::{AgentView, Clock, Containers, LogFiles, NodeAccess, PodView, Streaming};
 use witlet_server::{
-    Authentication, Authorization, KubeletServer, Metrics, ServerOptions, ServerParts, ServerTls, TlsError,
-    TlsOptions,
+    Authentication, Authorization, KubeletServer, Metrics, MirrorPods, ServerOptions, ServerParts, ServerTls,
+    TlsError, TlsOptions,
 };
 
 use crate::settings::{self, ServerSettings, Settings};
@@ -47,6 +47,8 @@ pub(crate) struct Endpoints {
 /// What they answer from.
 pub(crate) struct Answers {
     pub(crate) view: Arc<dyn AgentView>,
+    /// None where there is no API server.
+    pub(crate) mirrors: Option<MirrorPods>,
     pub(crate) pods: Arc<dyn PodView>,
     pub(crate) containers: Arc<dyn Containers>,
     pub(crate) streaming: Arc<dyn Streaming>,
@@ -114,13 +116,15 @@ async fn listen(address: SocketAddr, flag: &'static str) -> Result<TcpListener, 
 }
 
 fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
-    let Answers { view, pods, containers, streaming, logs, clock, metrics, configz, access } = answers;
+    let Answers { view, mirrors, pods, containers, streaming, logs, clock, metrics, configz, access } =
+        answers;
     let tokens = access.clone().filter(|_| settings.is_some_and(|settings| settings.token_webhook));
     let always =
         settings.is_some_and(|settings| settings.authorization == settings::Authorization::AlwaysAllow);
     let options = ServerOptions::default();
     ServerParts {
         view,
+        mirrors,
         pods,
         containers,
         streaming,

@@ -101,6 +101,7 @@ pub(crate) struct World {
     pub(crate) by_websockets: bool,
     pub(crate) container: ContainerId,
     pub(crate) runtime: Runtime,
+    pub(crate) cri: CriClient,
     view: Arc<View>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
@@ -114,6 +115,7 @@ impl World {
     pub(crate) async fn new(place: Place, case: &Case) -> Result<Self, String> {
         let client = CriClient::new(CriOptions::at(&place.endpoint).map_err(text)?, Arc::new(TestClock));
         let client = client.map_err(text)?;
+        let cri = client.clone();
         let runtime = client.clone().into_runtime();
         let (pod, uid) = (format!("pod-{}", place.number), format!("u-{}", place.number));
         let folder = place.logs.join(format!("default_{pod}_{uid}"));
@@ -128,6 +130,7 @@ impl World {
         let tls = server_tls(&api, &folder)?;
         let server = KubeletServer::new(ServerParts {
             view: view.clone(),
+            mirrors: None,
             pods: runtime.view.clone(),
             containers: runtime.containers.clone(),
             streaming: Arc::new(client),
@@ -148,7 +151,7 @@ impl World {
             let _ = serving.await;
         });
         let by_websockets = case.by_websockets;
-        Ok(Self { api: address, pod, folder, by_websockets, container, runtime, view, stop, tasks })
+        Ok(Self { api: address, pod, folder, by_websockets, container, runtime, cri, view, stop, tasks })
     }
 
     /// Path of a subresource of the pod.

@@ -1,6 +1,6 @@
 //! What stands behind the endpoints: pods, a runtime, rights, a clock.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -12,8 +12,8 @@ use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting,
     ContainerStatus, Node, Pod, PodSpec, PodStatus,
 };
-use tokio::sync::mpsc;
-use witlet_core::pod::PodUid;
+use tokio::sync::{mpsc, watch};
+use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{
     ContainerConfig, ContainerId, ContainerRunState, ExecOutput, LinuxResources, ListedContainer,
     ObservedContainer, ObservedPod, ObservedSandbox, RuntimeEvent, RuntimePod, SandboxConfig, SandboxId,
@@ -28,6 +28,7 @@ use witlet_ports::{
 #[derive(Default)]
 pub(super) struct Cluster {
     pub(super) pods: Mutex<Vec<Arc<Pod>>>,
+    pub(super) mirrors: watch::Sender<Arc<BTreeMap<PodFullName, Arc<Pod>>>>,
     pub(super) log_paths: Mutex<HashMap<String, PathBuf>>,
     /// Where streams lead.
     pub(super) streaming_url: Mutex<String>,

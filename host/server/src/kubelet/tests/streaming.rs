@@ -7,14 +7,17 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
+use k8s_openapi::api::core::v1::Pod;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use witlet_core::pod::PodFullName;
+use witlet_core::pod::static_pod::{CONFIG_HASH, CONFIG_MIRROR};
 
 use super::cluster::{running, web};
 use super::soon;
-use super::world::{SetUp, World, send};
+use super::world::{SetUp, Who, World, send};
 
 /// A streaming server: what it read, up to the end of the first head, is kept; what it does then is the test's.
 async fn streaming_server<F>(
@@ -231,5 +234,28 @@ async fn logs_and_streams_leave_each_other_room() {
     let _streams = taken(&world.server.streams);
     assert_eq!(exec().await, (503, "this node has as many streams open as it takes\n".to_owned()));
     assert_eq!(log().await.0, 200);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_static_pod_is_meant_by_its_mirrors_uid_too() {
+    let world = world(SetUp::default(), String::new()).await;
+    let marked = |uid: &str, name: &str, hash: &str| {
+        let mut pod = Pod::clone(&web("c-2", running(), None));
+        pod.metadata.uid = Some(uid.to_owned());
+        pod.metadata.annotations.get_or_insert_default().insert(name.to_owned(), hash.to_owned());
+        Arc::new(pod)
+    };
+    let run = async |uid: &str| {
+        let path = format!("/run/default/web/{uid}/app?cmd=true");
+        soon(world.ask(Method::POST, &path, &Who::token("admin"))).await.code.as_u16()
+    };
+    world.cluster.show(marked("u-1", CONFIG_HASH, "h1"));
+    assert_eq!((run("u-1").await, run("m-1").await), (200, 500), "it has no mirror");
+    for (hash, code) in [("h1", 200), ("h2", 500)] {
+        let mirror = marked("m-1", CONFIG_MIRROR, hash);
+        world.cluster.mirrors.send_replace(Arc::new([(PodFullName::of(&mirror), mirror)].into()));
+        assert_eq!((run("u-1").await, run("m-1").await, run("m-2").await), (200, code, 500), "{hash}");
+    }
     world.stop().await;
 }

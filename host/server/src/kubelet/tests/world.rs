@@ -135,6 +135,7 @@ impl World {
         let defaults = ServerOptions::default();
         let parts = ServerParts {
             view: cluster.clone(),
+            mirrors: Some(cluster.mirrors.subscribe()),
             pods: cluster.clone(),
             containers: cluster.clone(),
             streaming: cluster.clone(),
