@@ -6,12 +6,11 @@ use super::connect;
 
 const USER: Option<(&str, &str)> = Some(("me", "pw"));
 
+/// What the proxy hears, and what it says then.
+type Turn<'a> = (&'a [u8], &'a [u8]);
+
 /// Plays the proxy: hears what is expected and answers, in turns. Gives the outcome, and what was read of `rest`.
-async fn played(
-    host: &str,
-    credentials: Option<(&str, &str)>,
-    turns: &[(&[u8], &[u8])],
-) -> Result<String, String> {
+async fn played(host: &str, credentials: Option<(&str, &str)>, turns: &[Turn<'_>]) -> Result<String, String> {
     let (mut near, mut far) = tokio::io::duplex(1024);
     let proxy = async {
         for (heard, said) in turns {
@@ -54,7 +53,7 @@ async fn addresses_are_asked_for_as_addresses_and_names_as_names() {
     ];
     for (host, address) in cases {
         for reply in replies {
-            let turns: [(&[u8], &[u8]); 2] = [(&[5, 1, 0], &[5, 0]), (&request(address), reply)];
+            let turns: [Turn<'_>; 2] = [(&[5, 1, 0], &[5, 0]), (&request(address), reply)];
             assert_eq!(played(host, None, &turns).await, Ok("hi".to_owned()), "{host}");
         }
     }
@@ -77,7 +76,7 @@ async fn user_and_password_are_shown_where_they_are_wanted() {
 async fn a_proxy_that_does_not_connect_is_an_error_with_words() {
     let greeting: &[u8] = &[5, 1, 0];
     let asked: &[u8] = &request(&[1, 10, 1, 2, 3]);
-    let cases: [(&[(&[u8], &[u8])], &str); 9] = [
+    let cases: [(&[Turn<'_>], &str); 9] = [
         (&[(greeting, &[4, 0])], "SOCKS: the proxy speaks version 4"),
         (&[(greeting, &[5, 2])], "SOCKS: the proxy wants another way to show who asks"),
         (&[(greeting, &[5, 255])], "SOCKS: the proxy wants another way to show who asks"),
@@ -104,7 +103,7 @@ async fn a_proxy_that_does_not_connect_is_an_error_with_words() {
     for (host, credentials) in
         [(long.as_str(), None), ("h", Some(("", "pw"))), ("h", Some(("me", long.as_str())))]
     {
-        let turns: &[(&[u8], &[u8])] = match credentials {
+        let turns: &[Turn<'_>] = match credentials {
             None => &[(greeting, &[5, 0])],
             Some(_) => &[(&[5, 2, 0, 2], &[5, 2])],
         };
