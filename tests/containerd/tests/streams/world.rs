@@ -101,7 +101,6 @@ pub(crate) struct World {
     pub(crate) by_websockets: bool,
     pub(crate) container: ContainerId,
     pub(crate) runtime: Runtime,
-    pub(crate) cri: CriClient,
     view: Arc<View>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
@@ -115,7 +114,6 @@ impl World {
     pub(crate) async fn new(place: Place, case: &Case) -> Result<Self, String> {
         let client = CriClient::new(CriOptions::at(&place.endpoint).map_err(text)?, Arc::new(TestClock));
         let client = client.map_err(text)?;
-        let cri = client.clone();
         let runtime = client.clone().into_runtime();
         let (pod, uid) = (format!("pod-{}", place.number), format!("u-{}", place.number));
         let folder = place.logs.join(format!("default_{pod}_{uid}"));
@@ -151,7 +149,7 @@ impl World {
             let _ = serving.await;
         });
         let by_websockets = case.by_websockets;
-        Ok(Self { api: address, pod, folder, by_websockets, container, runtime, cri, view, stop, tasks })
+        Ok(Self { api: address, pod, folder, by_websockets, container, runtime, view, stop, tasks })
     }
 
     /// Path of a subresource of the pod.
