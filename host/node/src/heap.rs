@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "these are C functions; each call has its proof")]
 
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
@@ -44,6 +45,34 @@ pub async fn trim_regularly(stop: CancellationToken) {
     }
 }
 
+/// From now on has code in this range mapped page by page, as far as it is used, where the kernel can. The range may be gone
+/// meanwhile, or be of something else: that is harmless.
+pub fn map_singly(code: Range<*const u8>) {
+    let Some(page) = page_bytes() else { return };
+    let (begin, end) = (code.start.addr() as u64, code.end.addr() as u64);
+    map_pages_singly(begin / page * page..end.next_multiple_of(page));
+}
+
+fn map_pages_singly(pages: Range<u64>) {
+    static AREAS: OnceLock<Option<SinglePages>> = OnceLock::new();
+    let areas = AREAS.get_or_init(|| {
+        let areas = SinglePages::new();
+        if let Err(error) = &areas {
+            tracing::debug!(%error, "code is mapped sixteen pages at a time");
+        }
+        areas.ok()
+    });
+    if let Some(Err(error)) = areas.as_ref().map(|areas| areas.add(pages)) {
+        tracing::debug!(%error, "some code is mapped sixteen pages at a time");
+    }
+}
+
+/// Bytes of a page.
+fn page_bytes() -> Option<u64> {
+    // SAFETY: sysconf takes any number (sysconf(3)).
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()
+}
+
 fn trim() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: malloc_trim takes any number of bytes to keep, touches free memory only, and locks the allocator's state
@@ -57,8 +86,6 @@ fn trim() {
 struct Program {
     /// Whole pages that nobody may write, as addresses.
     pages: Vec<Range<u64>>,
-    /// Has them mapped one by one, where the kernel can.
-    _single: Option<SinglePages>,
 }
 
 impl Program {
@@ -70,14 +97,8 @@ impl Program {
         unsafe {
             libc::dl_iterate_phdr(Some(read_only_pages), (&raw mut pages).cast())
         };
-        let single = SinglePages::new().and_then(|single| {
-            pages.iter().try_for_each(|pages: &Range<u64>| single.add(pages.clone()))?;
-            Ok(single)
-        });
-        if let Err(error) = &single {
-            tracing::debug!(%error, "the program's pages are mapped sixteen at a time");
-        }
-        Self { pages, _single: single.ok() }
+        pages.iter().cloned().for_each(map_pages_singly);
+        Self { pages }
     }
 
     fn unmap(&self) {
@@ -106,8 +127,7 @@ unsafe extern "C" fn read_only_pages(
         let headers = std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum));
         (object.dlpi_addr, headers, &mut *found.cast::<Vec<Range<u64>>>())
     };
-    // SAFETY: sysconf takes any number (sysconf(3)).
-    let Ok(page) = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }) else { return 1 };
+    let Some(page) = page_bytes() else { return 1 };
     for header in headers {
         if header.p_type != libc::PT_LOAD || header.p_flags & libc::PF_W != 0 {
             continue;
@@ -150,7 +170,6 @@ mod tests {
         static WORDS: [u8; 16 << 20] = [7; 16 << 20];
         let Err(error) = SinglePages::new() else {
             let program = Program::of_this_process();
-            assert!(program._single.is_some());
             program.unmap();
             let before = mapped();
             // One in each 64 KiB: mapped with its neighbours it would be all of them.

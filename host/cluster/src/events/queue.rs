@@ -50,7 +50,12 @@ impl Queue {
 
     pub(super) fn pop(&mut self) -> Option<Waiting> {
         let key = self.order.pop_front()?;
-        self.waiting.remove(&key)
+        let next = self.waiting.remove(&key);
+        if self.order.is_empty() {
+            // After a burst its room is most of what an idle node keeps of events.
+            (self.order, self.waiting) = Default::default();
+        }
+        next
     }
 
     pub(super) fn dropped(&self) -> u64 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use witlet_egress::{Egress, NetworkGrant, TlsPolicy};
-use witlet_node::SystemClock;
+use witlet_node::{SystemClock, heap};
 use witlet_oci::{Progress, Registries, RegistriesConfig, RegistryError};
 use witlet_ports::{ComponentFetcher, Containers, EventSink, NodeWatch};
 use witlet_wasm::compile::CompilerConfig;
@@ -33,7 +33,7 @@ pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostC
     let folder = settings.folders.root.join(FOLDER);
     let Node { info, containers, clock, events, egress } = node;
     Ok(PluginHostConfig {
-        compiler: CompilerConfig::new(folder.clone()),
+        compiler: CompilerConfig { mapped: heap::map_singly, ..CompilerConfig::new(folder.clone()) },
         plugins_file: settings.plugins.clone(),
         builtins: builtins(&settings.pods.allowed_unsafe_sysctls),
         shipped: shipped(),
