@@ -182,3 +182,16 @@ async fn the_mirror_of_a_pod_that_ended_is_not_made_again() {
     bench.pass(60).await;
     assert_eq!(requests(&bench), [] as [&str; 0]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_for_patience_about_a_mirror_gets_it() {
+    let bench = Bench::new();
+    bench.server.fault(Fault::new(Effect::too_many(20)).verb("create").on("pods").times(1));
+    let pod = bench.static_pod("s", "1");
+    runs(&bench, &pod);
+    bench.pass(19).await;
+    assert_eq!(requests(&bench), ["create pods "]);
+    bench.pass(2).await;
+    assert_eq!(requests(&bench), ["create pods "; 2]);
+    assert_eq!(bench.at_server("s").metadata.annotations.unwrap()[CONFIG_MIRROR], "1");
+}
