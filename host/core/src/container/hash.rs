@@ -82,6 +82,13 @@ pub fn container_hash(container: &Container) -> String {
     })
 }
 
+/// Whether a hash is one of the kubelet's, which has 32 bits, written without leading zeros. It can't be compared with
+/// [`container_hash`], and what a kubelet started goes on where this agent takes its place.
+pub fn is_of_kubelet(hash: &str) -> bool {
+    let is_digit = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+    (1..=8).contains(&hash.len()) && hash.bytes().all(is_digit)
+}
+
 /// Limits that no running process can be given, unlike those of CPU and memory.
 fn huge_pages(container: &Container) -> BTreeMap<&str, &str> {
     let limits = container.resources.iter().flat_map(|resources| &resources.limits).flatten();

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::container_hash;
+use super::{container_hash, is_of_kubelet};
 
 fn hash(yaml: &str) -> String {
     let container: Container = serde_saphyr::from_str(yaml).unwrap();
@@ -90,4 +90,19 @@ fn the_order_of_fields_and_what_is_empty_make_no_difference() {
     assert_eq!(hash(FULL), hash(&reversed));
     let small = "{name: a, image: b}";
     assert_eq!(hash(small), hash("{image: b, name: a, env: [], args: [], stdin: false, tty: false}"));
+}
+
+#[test]
+fn hashes_of_kubelets_are_known_by_their_form() {
+    for (hash, expected) in [
+        ("7d2b5c1f", true),
+        ("0", true),
+        ("", false),
+        ("7d2b5c1f0", false),
+        ("of another spec", false),
+        ("7D2B", false),
+    ] {
+        assert_eq!(is_of_kubelet(hash), expected, "{hash}");
+    }
+    assert!(!is_of_kubelet(&hash(FULL)));
 }

@@ -6,7 +6,7 @@ use super::kill::kill_one;
 use super::restart::{RestartPolicy, is_restartable, runs_again, should_restart};
 use super::spec::{ContainerKind, app_containers, containers};
 use super::{Actions, KillReason, PlanInput, resize};
-use crate::container::hash::container_hash;
+use crate::container::hash::{container_hash, is_of_kubelet};
 use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod};
 
@@ -105,7 +105,14 @@ fn reason_to_kill(
     resize::look(input, ContainerKind::App, container, running, changes)
 }
 
-/// A container without the annotation was made by something else than this agent, which can't know better.
+/// A container without the annotation was made by something else than this agent, which can't know better. Of one that a kubelet
+/// made the image can be compared, if the runtime tells how the spec named it: nothing else can change in the API.
 pub(super) fn spec_changed(container: &Container, running: &ObservedContainer) -> bool {
-    running.spec_hash.as_deref().is_some_and(|hash| hash != container_hash(container))
+    match running.spec_hash.as_deref() {
+        None => false,
+        Some(hash) if is_of_kubelet(hash) => {
+            !running.image.starts_with("sha256:") && container.image.as_deref() != Some(&running.image)
+        }
+        Some(hash) => hash != container_hash(container),
+    }
 }

@@ -12,6 +12,7 @@ use crate::fixtures::{
 use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, NamespaceMode, SandboxState};
 
+mod adopted;
 mod convergence;
 mod ephemeral;
 mod init;
