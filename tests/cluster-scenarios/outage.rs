@@ -1,6 +1,6 @@
 //! The agent with all that it has of a cluster: outages of the server, and kills of the agent between any two requests.
 
-use witlet_api_server::Moment;
+use witlet_api_server::{Effect, Fault, Moment};
 use witlet_ports::AgentView;
 
 use crate::world::{World, pass};
@@ -34,6 +34,38 @@ async fn after_an_hour_without_a_server_every_status_is_right_and_few_requests_t
     assert!(of("patch pods/status") <= 8, "{requests:?}");
     assert!(of("create events") + of("patch events") <= 30, "{requests:?}");
     assert_eq!((of("get pods"), of("delete pods")), (0, 1), "{requests:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_lost_its_history_behind_a_load_balancer_is_listened_to_seconds_after_its_first_answer()
+{
+    let world = World::started();
+    world.create("web", "sleeper:1", "Always");
+    pass(20.0).await;
+    // Connections are taken, and end.
+    let outage = world.server.fault(Fault::new(Effect::DropBefore));
+    world.server.end_watches();
+    pass(600.0).await;
+    world.create("late", "sleeper:1", "Always");
+    world.server.expire_history();
+    world.server.clear_requests();
+    world.server.remove_fault(outage);
+    let is_asked = || {
+        let requests = world.server.requests();
+        requests.iter().any(|request| request.action() == "watch pods")
+    };
+    let mut tenths = 0;
+    while !is_asked() {
+        pass(0.1).await;
+        tenths += 1;
+        assert!(tenths <= 620, "the watch isn't tried again within a minute: {:?}", world.server.counts());
+    }
+    pass(5.0).await;
+    assert_eq!(world.on_server("late"), "Running, 0 restarts, ready True");
+    assert_eq!((world.starts("web"), world.starts("late")), (1, 1));
+    let tries = world.server.counts().get("watch pods").copied().unwrap_or_default();
+    // The first was told that its version is gone.
+    assert!((2..=3).contains(&tries), "{tries} tries");
 }
 
 #[tokio::test(start_paused = true)]
