@@ -32,7 +32,9 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use witlet_containerd::{Containerd, REQUIRE_VARIABLE, is_required, report, skip_reason};
+use witlet_containerd::{
+    Containerd, REQUIRE_VARIABLE, features_skip_reason, is_required, report, skip_reason,
+};
 use witlet_testkit::scenarios::{Outcome, SCENARIOS};
 
 use crate::world::{DaemonWorld, Kind};
@@ -124,7 +126,12 @@ fn trials(stage: &Arc<Stage>, kind: Kind, ignored: bool) -> Vec<Trial> {
         Kind::Embedded => &[],
         Kind::Containerd => on_containerd::TESTS,
     };
+    let no_features = if kind == Kind::Containerd && !ignored { features_skip_reason() } else { None };
+    if let Some(why) = &no_features {
+        eprintln!("SKIPPED: {}: {why}", on_containerd::NEEDS_FEATURES);
+    }
     let own = own.iter().map(|(name, test)| {
+        let ignored = ignored || (no_features.is_some() && *name == on_containerd::NEEDS_FEATURES);
         let stage = stage.clone();
         let run = move || {
             stage.tokio.block_on(async {

@@ -17,7 +17,12 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("a_pod_whose_host_port_is_taken_is_rejected", |world| Box::pin(host_port_taken(world))),
     ("container_output_environment_and_limits_arrive", |world| Box::pin(arrives(world))),
     ("names_users_groups_rights_and_files_are_as_asked", |world| Box::pin(is_as_asked(world))),
+    (NEEDS_FEATURES, |world| Box::pin(features_hold(world))),
 ];
+
+/// Ignored where the runtime is too old.
+pub(crate) const NEEDS_FEATURES: &str =
+    "user_namespaces_policies_of_groups_and_mounts_that_are_read_only_below_hold";
 
 /// How long anything may take before it counts as never.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -191,6 +196,71 @@ async fn is_as_asked(world: DaemonWorld) -> Result<(), Failed> {
     if code != 0 {
         let check = usize::try_from(code).ok().and_then(|code| CHECKS.get(code.wrapping_sub(1)));
         return Err(Failed::from(format!("{} doesn't hold: {state}", check.unwrap_or(&"something"))));
+    }
+    world.end().await
+}
+
+/// What holds in the container of [`features_hold`], as [`CHECKS`].
+const FEATURE_CHECKS: [&str; 4] = [
+    "grep -q '^ *0 *[1-9]' /proc/self/uid_map",
+    "[ \"$(id -G)\" = '1001 3000' ]",
+    "touch /data/mine && [ \"$(stat -c %u /data/mine)\" = 1000 ]",
+    "! touch /below/new 2>/dev/null",
+];
+
+/// The node says what its runtime can, and a pod that asks for all of it gets it.
+async fn features_hold(world: DaemonWorld) -> Result<(), Failed> {
+    let lines: Vec<String> = FEATURE_CHECKS
+        .iter()
+        .enumerate()
+        .map(|(n, check)| format!("{{ {check}; }} || exit {}", n + 1))
+        .collect();
+    let pod_json = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "newer"},
+        "spec": {
+            "terminationGracePeriodSeconds": 1, "restartPolicy": "Never", "hostUsers": false,
+            "securityContext": {
+                "runAsUser": 1000, "runAsGroup": 1001, "fsGroup": 3000, "supplementalGroupsPolicy": "Strict",
+            },
+            "volumes": [{"name": "data", "emptyDir": {}}, {"name": "below", "emptyDir": {}}],
+            "containers": [{
+                "name": "app", "image": BUSYBOX_IMAGE, "command": ["/bin/sh", "-c", lines.join("\n")],
+                "volumeMounts": [
+                    {"name": "data", "mountPath": "/data"},
+                    {"name": "below", "mountPath": "/below", "readOnly": true, "recursiveReadOnly": "Enabled"},
+                ],
+            }],
+        },
+    });
+    world.daemon.write_manifest("newer.json", &pod_json.to_string()).map_err(|error| failed(&error))?;
+    let ended = |pod: &Value| matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    let newer = pod(&world, "newer", "the pod ended", ended).await?;
+    let status = &newer["status"]["containerStatuses"][0];
+    let terminated = &status["state"]["terminated"];
+    let code = terminated["exitCode"].as_u64().unwrap_or(u64::MAX);
+    if code != 0 {
+        let check = usize::try_from(code).ok().and_then(|code| FEATURE_CHECKS.get(code.wrapping_sub(1)));
+        return Err(Failed::from(format!(
+            "{} doesn't hold: {}",
+            check.unwrap_or(&"something"),
+            newer["status"]
+        )));
+    }
+    let user = &status["user"]["linux"];
+    if (&user["uid"], &user["gid"], &user["supplementalGroups"])
+        != (&json!(1000), &json!(1001), &json!([1001, 3000]))
+    {
+        return Err(Failed::from(format!("the status has the user {user}")));
+    }
+    let node = world.daemon.get("node").await.map_err(|error| failed(&error))?;
+    let said = &node["status"];
+    if said["features"]["supplementalGroupsPolicy"] != json!(true)
+        || said["runtimeHandlers"][0]["features"]["userNamespaces"] != json!(true)
+    {
+        return Err(Failed::from(format!(
+            "the node says {} and {}",
+            said["features"], said["runtimeHandlers"]
+        )));
     }
     world.end().await
 }

@@ -77,15 +77,16 @@ impl DaemonWorld {
             "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n  \
              - {name: not-before, component: ./not-before.wasm, admission: {}}\n",
         )?;
-        let endpoint = match (kind, &*containerd.lock().await) {
-            (Kind::Containerd, Some(containerd)) => containerd.endpoint(),
+        let (endpoint, told) = match (kind, &*containerd.lock().await) {
+            (Kind::Containerd, Some(containerd)) => (containerd.endpoint(), containerd.daemon_arguments()),
             (Kind::Containerd, None) => return Err(Failed::from("containerd doesn't run")),
-            (Kind::Embedded, _) => "embedded".to_owned(),
+            (Kind::Embedded, _) => ("embedded".to_owned(), Vec::new()),
         };
         let mut options = DaemonOptions::below(folder.path(), env!("CARGO_BIN_EXE_witlet"), &endpoint);
         options.plugins = Some(plugins);
         options.arguments =
             vec!["--stop-pods-on-exit".into(), "--image-root".into(), images.display().to_string()];
+        options.arguments.extend(told);
         let address = match kind {
             Kind::Containerd => endpoint,
             Kind::Embedded => format!("unix://{}", root.join("runtime/runtime.sock").display()),

@@ -19,12 +19,18 @@ const SUBNET: &str = "10.231.0.0/16";
 /// The first release with this configuration format.
 const FIRST_WITH_FORMAT_3: Release = Release { major: 2, minor: 0 };
 
+/// The first release with several folders of network plugins; later ones take no single one any more.
+const FIRST_WITH_BIN_DIRS: Release = Release { major: 2, minor: 1 };
+
+/// The first release that says who makes cgroups, what its handlers can, and keeps to `supplementalGroupsPolicy`.
+pub(crate) const FIRST_WITH_FEATURES: Release = Release { major: 2, minor: 0 };
+
 /// The first release that answers `GetContainerEvents`.
 pub(crate) const FIRST_WITH_EVENTS: Release = Release { major: 1, minor: 7 };
 
 /// Set to `1`, systemd makes the cgroups, which must be the init of where the tests are. Sandboxes then need a slice above
 /// them: the daemon gives them one, other suites don't.
-pub const SYSTEMD_VARIABLE: &str = "WITLET_CONTAINERD_SYSTEMD";
+const SYSTEMD_VARIABLE: &str = "WITLET_CONTAINERD_SYSTEMD";
 
 /// Whether [`SYSTEMD_VARIABLE`] asks for it.
 pub(crate) fn asks_for_systemd() -> bool {
@@ -50,9 +56,14 @@ path = "{opt}"
         socket = at("containerd.sock"),
         opt = at("opt"),
     );
+    let bins = if release >= FIRST_WITH_BIN_DIRS {
+        format!("bin_dirs = [\"{CNI_PLUGIN_FOLDER}\"]")
+    } else {
+        format!("bin_dir = \"{CNI_PLUGIN_FOLDER}\"")
+    };
     let cri = [
         ("{pause}", PAUSE_IMAGE),
-        ("{cni bin}", CNI_PLUGIN_FOLDER),
+        ("{cni bins}", &bins),
         ("{cni}", &at("cni")),
         ("{registries}", &at("registries")),
         ("{snapshotter}", snapshotter),
@@ -76,7 +87,7 @@ restrict_oom_score_adj = true
 netns_mounts_under_state_dir = true
 
 [plugins."io.containerd.grpc.v1.cri".cni]
-bin_dir = "{cni bin}"
+{cni bins}
 conf_dir = "{cni}"
 
 [plugins."io.containerd.grpc.v1.cri".registry]
@@ -105,7 +116,7 @@ restrict_oom_score_adj = true
 netns_mounts_under_state_dir = true
 
 [plugins."io.containerd.cri.v1.runtime".cni]
-bin_dir = "{cni bin}"
+{cni bins}
 conf_dir = "{cni}"
 
 [plugins."io.containerd.cri.v1.runtime".containerd]
@@ -161,13 +172,18 @@ mod tests {
 
     #[test]
     fn a_release_gets_its_own_format_and_all_places() {
-        let both = [((1, 6), "version = 2\n"), ((1, 7), "version = 2\n"), ((2, 0), "version = 3\n")];
-        for ((major, minor), first) in both {
+        let one = "bin_dir = \"/usr/lib/cni\"\n";
+        for ((major, minor), first, folders) in [
+            ((1, 6), "version = 2\n", one),
+            ((1, 7), "version = 2\n", one),
+            ((2, 0), "version = 3\n", one),
+            ((2, 1), "version = 3\n", "bin_dirs = [\"/usr/lib/cni\"]\n"),
+        ] {
             let text = containerd(Path::new("/tmp/x"), "native", Release { major, minor }, true);
             assert!(text.starts_with(first), "{major}.{minor}: {text}");
             assert!(!text.contains('{'), "{major}.{minor} has a place without its value: {text}");
             let places = ["/tmp/x/root", "/tmp/x/state", "/tmp/x/cni", "/tmp/x/registries", "/tmp/x/runc"];
-            for value in places.iter().chain(&[PAUSE_IMAGE, "\"native\"", "SystemdCgroup = true"]) {
+            for value in places.iter().chain(&[PAUSE_IMAGE, "\"native\"", "SystemdCgroup = true", folders]) {
                 assert!(text.contains(value), "{major}.{minor} lacks {value}: {text}");
             }
         }

@@ -112,6 +112,14 @@ impl Containerd {
         self.network.path()
     }
 
+    /// What a daemon on it must be told, for it doesn't say so itself.
+    pub fn daemon_arguments(&self) -> Vec<String> {
+        match config::asks_for_systemd() && self.release < config::FIRST_WITH_FEATURES {
+            true => vec!["--cgroup-driver=systemd".to_owned()],
+            false => Vec::new(),
+        }
+    }
+
     /// The folder that everything of it is in.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()

@@ -22,11 +22,10 @@ mod shell;
 mod suite;
 mod sweep;
 
-pub use config::SYSTEMD_VARIABLE;
 pub use containerd::{Containerd, TestClock};
 pub use daemon::{Daemon, DaemonOptions};
 pub use image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE};
 pub use registry::{REGISTRY_PROGRAM, Registry};
-pub use requirements::{REQUIRE_VARIABLE, Skip, is_required, skip_reason};
+pub use requirements::{REQUIRE_VARIABLE, Skip, features_skip_reason, is_required, skip_reason};
 pub use shell::{HarnessError, PROGRAMS_VARIABLE};
 pub use suite::{report, run_or_ignore};

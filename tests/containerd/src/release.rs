@@ -1,5 +1,6 @@
 //! Which containerd it is.
 
+use crate::config;
 use crate::shell::{HarnessError, run};
 
 /// A release of containerd, without its patch level.
@@ -14,6 +15,12 @@ impl Release {
     pub(crate) fn installed() -> Result<Self, HarnessError> {
         let said = run("containerd", &["--version"])?;
         Self::parse(&said).ok_or_else(|| HarnessError::Answer(format!("no version of containerd: {said:?}")))
+    }
+
+    /// Whether it does what releases of the CRI brought that 1.x doesn't follow: user namespaces by idmapped mounts, a
+    /// pod's policy of groups, mounts that are read-only below, too.
+    pub(crate) fn has_features(self) -> bool {
+        self >= config::FIRST_WITH_FEATURES
     }
 
     /// From `containerd <its source> <version> <revision>`; distributions leave the `v` of the version out.

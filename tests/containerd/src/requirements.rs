@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::release::Release;
 use crate::shell::{self, find_program};
 
 /// Set to `1`, it turns a skip into a failure: for CI, where everything is installed.
@@ -55,6 +56,17 @@ pub fn skip_reason() -> Option<Skip> {
     match shell::run("unshare", &["--net", "--mount", "true"]) {
         Ok(_) => None,
         Err(error) => Some(Skip(format!("this machine allows no new namespaces: {error}"))),
+    }
+}
+
+/// Why features of containerd 2.x can't be seen here; none if they can.
+pub fn features_skip_reason() -> Option<Skip> {
+    match Release::installed() {
+        Ok(release) if release.has_features() => None,
+        Ok(Release { major, minor }) => Some(Skip(format!(
+            "containerd {major}.{minor} has no user namespaces and policies of groups yet"
+        ))),
+        Err(error) => Some(Skip(error.to_string())),
     }
 }
 
