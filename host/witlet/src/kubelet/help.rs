@@ -1,7 +1,7 @@
 //! `kubelet --help`: every flag, what it takes, and whether it does something.
 
 use super::configuration::fields::{Fate, Kind, field};
-use super::flags::table::{FLAGS, Flag, Target};
+use super::flags::table::{FLAGS, Flag, Own, Target};
 
 const INTRODUCTION: &str =
     "witlet in the kubelet's place: a node of a Kubernetes cluster. It takes the kubelet's flags and its \
@@ -14,6 +14,7 @@ Flags:
 ";
 
 const END: &str = "
+What nothing sets has the default of KubeletConfiguration, also without --config. Durations have units: 300ms, 10s, 1m30s.
 Flags marked * are known and not acted on yet; one that asks for something is named in the log. --api-socket, --plugins,
 --readmit-on-restart, --registry-credentials, --runtime-classes and --stop-pods-on-exit are witlet's own.
 ";
@@ -29,10 +30,36 @@ fn line(flag: &Flag) -> String {
     let names = if flag.name == "v" { "-v, --v".to_owned() } else { format!("    --{}", flag.name) };
     let means = match flag.target {
         Target::Field(path) => format!("sets {path}"),
-        Target::Own(_) | Target::NotYet(_) | Target::Nothing => String::new(),
+        Target::Own(own) => meaning(own).to_owned(),
+        Target::NotYet(_) => String::new(),
+        Target::Nothing => "changes nothing".to_owned(),
     };
-    let text = format!("{mark} {:<54} {means}", format!("{names} {}", takes(flag.kind)).trim_end());
+    let text = format!("{mark} {:<62} {means}", format!("{names} {}", takes(flag.kind)).trim_end());
     text.trim_end().to_owned() + "\n"
+}
+
+/// What a flag says that no field says.
+fn meaning(own: Own) -> &'static str {
+    match own {
+        Own::ApiSocket => "socket of witlet's local API (default /run/witlet/witlet.sock)",
+        Own::BootstrapKubeconfig => "how to ask for a certificate while there is no kubeconfig",
+        Own::CertDir => "folder for the node's certificates (default pki in --root-dir)",
+        Own::CloudProvider => "external: the node waits for its cloud's controller",
+        Own::Config => "file with a KubeletConfiguration",
+        Own::ConfigDir => "folder of *.conf files that win over --config",
+        Own::Help => "prints this",
+        Own::HostnameOverride => "the node's name (default the host's, in lower case)",
+        Own::Kubeconfig => "how to reach the API server; without it the node stands alone",
+        Own::NodeIp => "addresses of the node, one or one of each family (default the machine's)",
+        Own::NodeLabels => "labels that the node is registered with",
+        Own::Plugins => "file with a PluginConfiguration, reloaded whenever it changes",
+        Own::ReadmitOnRestart => "asks admission handlers again for pods that were admitted before",
+        Own::RegistryCredentials => "credentials for registries, as docker's config.json",
+        Own::RootDir => "folder for the agent's own files (default /var/lib/kubelet)",
+        Own::RuntimeClasses => "handlers of the runtime by the names of runtime classes",
+        Own::StopPodsOnExit => "stops all pods when the agent is asked to stop",
+        Own::Version => "prints the version; true or raw",
+    }
 }
 
 fn acts(flag: &Flag) -> bool {
