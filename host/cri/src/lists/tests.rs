@@ -1,3 +1,5 @@
+//! Lists that say what the ones before said, and those that don't.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
