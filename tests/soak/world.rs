@@ -135,7 +135,7 @@ impl World {
 
     /// What the runtime has; none while it can't be asked.
     pub(crate) async fn listed(&self) -> Option<Vec<RuntimePod>> {
-        self.runtime.view.list_pods().await.ok()
+        self.runtime.view.list_pods().await.ok().map(|pods| pods.to_vec())
     }
 
     /// The answer of the daemon's API; none while it gives none.
