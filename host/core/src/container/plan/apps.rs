@@ -7,6 +7,7 @@ use super::restart::{RestartPolicy, is_restartable, runs_again, should_restart};
 use super::spec::{ContainerKind, app_containers, containers};
 use super::{Actions, KillReason, PlanInput, resize};
 use crate::container::hash::{container_hash, is_of_kubelet};
+use crate::image::reference::ImageReference;
 use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod};
 
@@ -111,8 +112,32 @@ pub(super) fn spec_changed(container: &Container, running: &ObservedContainer) -
     match running.spec_hash.as_deref() {
         None => false,
         Some(hash) if is_of_kubelet(hash) => {
-            !running.image.starts_with("sha256:") && container.image.as_deref() != Some(&running.image)
+            are_other_images(container.image.as_deref().unwrap_or_default(), &running.image)
         }
         Some(hash) => hash != container_hash(container),
     }
+}
+
+/// Whether two references name other images for sure. Runtimes tell the full name of what a spec names shortly, a tag of what it
+/// names by its digest, and an id of what lost its name.
+fn are_other_images(wanted: &str, told: &str) -> bool {
+    // An id looks like a name with a tag.
+    if told.starts_with("sha256:") {
+        return false;
+    }
+    let (Ok(wanted), Ok(told)) = (ImageReference::parse(wanted), ImageReference::parse(told)) else {
+        return false;
+    };
+    if wanted.repository() != told.repository() {
+        return true;
+    }
+    match (&wanted.digest, &told.digest) {
+        (Some(wanted), Some(told)) => wanted != told,
+        (None, None) => tag(&wanted) != tag(&told),
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+fn tag(reference: &ImageReference) -> &str {
+    reference.tag.as_deref().unwrap_or("latest")
 }

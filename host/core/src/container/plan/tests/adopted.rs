@@ -2,18 +2,31 @@
 
 use super::*;
 
+const RESTARTED: &[&str] = &["kill a-0 SpecChanged 30s", "start a #1"];
+
 #[test]
 fn a_container_that_a_kubelet_made_goes_on_until_its_image_is_another() {
-    let pod = pod("Always", &["a"]);
-    let named = spec(&mut pod.clone()).containers[0].image.clone().unwrap_or_default();
-    for (hash, image, expected) in [
-        ("7d2b5c1f", &*named, &[][..]),
-        ("9c", "sha256:0123", &[]),
-        ("7d2b5c1f", "older", &["kill a-0 SpecChanged 30s", "start a #1"]),
+    let digest = |digit: &str| format!("sha256:{}", digit.repeat(64));
+    let (mine, other) = (digest("0"), digest("1"));
+    let by_digest = format!("busybox@{mine}");
+    for (wanted, hash, told, expected) in [
+        ("busybox", "7d2b5c1f", "busybox", &[][..]),
+        ("busybox", "9c", "docker.io/library/busybox:latest", &[]),
+        ("busybox:1.36", "9c", "docker.io/library/busybox:1.36", &[]),
+        // It lost its name, or is told by its digest.
+        ("busybox:1.36", "9c", &mine, &[]),
+        ("busybox:1.36", "9c", &by_digest, &[]),
+        (&by_digest, "9c", "docker.io/library/busybox:1.36", &[]),
+        (&by_digest, "9c", &by_digest, &[]),
+        (&by_digest, "9c", &format!("busybox@{other}"), RESTARTED),
+        ("busybox:1.36", "9c", "docker.io/library/busybox:1.37", RESTARTED),
+        ("busybox:1.36", "9c", "registry.example.com/busybox:1.36", RESTARTED),
         // One of this agent's.
-        ("7d2b5c1f00000000", &*named, &["kill a-0 SpecChanged 30s", "start a #1"]),
+        ("busybox", "7d2b5c1f00000000", "busybox", RESTARTED),
     ] {
-        let (spec_hash, image) = (Some(hash.to_owned()), image.to_owned());
+        let mut pod = pod("Always", &["a"]);
+        spec(&mut pod).containers[0].image = Some(wanted.to_owned());
+        let (spec_hash, image) = (Some(hash.to_owned()), told.to_owned());
         let seen = ObservedContainer { spec_hash, image, ..running(&pod, "a") };
         check(&pod, &in_sandbox(vec![seen]), expected);
     }
