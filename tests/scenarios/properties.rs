@@ -355,7 +355,7 @@ impl Play<'_> {
     async fn check(&mut self) -> Result<(), TestCaseError> {
         let Ok(pods) = self.node.runtime.list_pods().await else { return Ok(()) };
         let mut uids: BTreeMap<&str, usize> = BTreeMap::new();
-        for pod in &pods {
+        for pod in pods.iter() {
             let runs = pod.containers.iter().any(|container| container.state == ContainerRunState::Running);
             *uids.entry(&pod.name).or_default() += usize::from(runs);
         }

@@ -127,7 +127,7 @@ pub(crate) fn told(node: &FakeNode, name: &str) -> String {
 /// Whatever is there of pods: in the runtime, on disk, in what the agent remembers. One a line.
 pub(crate) async fn left(node: &FakeNode) -> String {
     let mut left = Vec::new();
-    for pod in node.runtime.list_pods().await.expect("the runtime is up") {
+    for pod in node.runtime.list_pods().await.expect("the runtime is up").iter() {
         left.push(format!("runtime {} {:?} {:?}", pod.name, pod.sandboxes, pod.containers));
     }
     left.extend(node.machine.volumes().into_iter().map(|volume| format!("volume {volume}")));
