@@ -113,6 +113,25 @@ async fn an_edited_pod_that_is_blocked_is_asked_again_as_it_is_now() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_burst_of_pods_shares_the_writes_of_their_admissions() {
+    let node = started();
+    node.source.put("alone", vec![sleeper("alone").build()]);
+    pass(0.04).await;
+    assert_eq!(node.state.saves("admitted-pods.json"), 1, "who comes alone doesn't wait");
+    pass(5.0).await;
+    let before = node.state.saves("admitted-pods.json");
+    for n in 0..100 {
+        node.source.put(&format!("pod{n}"), vec![sleeper(&format!("pod{n}")).build()]);
+        pass(0.005).await;
+    }
+    pass(5.0).await;
+    assert!((0..100).all(|n| status(&node, &format!("pod{n}")).contains("app: running")));
+    // One each 50 ms of the half second in which they came.
+    let saves = node.state.saves("admitted-pods.json") - before;
+    assert!((2..=20).contains(&saves), "{saves} writes");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_pod_starts_before_its_admission_is_saved() {
     let node = started();
     node.state.set_full(true);

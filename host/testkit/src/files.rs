@@ -17,6 +17,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[derive(Debug, Default)]
 pub struct MemoryStateStore {
     values: Mutex<BTreeMap<String, Vec<u8>>>,
+    saves: Mutex<BTreeMap<String, usize>>,
     full: AtomicBool,
 }
 
@@ -25,6 +26,11 @@ impl MemoryStateStore {
     pub fn values(&self) -> BTreeMap<String, String> {
         let text = |value: &Vec<u8>| String::from_utf8_lossy(value).into_owned();
         lock(&self.values).iter().map(|(name, value)| (name.clone(), text(value))).collect()
+    }
+
+    /// How often something was saved under this name.
+    pub fn saves(&self, name: &str) -> usize {
+        lock(&self.saves).get(name).copied().unwrap_or_default()
     }
 
     /// While the disk is full nothing can be saved.
@@ -45,6 +51,7 @@ impl StateStore for MemoryStateStore {
             return Err(FilesError { action: "write", path: name.into(), cause });
         }
         lock(&self.values).insert(name.to_owned(), value.to_vec());
+        *lock(&self.saves).entry(name.to_owned()).or_default() += 1;
         Ok(())
     }
 }
