@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{Notify, mpsc, watch as channel};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -277,6 +278,8 @@ async fn send_sets(shared: &Shared, snapshots: &mpsc::Sender<SourceSnapshot>) {
     let mut earliest = Instant::now();
     loop {
         due(shared, earliest).await;
+        // What came back until now is in this set.
+        _ = shared.echoed.notified().now_or_never();
         let Ok(place) = snapshots.reserve().await else { return };
         let (sets, complete) = {
             let mut set = shared.set();

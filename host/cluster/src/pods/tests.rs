@@ -290,6 +290,29 @@ async fn a_lone_change_is_told_at_once_and_a_burst_in_few_sets() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn statuses_that_come_back_wait_for_one_another_and_hold_nothing_up() {
+    let world = World::new();
+    let mut running = world.start();
+    let pods: Vec<Pod> = (0..50).map(|number| world.create(&format!("pod-{number:02}"), json!({}))).collect();
+    running.sets(1000).await;
+    let echo = |pod: &Pod| {
+        let status = Some(serde_json::from_value(json!({"phase": "Running"})).unwrap());
+        world.server.update_status(&Pod { status, ..pod.clone() }).unwrap();
+    };
+    for pod in &pods {
+        echo(pod);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(running.sets(100).await, [], "350 ms after the first");
+    assert_eq!(running.sets(200).await.len(), 1, "the patience is over");
+    assert_eq!(running.sets(2000).await, []);
+
+    echo(&world.create("other", json!({})));
+    let sets = running.sets(50).await;
+    assert_eq!(sets.first().map(|(_, names)| names.len()), Some(51), "a new pod waits for nobody's echo");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_looked_up_is_newer_than_what_was_told() {
     let world = World::new();
     let mut running = world.start();
