@@ -133,9 +133,9 @@ async fn a_pod_that_comes_back_with_the_uid_of_one_that_still_ends_starts_from_t
         7.000 ended with 137 web-node1/app#0
         7.000 stop sandbox web-node1#0
         10.000 remove sandbox web-node1#0
-        12.000 run sandbox web-node1#0
-        12.000 create web-node1/app#0
-        12.000 start web-node1/app#0
+        12.050 run sandbox web-node1#0
+        12.050 create web-node1/app#0
+        12.050 start web-node1/app#0
     "#]]
     .assert_eq(&orders(&node));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
