@@ -30,6 +30,7 @@ mod serve;
 mod server;
 mod service_accounts;
 mod signing;
+pub mod spdy;
 mod store;
 mod subresources;
 mod tokens;

@@ -1,7 +1,6 @@
 //! What an API server makes of a client's WebSocket for a node that takes SPDY only: `v5.channel.k8s.io` becomes SPDY with the streams of
 //! a process, and a tunnel (`SPDY/3.1+…`) the bytes that are in it. All other protocols pass unchanged.
 
-mod spdy;
 #[cfg(test)]
 mod tests;
 mod websocket;
@@ -18,7 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::error::ApiError;
 use crate::server::Body;
-use spdy::Frame;
+use crate::spdy::{self, Frame};
 use websocket::Message;
 
 /// The protocol of WebSockets whose streams can be closed one by one.
@@ -275,7 +274,7 @@ async fn back(
                 }
             }
             Frame::Ping(payload) => spdy::pong(&mut *to_node.lock().await, &payload).await?,
-            Frame::Other => {}
+            Frame::Taken(_) | Frame::Other => {}
         }
     }
 }

@@ -14,25 +14,28 @@ const FIN: u8 = 1;
 
 /// What a server sent.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Frame {
+pub enum Frame {
+    /// Bytes of a stream.
     Data {
+        /// Which one.
         id: u32,
+        /// What came.
         bytes: Vec<u8>,
+        /// Whether that was all of it.
         ends: bool,
     },
+    /// A stream that the server has taken, and goes on.
+    Taken(u32),
     /// A stream that is over, with nothing more in it.
     Ended(u32),
     /// To be sent back.
     Ping(Vec<u8>),
+    /// Nothing that streams need.
     Other,
 }
 
-/// Opens a stream with these headers.
-pub(super) async fn open(
-    to: &mut (impl AsyncWrite + Unpin),
-    id: u32,
-    headers: &[(&str, &str)],
-) -> io::Result<()> {
+/// Opens a stream with these headers; a client's ids are odd, and begin with 1.
+pub async fn open(to: &mut (impl AsyncWrite + Unpin), id: u32, headers: &[(&str, &str)]) -> io::Result<()> {
     let mut payload = [id.to_be_bytes(), [0; 4]].concat();
     payload.extend([0, 0]);
     payload.extend(header_block(id == 1, headers)?);
@@ -40,7 +43,7 @@ pub(super) async fn open(
 }
 
 /// Sends bytes on a stream.
-pub(super) async fn data(to: &mut (impl AsyncWrite + Unpin), id: u32, bytes: &[u8]) -> io::Result<()> {
+pub async fn data(to: &mut (impl AsyncWrite + Unpin), id: u32, bytes: &[u8]) -> io::Result<()> {
     for part in bytes.chunks(LENGTH as usize) {
         frame(to, id, 0, part).await?;
     }
@@ -48,12 +51,12 @@ pub(super) async fn data(to: &mut (impl AsyncWrite + Unpin), id: u32, bytes: &[u
 }
 
 /// Says that nothing more will be sent on a stream.
-pub(super) async fn end(to: &mut (impl AsyncWrite + Unpin), id: u32) -> io::Result<()> {
+pub async fn end(to: &mut (impl AsyncWrite + Unpin), id: u32) -> io::Result<()> {
     frame(to, id, FIN, &[]).await
 }
 
 /// Answers a server's ping.
-pub(super) async fn pong(to: &mut (impl AsyncWrite + Unpin), payload: &[u8]) -> io::Result<()> {
+pub async fn pong(to: &mut (impl AsyncWrite + Unpin), payload: &[u8]) -> io::Result<()> {
     control(to, PING, 0, payload).await
 }
 
@@ -93,7 +96,7 @@ async fn frame(to: &mut (impl AsyncWrite + Unpin), first: u32, flags: u8, payloa
 }
 
 /// The next frame. What headers say isn't looked at.
-pub(super) async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Frame> {
+pub async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Frame> {
     let first = from.read_u32().await?;
     let second = from.read_u32().await?;
     let ends = second.to_be_bytes()[0] & FIN != 0;
@@ -105,6 +108,7 @@ pub(super) async fn read(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Fram
     let id = bytes.first_chunk().map_or(0, |id| u32::from_be_bytes(*id));
     Ok(match (first & 0xffff) as u16 {
         SYN_REPLY if ends => Frame::Ended(id),
+        SYN_REPLY => Frame::Taken(id),
         RST_STREAM => Frame::Ended(id),
         // Those of the server have even numbers.
         PING if id % 2 == 0 => Frame::Ping(bytes),
