@@ -37,7 +37,7 @@ pub const SETS_APART: Duration = Duration::from_millis(20);
 
 /// How long a set waits that would tell the agent of nothing but what it said itself: while many pods start, their statuses come
 /// back one by one, and each set is all pods.
-pub const ECHO_PATIENCE: Duration = Duration::from_millis(500);
+const ECHO_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Mirror pods by their names, which are the static pods' names.
 pub type Mirrors = Arc<BTreeMap<PodFullName, Arc<Pod>>>;
