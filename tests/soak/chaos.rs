@@ -33,6 +33,9 @@ const QUIET: Duration = Duration::from_millis(3500);
 /// How often is looked while it settles.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
+/// What is lost when nothing can be told of any pod.
+const THE_NODE: &str = "the node";
+
 /// A world that is hit.
 pub(crate) struct Chaos {
     pub(crate) world: World,
@@ -172,7 +175,7 @@ impl Chaos {
             let now = Instant::now();
             let lost = match self.world.look().await {
                 Some(seen) => count(&self.wanted, &seen),
-                None => vec![Loss { pod: "the node".to_owned(), what: "it doesn't answer".to_owned() }],
+                None => vec![Loss { pod: THE_NODE.to_owned(), what: "it doesn't answer".to_owned() }],
             };
             if lost.is_empty() {
                 if now >= *quiet_since.get_or_insert(now) + QUIET {
@@ -227,7 +230,10 @@ impl Chaos {
         let logs: Vec<String> = losses
             .iter()
             .take(3)
-            .map(|loss| format!("{}:\n{}", loss.pod, self.world.log_of(&loss.pod)))
+            .map(|loss| {
+                let named = if loss.pod == THE_NODE { "" } else { &loss.pod };
+                format!("{}:\n{}", loss.pod, self.world.log_of(named))
+            })
             .collect();
         Failed::from(format!(
             "lost {} in round {}:\n{}\nwhat was done in the round before:\n{}\nwhat was done:\n{}\nthe daemon's \

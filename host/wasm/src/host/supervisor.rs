@@ -31,6 +31,12 @@ use work::{Done, Failure, Step, Work, failure_spares, next_step};
 /// How long a changed set waits for its slowest plugin before it takes effect without it.
 pub(super) const SWAP_WAIT_MAX: Duration = Duration::from_secs(10);
 
+/// How long the first configuration stays as it is before it is taken for bad.
+const WRITE_WAIT: Duration = Duration::from_millis(250);
+
+/// How often it may change meanwhile.
+const WRITES_MAX: usize = 20;
+
 /// Where plugins come from.
 pub(super) struct Sources {
     pub(super) plugins_file: Option<PathBuf>,
@@ -85,7 +91,7 @@ impl Supervisor {
         };
         // Looked at before it is read: a change in between is noticed later.
         supervisor.note_files().await;
-        let configuration = supervisor.sources.read()?;
+        let configuration = supervisor.sources.read_first().await?;
         // First alone, so that no other component's compilation is in their way.
         for spec in supervisor.wanted.clone() {
             supervisor.begin(shared, spec);
@@ -441,6 +447,23 @@ impl Sources {
         let components: Vec<&str> = self.shipped.iter().map(|(name, _)| *name).collect();
         let shipped = Shipped { reserved: &reserved, probe_types: &probe_types, components: &components };
         config::parse(&text, shipped).map_err(|cause| FileError::Content { path: path.clone(), cause })
+    }
+
+    /// The same at the start. A file that is just being written is read again: without an older configuration to go on
+    /// with, the host doesn't start, and that shouldn't depend on the moment.
+    async fn read_first(&self) -> Result<PluginConfiguration, FileError> {
+        for _ in 0..WRITES_MAX {
+            let before = files::look(self.plugins_file.clone());
+            let error = match self.read() {
+                Ok(configuration) => return Ok(configuration),
+                Err(error) => error,
+            };
+            tokio::time::sleep(WRITE_WAIT).await;
+            if files::look(self.plugins_file.clone()) == before {
+                return Err(error);
+            }
+        }
+        self.read()
     }
 
     /// The built-ins, then the file's handlers by their order, then the rest. Secrets with paths that can be opened.

@@ -221,3 +221,52 @@ fn the_same_failure_again_is_tried_later_and_another_one_soon() {
     assert!(again.is_due(start + RETRY_MIN * 2));
     assert!(fail("b", Some(&again)).is_due(start + RETRY_MIN), "other bytes");
 }
+
+/// Reads a first configuration of `text` at the start, while somebody else does `meanwhile` to its file.
+async fn read_while(text: &str, meanwhile: impl AsyncFnOnce(&Path)) -> Result<usize, FileError> {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let path = folder.path().join("plugins.yaml");
+    std::fs::write(&path, text).expect("writable");
+    let sources = Sources { plugins_file: Some(path.clone()), builtins: Vec::new(), shipped: Vec::new() };
+    let (read, ()) = tokio::join!(sources.read_first(), meanwhile(&path));
+    read.map(|configuration| configuration.plugins.len())
+}
+
+const WHOLE: &str = "apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins: \
+                     [{name: a, component: a.wasm, admission: {}}]\n";
+
+#[tokio::test(start_paused = true)]
+async fn a_first_configuration_that_is_being_written_is_waited_for() {
+    for begun in [0, 20, 40, WHOLE.len() - 9] {
+        let read = read_while(&WHOLE[..begun], async |path| {
+            tokio::time::sleep(WRITE_WAIT / 2).await;
+            std::fs::write(path, &WHOLE[..begun + 2]).expect("writable");
+            tokio::time::sleep(WRITE_WAIT).await;
+            std::fs::write(path, WHOLE).expect("writable");
+        });
+        assert!(matches!(read.await, Ok(1)), "{begun} bytes at first");
+    }
+    let moved = read_while(WHOLE, async |path| {
+        std::fs::rename(path, path.with_extension("old")).expect("writable");
+        std::fs::write(path, "").expect("writable");
+        std::fs::remove_file(path).expect("writable");
+        tokio::time::sleep(WRITE_WAIT / 2).await;
+        std::fs::rename(path.with_extension("old"), path).expect("writable");
+    });
+    assert!(matches!(moved.await, Ok(1)), "replaced as editors do");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_configuration_that_is_bad_is_refused_soon_and_one_that_never_rests_at_last() {
+    let begun = Instant::now();
+    let bad = read_while("kind: Nonsense", async |_| {}).await;
+    assert!(matches!(bad, Err(FileError::Content { .. })) && begun.elapsed() == WRITE_WAIT);
+    let restless = read_while("", async |path| {
+        for size in 1..3 * WRITES_MAX {
+            tokio::time::sleep(WRITE_WAIT / 2).await;
+            std::fs::write(path, "#".repeat(size)).expect("writable");
+        }
+    });
+    assert!(matches!(restless.await, Err(FileError::Content { .. })));
+    assert!(begun.elapsed() < WRITE_WAIT * 40);
+}
