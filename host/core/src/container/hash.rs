@@ -82,11 +82,46 @@ pub fn container_hash(container: &Container) -> String {
     })
 }
 
-/// Whether a hash is one of the kubelet's, which has 32 bits, written without leading zeros. It can't be compared with
-/// [`container_hash`], and what a kubelet started goes on where this agent takes its place.
+/// Whether a hash is one of the kubelet's, which has 32 bits, written without leading zeros. Such a one is compared with
+/// [`kubelet_hash`], not with [`container_hash`], and what a kubelet started goes on where this agent takes its place.
 pub fn is_of_kubelet(hash: &str) -> bool {
     let is_digit = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
     (1..=8).contains(&hash.len()) && hash.bytes().all(is_digit)
+}
+
+/// What kubelets of Kubernetes 1.31 and later write as the hash of a container with this name and image. Earlier ones hashed
+/// the whole definition as their release knew it, so that another hash of theirs proves nothing.
+///
+/// Upstream's `HashContainer` (`pkg/kubelet/container/helpers.go`): FNV-1a of 32 bits over what its dump helper prints of the
+/// bytes of a JSON object.
+pub fn kubelet_hash(container: &Container) -> String {
+    // In the order of a Go map's keys.
+    let fields = serde_json::json!({ "image": container.image.as_deref().unwrap_or_default(), "name": container.name });
+    let dump: Vec<String> =
+        escape_like_go(&fields.to_string()).bytes().map(|byte| byte.to_string()).collect();
+    format!("{:x}", fnv1a(&format!("([]uint8)[{}]", dump.join(" "))))
+}
+
+/// Go's JSON can stand in HTML and in JavaScript. What it escapes for that can be in strings only.
+fn escape_like_go(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter {
+            '<' => escaped.push_str(r"\u003c"),
+            '>' => escaped.push_str(r"\u003e"),
+            '&' => escaped.push_str(r"\u0026"),
+            '\u{2028}' => escaped.push_str(r"\u2028"),
+            '\u{2029}' => escaped.push_str(r"\u2029"),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+fn fnv1a(text: &str) -> u32 {
+    const BASIS: u32 = 0x811c_9dc5;
+    const PRIME: u32 = 0x0100_0193;
+    text.bytes().fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME))
 }
 
 /// Limits that no running process can be given, unlike those of CPU and memory.

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::{container_hash, is_of_kubelet};
+use super::{container_hash, is_of_kubelet, kubelet_hash};
 
 fn hash(yaml: &str) -> String {
     let container: Container = serde_saphyr::from_str(yaml).unwrap();
@@ -105,4 +105,26 @@ fn hashes_of_kubelets_are_known_by_their_form() {
         assert_eq!(is_of_kubelet(hash), expected, "{hash}");
     }
     assert!(!is_of_kubelet(&hash(FULL)));
+}
+
+#[test]
+fn the_kubelets_own_hash_is_known() {
+    let known = [
+        // Upstream's `sampleV131HashValue`.
+        ("test_container", "foo/image:v1", "8e45cbd0"),
+        // From the log of a kubelet.
+        ("vllm", "vllm/vllm-openai:v0.8.5", "d3768701"),
+        // Made with Go's own JSON.
+        ("a", "<b>&\"\\\u{1}\t\u{2028}é", "9737de0f"),
+    ];
+    for (name, image, expected) in known {
+        let (name, image) = (name.to_owned(), Some(image.to_owned()));
+        let container = Container { name, image, ..Container::default() };
+        let hash = kubelet_hash(&container);
+        assert_eq!(hash, expected, "{container:?}");
+        assert!(is_of_kubelet(&hash));
+    }
+    let without = Container::default();
+    let empty = Container { image: Some(String::new()), ..Container::default() };
+    assert_eq!(kubelet_hash(&without), kubelet_hash(&empty), "Go knows no other absence");
 }

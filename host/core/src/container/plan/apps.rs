@@ -6,7 +6,7 @@ use super::kill::kill_one;
 use super::restart::{RestartPolicy, is_restartable, runs_again, should_restart};
 use super::spec::{ContainerKind, app_containers, containers};
 use super::{Actions, KillReason, PlanInput, resize};
-use crate::container::hash::{container_hash, is_of_kubelet};
+use crate::container::hash::{container_hash, is_of_kubelet, kubelet_hash};
 use crate::image::reference::ImageReference;
 use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod};
@@ -106,13 +106,17 @@ fn reason_to_kill(
     resize::look(input, ContainerKind::App, container, running, changes)
 }
 
-/// A container without the annotation was made by something else than this agent, which can't know better. Of one that a kubelet
-/// made the image can be compared, if the runtime tells how the spec named it: nothing else can change in the API.
+/// A container without the annotation was made by something else than this agent, which can't know better.
+///
+/// Of one that a kubelet made name and image can be compared: nothing else can change in the API. The hash that kubelets since
+/// 1.31 give this name and image says that both are the same, whatever the runtime tells: containerd tells the first of all
+/// names that the image has now. Another hash is of another image or of an earlier kubelet; then the image's name decides.
 pub(super) fn spec_changed(container: &Container, running: &ObservedContainer) -> bool {
     match running.spec_hash.as_deref() {
         None => false,
         Some(hash) if is_of_kubelet(hash) => {
-            are_other_images(container.image.as_deref().unwrap_or_default(), &running.image)
+            hash != kubelet_hash(container)
+                && are_other_images(container.image.as_deref().unwrap_or_default(), &running.image)
         }
         Some(hash) => hash != container_hash(container),
     }

@@ -31,3 +31,29 @@ fn a_container_that_a_kubelet_made_goes_on_until_its_image_is_another() {
         check(&pod, &in_sandbox(vec![seen]), expected);
     }
 }
+
+#[test]
+fn the_kubelets_own_hash_goes_before_what_the_runtime_tells_of_the_image() {
+    const NAME: &str = "test_container";
+    const KILLED: &[&str] = &["kill test_container-0 SpecChanged 30s", "start test_container #1"];
+    for (wanted, hash, told, expected) in [
+        ("foo/image:v1", "8e45cbd0", "foo/image:v1", &[][..]),
+        // Other names of the same image.
+        ("foo/image:v1", "8e45cbd0", "foo/image:latest", &[]),
+        ("foo/image:v1", "8e45cbd0", "mirror.example/x:1", &[]),
+        // The image was edited.
+        ("foo/image:v2", "8e45cbd0", "foo/image:v1", KILLED),
+        ("foo/image:v2", "8e45cbd0", "foo/image:v2", &[]),
+        // Of a kubelet before 1.31.
+        ("foo/image:v1", "8e45cbd1", "foo/image:v1", &[]),
+        ("foo/image:v1", "8e45cbd1", "foo/image:latest", KILLED),
+    ] {
+        for policy in ["Always", "Never"] {
+            let mut pod = pod(policy, &[NAME]);
+            spec(&mut pod).containers[0].image = Some(wanted.to_owned());
+            let (spec_hash, image) = (Some(hash.to_owned()), told.to_owned());
+            let seen = ObservedContainer { spec_hash, image, ..running(&pod, NAME) };
+            check(&pod, &in_sandbox(vec![seen]), expected);
+        }
+    }
+}
