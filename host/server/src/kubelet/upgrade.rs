@@ -60,7 +60,8 @@ impl KubeletServer {
         let mut answer = match self.ask(&request, url).await {
             Ok(answer) => answer,
             Err(why) => {
-                tracing::warn!(error = %why, url, "the runtime's streaming server can't be asked");
+                let server = origin(url);
+                tracing::warn!(error = %why, %server, "the runtime's streaming server can't be asked");
                 let words = format!("error dialing backend: {why}");
                 return answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words);
             }
@@ -107,14 +108,26 @@ fn asks_for_upgrade(headers: &HeaderMap) -> bool {
     headers.contains_key(header::UPGRADE) && words.any(|word| word.trim().eq_ignore_ascii_case("upgrade"))
 }
 
-/// Host, port and path of a streaming URL. One without a host, or with the unspecified one, is on this machine.
+/// Scheme, host and port of a streaming URL, for logs and answers: who has the token in its path gets the stream.
+fn origin(url: &str) -> String {
+    let is_of_scheme = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+    let parts = url.split_once("://").filter(|(scheme, _)| scheme.chars().all(is_of_scheme));
+    let Some((scheme, rest)) = parts else { return "a URL without a host".to_owned() };
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}")
+}
+
+/// Host, port and path of a streaming URL. One without a host, or with the unspecified one, is on this machine. Errors don't have
+/// the path.
 fn place(url: &str) -> io::Result<(String, u16, Uri)> {
     let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
     // `http://:1234/…` has no host, which the parser doesn't take.
     let with_host = url.replacen("://:", "://127.0.0.1:", 1);
-    let url: Uri = with_host.parse().map_err(|error| invalid(format!("{url:?} is no URL: {error}")))?;
+    let origin = origin(url);
+    let url: Uri = with_host.parse().map_err(|error| invalid(format!("{origin} can't be read: {error}")))?;
     if url.scheme_str() != Some("http") {
-        return Err(invalid(format!("a streaming server is reached over http only, not by {url}")));
+        return Err(invalid(format!("a streaming server is reached over http only, not by {origin}")));
     }
     let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     let host = match host {
@@ -125,10 +138,10 @@ fn place(url: &str) -> io::Result<(String, u16, Uri)> {
     let port = match url.port_u16() {
         Some(port) => port,
         None if names_host_alone => HTTP_PORT,
-        None => return Err(invalid(format!("{url} names no port"))),
+        None => return Err(invalid(format!("{origin} names no port"))),
     };
     let path = url.path_and_query().map_or("/", |path| path.as_str());
-    let path = path.parse().map_err(|error| invalid(format!("{path:?} is no path: {error}")))?;
+    let path = path.parse().map_err(|error| invalid(format!("{origin} has a path that is none: {error}")))?;
     Ok((host, port, path))
 }
 

@@ -31,7 +31,7 @@ pub(super) enum SocksError {
     Method,
     #[error("SOCKS: the proxy refuses user and password")]
     Credentials,
-    #[error("SOCKS: user, password or the server's name has no byte, or more than 255")]
+    #[error("SOCKS: the user or the server's name has no byte, or one of them or the password more than 255")]
     Length,
     #[error("SOCKS: {}", reply(*.0))]
     Refused(u8),
@@ -86,7 +86,7 @@ pub(super) async fn connect(
         }
         Err(_) => {
             request.push(NAME);
-            push_short(&mut request, host)?;
+            push_short(&mut request, host, 1)?;
         }
     }
     request.extend(port.to_be_bytes());
@@ -101,8 +101,9 @@ async fn show(
     password: &str,
 ) -> Result<(), SocksError> {
     let mut message = vec![AUTH_VERSION];
-    push_short(&mut message, user)?;
-    push_short(&mut message, password)?;
+    push_short(&mut message, user, 1)?;
+    // RFC 1929 wants a byte of it, but Go's programs show an empty one, too.
+    push_short(&mut message, password, 0)?;
     stream.write_all(&message).await?;
     stream.flush().await?;
     match [stream.read_u8().await?, stream.read_u8().await?] {
@@ -111,9 +112,9 @@ async fn show(
     }
 }
 
-/// The text with its length before it.
-fn push_short(message: &mut Vec<u8>, text: &str) -> Result<(), SocksError> {
-    let length = u8::try_from(text.len()).ok().filter(|length| *length > 0);
+/// The text with its length before it, of `least` to 255 bytes.
+fn push_short(message: &mut Vec<u8>, text: &str, least: u8) -> Result<(), SocksError> {
+    let length = u8::try_from(text.len()).ok().filter(|length| *length >= least);
     message.push(length.ok_or(SocksError::Length)?);
     message.extend_from_slice(text.as_bytes());
     Ok(())

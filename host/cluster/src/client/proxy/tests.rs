@@ -257,8 +257,12 @@ async fn bytes_go_both_ways_through_each_kind_of_proxy() {
     assert!(asked.contains("\r\nProxy-Authorization: Basic dXNlcjpwQHNz\r\n"), "{asked}");
     let proxy = TestProxy::socks().await;
     said_back(&format!("socks5://127.0.0.1:{}", proxy.port), port).await.expect("a connection");
-    said_back(&format!("socks5://user:pass@127.0.0.1:{}", proxy.port), port).await.expect("a connection");
-    assert_eq!(proxy.asked(), [format!("127.0.0.1:{port}"), format!("user pass 127.0.0.1:{port}")]);
+    for credentials in ["user:pass", "user:", "user"] {
+        let address = format!("socks5://{credentials}@127.0.0.1:{}", proxy.port);
+        said_back(&address, port).await.expect("a connection");
+    }
+    let who = ["", "user pass ", "user  ", "user  "];
+    assert_eq!(proxy.asked(), who.map(|who| format!("{who}127.0.0.1:{port}")));
 }
 
 #[tokio::test]

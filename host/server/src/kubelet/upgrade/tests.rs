@@ -26,6 +26,33 @@ fn streaming_urls_lead_to_where_the_runtime_listens() {
 }
 
 #[test]
+fn the_token_of_a_streaming_url_is_never_told() {
+    let cases = [
+        ("http://127.0.0.1:1234/exec/secret", "http://127.0.0.1:1234"),
+        ("http://:1234/exec/secret?x=http://a", "http://:1234"),
+        ("http://[::1]:1234?secret", "http://[::1]:1234"),
+        ("http://secret:secret@a:1/", "http://a:1"),
+        ("http://a#secret", "http://a"),
+        ("http://a:99999/secret", "http://a:99999"),
+        ("http://a:/exec/secret", "http://a:"),
+        ("https://a:1/exec/secret", "https://a:1"),
+        ("unix:///run/secret", "unix://"),
+        ("/exec/secret", "a URL without a host"),
+        ("/exec/secret?of=http://a", "a URL without a host"),
+        ("http://a b/exec/secret", "http://a b"),
+        ("http://a:1/ex ec/secret", "http://a:1"),
+        ("", "a URL without a host"),
+    ];
+    for (url, expected) in cases {
+        assert_eq!(origin(url), expected, "{url}");
+        if let Err(error) = place(url) {
+            let words = format!("{error} {error:?}");
+            assert!(!words.contains("secret"), "{url}: {words}");
+        }
+    }
+}
+
+#[test]
 fn an_upgrade_is_asked_for_with_both_headers() {
     let cases = [
         (Some("Upgrade"), Some("SPDY/3.1"), true),

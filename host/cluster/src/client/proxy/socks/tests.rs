@@ -68,6 +68,8 @@ async fn user_and_password_are_shown_where_they_are_wanted() {
     assert_eq!(outcome, Ok(String::new()));
     let outcome = played("10.1.2.3", USER, &[(offered, &[5, 0]), (asked, reply)]).await;
     assert_eq!(outcome, Ok(String::new()), "nobody wants to know");
+    let turns: [Turn<'_>; 3] = [(offered, &[5, 2]), (b"\x01\x02me\x00", &[1, 0]), (asked, reply)];
+    assert_eq!(played("10.1.2.3", Some(("me", "")), &turns).await, Ok(String::new()), "no password");
     let outcome = played("10.1.2.3", USER, &[(offered, &[5, 2]), (shown, &[1, 1])]).await;
     assert_eq!(outcome, Err("SOCKS: the proxy refuses user and password".to_owned()));
 }
@@ -108,7 +110,8 @@ async fn a_proxy_that_does_not_connect_is_an_error_with_words() {
             Some(_) => &[(&[5, 2, 0, 2], &[5, 2])],
         };
         let outcome = played(host, credentials, turns).await;
-        let expected = "SOCKS: user, password or the server's name has no byte, or more than 255";
+        let expected =
+            "SOCKS: the user or the server's name has no byte, or one of them or the password more than 255";
         assert_eq!(outcome, Err(expected.to_owned()));
     }
 }
