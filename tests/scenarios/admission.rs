@@ -132,6 +132,20 @@ async fn a_burst_of_pods_shares_the_writes_of_their_admissions() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_agent_that_ends_while_it_writes_writes_what_came_meanwhile() {
+    let mut node = started();
+    node.state.set_delay(Duration::from_secs(1));
+    node.source.put("a", vec![sleeper("first").build()]);
+    pass(0.2).await;
+    node.source.put("b", vec![sleeper("second").build()]);
+    pass(0.2).await;
+    node.stop().await;
+    let saved = &node.state.values()["admitted-pods.json"];
+    let page: serde_json::Value = serde_json::from_str(saved).expect("JSON");
+    assert_eq!(page["admitted"].as_object().map(|pods| pods.len()), Some(2), "{saved}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_pod_starts_before_its_admission_is_saved() {
     let node = started();
     node.state.set_full(true);

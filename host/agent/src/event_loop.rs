@@ -237,6 +237,7 @@ impl EventLoop {
         // Running work comes to its next step and ends there.
         self.cancel_work.cancel();
         end_within(self.tasks, self.config.stop_wait_max).await;
+        self.saving.finish(&mut self.ledger, &*self.outside.state, self.config.stop_wait_max).await;
     }
 
     /// Takes one event in. Never waits.

@@ -17,7 +17,7 @@ use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::reflector::Initial;
 use witlet_ports::{Clock, EventSink, Jitter, PodSource, SourceSnapshot};
 
-use crate::saved::SavedPods;
+use crate::saved::{Outdated, SavedPods};
 use crate::watch::{self, Change, Malformed, ObjectKey, Selection};
 
 pub use known::KnownPods;
@@ -104,7 +104,7 @@ struct Shared {
     changed: Notify,
     /// Something changed that may wait for what else changes.
     echoed: Notify,
-    worth_saving: Notify,
+    outdated: Outdated,
     /// Requests fail, and that was told.
     is_away: AtomicBool,
 }
@@ -134,7 +134,7 @@ impl PodSource for ApiPods {
             set,
             changed: Notify::new(),
             echoed: Notify::new(),
-            worth_saving: Notify::new(),
+            outdated: Outdated::default(),
             is_away: AtomicBool::new(false),
         };
         if self.restore(&shared, &snapshots, &stop).await.is_err() {
@@ -148,7 +148,7 @@ impl PodSource for ApiPods {
         let saving = async {
             match &self.saved {
                 Some(saved) => {
-                    saved.run(&self.node_name, &shared.worth_saving, || shared.to_save(), &*self.clock).await
+                    saved.run(&self.node_name, &shared.outdated, || shared.to_save(), &*self.clock).await
                 }
                 None => std::future::pending().await,
             }
@@ -234,8 +234,10 @@ impl ApiPods {
             (true, false) => shared.changed.notify_one(),
             (false, _) => {}
         }
-        if changed.saved {
-            shared.worth_saving.notify_one();
+        match (changed.saved, changed.ends) {
+            (true, true) => shared.outdated.ended(),
+            (true, false) => shared.outdated.changed(),
+            (false, _) => {}
         }
     }
 }

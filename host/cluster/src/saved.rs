@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use thiserror::Error;
 use tokio::sync::Notify;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use witlet_ports::{Clock, StateStore};
 
 #[cfg(test)]
@@ -25,6 +25,8 @@ const SAVED_BYTES_MAX: usize = 12 << 20;
 const SAVE_AFTER: Duration = Duration::from_secs(1);
 /// After a write the next one waits at least this long, so that a busy node doesn't write all the time.
 const SAVES_APART: Duration = Duration::from_secs(5);
+/// That a pod ends is written this soon: an agent that is killed would start its containers again.
+const ENDS_AFTER: Duration = Duration::from_millis(100);
 /// A write that failed is tried again after this.
 const SAVE_RETRY: Duration = Duration::from_secs(10);
 /// A disk that takes longer to read is none.
@@ -35,6 +37,35 @@ const VERSION: u32 = 1;
 /// Remembers the pods that the API server had.
 pub struct SavedPods {
     state: Arc<dyn StateStore>,
+}
+
+/// Says that the set isn't what was written.
+#[derive(Debug, Default)]
+pub(crate) struct Outdated {
+    changed: Notify,
+    ended: Notify,
+}
+
+impl Outdated {
+    /// To be written with what else changes.
+    pub(crate) fn changed(&self) {
+        self.changed.notify_one();
+    }
+
+    /// To be written soon: a pod is to end, or has ended.
+    pub(crate) fn ended(&self) {
+        self.ended.notify_one();
+        self.changed.notify_one();
+    }
+
+    /// Returns when it is time for a write, the last one of which ended then.
+    async fn due(&self, last: Option<Instant>) {
+        self.changed.notified().await;
+        let apart = last.map_or_else(Instant::now, |last| Instant::now().max(last + SAVES_APART));
+        if timeout_at(apart + SAVE_AFTER, self.ended.notified()).await.is_ok() {
+            sleep(ENDS_AFTER).await;
+        }
+    }
 }
 
 /// What is kept: pods as the API server gave them, which name secrets but have nothing of them.
@@ -92,18 +123,17 @@ impl SavedPods {
         }
     }
 
-    /// Writes the pods whenever `changed` says so, for good.
+    /// Writes the pods whenever they are outdated, for good.
     pub(crate) async fn run(
         &self,
         node_name: &str,
-        changed: &Notify,
+        outdated: &Outdated,
         pods: impl Fn() -> Vec<Arc<Pod>>,
         clock: &dyn Clock,
     ) {
-        let mut has_failed = false;
+        let (mut has_failed, mut last) = (false, None);
         loop {
-            changed.notified().await;
-            sleep(SAVE_AFTER).await;
+            outdated.due(last).await;
             loop {
                 let Err(error) = self.save(node_name, pods(), clock.now()).await else {
                     has_failed = false;
@@ -114,7 +144,7 @@ impl SavedPods {
                 }
                 sleep(SAVE_RETRY).await;
             }
-            sleep(SAVES_APART).await;
+            last = Some(Instant::now());
         }
     }
 

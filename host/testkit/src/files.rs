@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use witlet_core::pod::{PodFullName, PodUid};
@@ -19,6 +20,7 @@ pub struct MemoryStateStore {
     values: Mutex<BTreeMap<String, Vec<u8>>>,
     saves: Mutex<BTreeMap<String, usize>>,
     full: AtomicBool,
+    delay: Mutex<Duration>,
 }
 
 impl MemoryStateStore {
@@ -37,6 +39,11 @@ impl MemoryStateStore {
     pub fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::Relaxed);
     }
+
+    /// Each write takes this long from now on.
+    pub fn set_delay(&self, delay: Duration) {
+        *lock(&self.delay) = delay;
+    }
 }
 
 #[async_trait]
@@ -46,6 +53,10 @@ impl StateStore for MemoryStateStore {
     }
 
     async fn save(&self, name: &str, value: &[u8]) -> Result<(), FilesError> {
+        let delay = *lock(&self.delay);
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
         if self.full.load(Ordering::Relaxed) {
             let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);
             return Err(FilesError { action: "write", path: name.into(), cause });

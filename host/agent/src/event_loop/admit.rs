@@ -8,10 +8,10 @@ use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation,
 use witlet_core::pod::worker::UpdateKind;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status;
-use witlet_ports::FilesError;
+use witlet_ports::{FilesError, StateStore};
 
-use super::ledger::{self, ADMITTED_PODS};
-use super::{EventLoop, SavingState, Stage};
+use super::ledger::{self, ADMITTED_PODS, Ledger};
+use super::{EventLoop, Saving, SavingState, Stage};
 use crate::admission_queue::{AskId, Judged, Next};
 use crate::executor::events::PodEvents;
 use crate::inputs::Event;
@@ -264,5 +264,21 @@ impl EventLoop {
         if self.saving.version > self.saving.written {
             self.write();
         }
+    }
+}
+
+impl Saving {
+    /// Writes what the last events changed. A write that was under way is done again: nobody heard how it ended.
+    pub(super) async fn finish(&self, ledger: &mut Ledger, state: &dyn StateStore, limit: Duration) {
+        if self.version == self.written {
+            return;
+        }
+        ledger.not_written();
+        let error = match tokio::time::timeout(limit, ledger::write(state, ledger.take_pages())).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => one_line(&error),
+            Err(_) => format!("the disk didn't take them within {limit:?}"),
+        };
+        tracing::warn!("the last changes of admitted pods aren't saved: {error}");
     }
 }

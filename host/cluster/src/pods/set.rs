@@ -43,6 +43,8 @@ pub(super) struct Changed {
     pub(super) mirrors: bool,
     /// Something that is worth a write to the disk; the agent's own reports aren't.
     pub(super) saved: bool,
+    /// And that soon: a pod is to end, or its object is gone.
+    pub(super) ends: bool,
     /// All pods were read: what was known before counts no more.
     pub(super) replaced: bool,
     /// Pods that are new or changed.
@@ -164,6 +166,7 @@ impl PodSet {
         changed.put = self.pods();
         changed.set = true;
         changed.saved = true;
+        changed.ends = !changed.removed.is_empty() || self.pods.values().any(|pod| is_deleted(pod));
         changed.replaced = true;
         changed.mirrors = old_mirrors || self.pods.values().any(|pod| is_mirror(pod));
     }
@@ -176,7 +179,9 @@ impl PodSet {
         changed.mirrors = is_mirror(&pod) || old.as_ref().is_some_and(|old| is_mirror(old));
         changed.saved = !is_mirror(&pod) && old.as_ref().is_none_or(|old| is_worth_saving(old, &pod));
         changed.is_echo = !was_unread && old.as_ref().is_some_and(|old| is_echo(old, &pod));
+        changed.ends = changed.saved && is_deleted(&pod) && !old.as_ref().is_some_and(|old| is_deleted(old));
         let other = old.map(|old| PodUid::of(&old)).filter(|uid| *uid != PodUid::of(&pod));
+        changed.ends |= other.is_some();
         changed.removed.extend(other);
         changed.put.push(pod);
     }
@@ -191,6 +196,7 @@ impl PodSet {
         changed.set = true;
         changed.mirrors = is_mirror(&pod);
         changed.saved = !changed.mirrors;
+        changed.ends = changed.saved && !is_deleted(&pod);
         changed.removed.push(PodUid::of(&pod));
     }
 
@@ -204,7 +210,7 @@ impl PodSet {
                 let removed = self.pods.remove(&name);
                 changed.mirrors = removed.is_some_and(|pod| is_mirror(&pod));
                 changed.removed.push(uid);
-                changed.saved = true;
+                (changed.saved, changed.ends) = (true, true);
             }
             changed.set = self.unread.insert(name) || !changed.removed.is_empty();
         }
@@ -278,6 +284,10 @@ fn is_other_wish(old: &Pod, new: &Pod) -> bool {
         || was.annotations != is.annotations
         || was.deletion_timestamp != is.deletion_timestamp
         || was.deletion_grace_period_seconds != is.deletion_grace_period_seconds
+}
+
+fn is_deleted(pod: &Pod) -> bool {
+    pod.metadata.deletion_timestamp.is_some()
 }
 
 fn phase(pod: &Pod) -> Option<Phase> {

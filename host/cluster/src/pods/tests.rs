@@ -179,6 +179,43 @@ fn only_what_would_matter_after_a_restart_is_worth_a_write() {
 }
 
 #[test]
+fn that_a_pod_ends_is_worth_a_write_soon_and_once() {
+    let deleted = |pod: &Pod| {
+        let time: Value = json!("2030-01-01T00:00:00Z");
+        with(pod, |pod| pod.metadata.deletion_timestamp = serde_json::from_value(time).unwrap())
+    };
+    let mirror = |pod: &Pod| {
+        let mark = ("kubernetes.io/config.mirror".to_owned(), "hash".to_owned());
+        with(pod, |pod| pod.metadata.annotations = Some([mark].into()))
+    };
+    let (a, b) = (pod("a", "u1", 1), pod("b", "u2", 2));
+    let put = |pod: &Arc<Pod>| Change::Put(pod.clone());
+    let gone = || Change::Deleted(key("a", "u1"));
+    let (none, one) = (|| all(vec![], vec![]), || all(vec![a.clone()], vec![]));
+    for (what, changes, expected) in [
+        ("the first list", vec![one()], false),
+        ("the first list, with a pod that ends", vec![all(vec![deleted(&a)], vec![])], true),
+        ("a pod comes", vec![none(), put(&a)], false),
+        ("a pod comes that ends already", vec![none(), put(&deleted(&a))], true),
+        ("it is to end", vec![one(), put(&deleted(&a))], true),
+        ("its end goes on", vec![one(), put(&deleted(&a)), put(&deleted(&a))], false),
+        ("it has ended", vec![one(), put(&deleted(&a)), gone()], false),
+        ("its object is taken away", vec![one(), gone()], true),
+        ("it is missing from a list", vec![one(), all(vec![b.clone()], vec![])], true),
+        ("another has its name", vec![one(), put(&pod("a", "u3", 3))], true),
+        (
+            "another has its name that can't be read",
+            vec![one(), Change::Malformed(unreadable("a", "u3"))],
+            true,
+        ),
+        ("a mirror is to end", vec![none(), put(&mirror(&a)), put(&mirror(&deleted(&a)))], false),
+        ("a mirror's object is taken away", vec![none(), put(&mirror(&a)), gone()], false),
+    ] {
+        assert_eq!(of(changes).1.ends, expected, "{what}");
+    }
+}
+
+#[test]
 fn what_the_agent_said_itself_may_wait_and_nothing_else() {
     let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
     let status = |phase: &str, conditions: Vec<Value>| json!({"phase": phase, "conditions": conditions});

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
+use tokio::time::Instant;
 
-use super::{read, write};
+use super::{ENDS_AFTER, Outdated, SAVE_AFTER, SAVES_APART, read, write};
 
 fn pod(name: &str, priority: i32, created: &str) -> Arc<Pod> {
     let metadata = json!({"namespace": "ns", "name": name, "uid": name, "creationTimestamp": created});
@@ -47,4 +48,29 @@ fn a_pod_that_cannot_be_read_costs_itself_and_a_strange_page_everything() {
     assert_eq!(error(&page(1, "other")), "it is of node \"other\"");
     assert!(error("").starts_with("it is no JSON of this kind"));
     assert!(error("\u{0}\u{0}\u{0}").starts_with("it is no JSON of this kind"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_wait_for_one_another_and_ends_do_not() {
+    let begun = Instant::now();
+    let outdated = Outdated::default();
+    outdated.changed();
+    outdated.due(None).await;
+    assert_eq!(begun.elapsed(), SAVE_AFTER);
+    let last = Instant::now();
+    outdated.changed();
+    outdated.due(Some(last)).await;
+    assert_eq!(last.elapsed(), SAVES_APART + SAVE_AFTER);
+    let last = Instant::now();
+    outdated.ended();
+    outdated.due(Some(last)).await;
+    assert_eq!(last.elapsed(), ENDS_AFTER, "soon also after another write");
+    outdated.changed();
+    let end = async {
+        tokio::time::sleep(SAVE_AFTER / 2).await;
+        outdated.ended();
+    };
+    let last = Instant::now();
+    tokio::join!(outdated.due(Some(last)), end);
+    assert_eq!(last.elapsed(), SAVE_AFTER / 2 + ENDS_AFTER, "also while a change waits");
 }
