@@ -8,6 +8,8 @@ use crate::{scratch, witlet};
 
 /// How long anything may take before it counts as never.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The same of a start: in a fresh folder it compiles all that is built in.
+const START_PATIENCE: Duration = Duration::from_secs(600);
 /// How often something is looked at that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -36,7 +38,7 @@ impl Daemon {
 
     fn answers(&self) {
         let socket = self.folder.path().join("api.sock").display().to_string();
-        wait_for("the daemon answers", || {
+        wait_for("the daemon answers", START_PATIENCE, || {
             (witlet(&["get", "node", "--api-socket", &socket]).code == 0).then_some(())
         });
     }
@@ -55,8 +57,9 @@ impl Daemon {
 
     /// How it ended, and what it left.
     fn end(mut self) -> (ExitStatus, tempfile::TempDir) {
-        let status =
-            wait_for("the daemon ends", || self.process.0.try_wait().expect("it is this program's child"));
+        let status = wait_for("the daemon ends", PATIENCE, || {
+            self.process.0.try_wait().expect("it is this program's child")
+        });
         (status, self.folder)
     }
 }
@@ -88,13 +91,13 @@ fn arguments(folder: &std::path::Path, socket: &str) -> Vec<String> {
 }
 
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+fn wait_for<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let start = std::time::Instant::now();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(start.elapsed() < PATIENCE, "never seen: {what}");
+        assert!(start.elapsed() < patience, "never seen: {what}");
         std::thread::sleep(POLL_INTERVAL);
     }
 }

@@ -17,7 +17,9 @@ use witlet_containerd::{Daemon, DaemonOptions, report};
 use witlet_fake_cri::{FakeCri, now};
 use witlet_server::LocalClient;
 
-/// How long anything may take before it counts as never.
+use crate::process::slowdown;
+
+/// How long anything may take before it counts as never, on a machine that does nothing else.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How often is looked.
@@ -228,24 +230,31 @@ impl FakeNode {
         })
     }
 
+    /// As many times longer as the machine has everything take the daemon: nobody is blamed for computing who gets no
+    /// processor for it.
+    pub(crate) fn patience(&self) -> Duration {
+        PATIENCE.mul_f64(self.daemon.pid().map_or(1.0, slowdown))
+    }
+
     /// Waits until all is as wanted.
     pub(crate) async fn until(
         &self,
         what: &str,
         mut wanted: impl FnMut(&Look) -> bool,
     ) -> Result<Look, Failed> {
-        let deadline = Instant::now() + PATIENCE;
+        let begun = Instant::now();
         loop {
             let look = self.look().await;
             if let Some(look) = look.as_ref().filter(|look| wanted(look)) {
                 return Ok(look.clone());
             }
-            if Instant::now() >= deadline {
+            let patience = self.patience();
+            if begun.elapsed() >= patience {
                 let shown = look.map_or("the daemon doesn't answer".to_owned(), |look| look.shown());
                 let log = self.daemon.log();
                 let lines: Vec<&str> = log.lines().collect();
                 let tail = lines[lines.len().saturating_sub(EVENTS_SHOWN)..].join("\n");
-                return Err(Failed::from(format!("{what}: not within {PATIENCE:?}\n{shown}\n{tail}")));
+                return Err(Failed::from(format!("{what}: not within {patience:?}\n{shown}\n{tail}")));
             }
             sleep(LOOK_INTERVAL).await;
         }

@@ -14,7 +14,7 @@ use witlet_server::LocalClient;
 use witlet_test_guests::corpus::{Attack, Expected, Origin, Role, attacks};
 use witlet_test_guests::{FORGERS, HANDLERS, INTRUDER, NO_LATEST_TAG, SOURCER};
 
-use crate::fake_node::{FakeNode, Look, PATIENCE, pod, probed};
+use crate::fake_node::{FakeNode, Look, failed, pod, probed};
 use crate::process::{Usage, slowdown};
 
 /// Attacks that are played at the same time.
@@ -84,13 +84,13 @@ async fn attack(node: &FakeNode, chosen: &[&Attack], seen: &mut Seen) -> Result<
     let look = node.until("the attackers are gone", only_good).await?;
     unharmed(&look, &running)?;
     seen.pause = pause(node).await?;
-    let deadline = Instant::now() + PATIENCE;
+    let begun = Instant::now();
     loop {
         seen.after = usage(node)?;
         if seen.after.growth_since(seen.before).is_within(GROWTH_MAX) {
             break;
         }
-        if Instant::now() >= deadline {
+        if begun.elapsed() >= node.patience() {
             return Err(Failed::from(format!("the daemon grew from {} to {}", seen.before, seen.after)));
         }
         sleep(LOOK_INTERVAL).await;
@@ -184,7 +184,14 @@ fn usage(node: &FakeNode) -> Result<Usage, Failed> {
 
 async fn pause(node: &FakeNode) -> Result<Duration, Failed> {
     let client = LocalClient::new(&node.daemon.api_socket());
-    let stats: Value = client.get("/stats").await.map_err(|error| Failed::from(error.to_string()))?;
+    let begun = Instant::now();
+    let stats: Value = loop {
+        match client.get("/stats").await {
+            Ok(stats) => break stats,
+            Err(error) if begun.elapsed() >= node.patience() => return Err(failed(&error)),
+            Err(_not_yet) => sleep(LOOK_INTERVAL).await,
+        }
+    };
     let seconds = stats["longestPauseSeconds"].as_f64().ok_or("the daemon doesn't tell its longest pause")?;
     Ok(Duration::from_secs_f64(seconds))
 }

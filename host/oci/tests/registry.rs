@@ -12,14 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, header};
+use http::{Request, Response, header};
 use http_body_util::{BodyExt, Full};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use witlet_core::event::Event;
-use witlet_egress::{Egress, Reach, SendLimits, TlsPolicy};
+use witlet_egress::{Egress, Reach, ResponseBody, SendLimits, TlsPolicy};
 use witlet_oci::{Registries, RegistriesConfig, TransferError};
 use witlet_ports::{Clock, ComponentFetcher, ComponentReference, EventSink};
 use witlet_wasm::compile::{self, CompilerConfig};
@@ -30,6 +30,8 @@ const PROGRAM: &str = "docker-registry";
 const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 /// How long the registry may take to come up. Only a failure waits this long.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The header by which a registry says whose it is.
+const OWNER: &str = "x-witlet-owner";
 /// `ann` and the bcrypt of `let me in`, the only kind that the registry takes.
 const HTPASSWD: &str = "ann:$2b$05$witlettestregistrysaleaxXRxqXIAYCVy1gch707u8XpkyC1HVe\n";
 /// The two as a header has them.
@@ -95,12 +97,13 @@ impl Registry {
         loop {
             let mut registry = Self::spawn(password);
             loop {
-                if registry.ask("GET", "/v2/", "text/plain", &[]).await.is_some() {
-                    return registry;
-                }
+                let is_own = registry.answers().await;
                 // Somebody else may have taken the port meanwhile: once more with another.
                 if registry.process.try_wait().expect("a child").is_some() {
                     break;
+                }
+                if is_own {
+                    return registry;
                 }
                 assert!(Instant::now() < deadline, "{PROGRAM} doesn't answer");
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -118,7 +121,11 @@ impl Registry {
             "version": 0.1,
             "log": {"level": "warn", "accesslog": {"disabled": true}},
             "storage": {"filesystem": {"rootdirectory": path("images")}},
-            "http": {"addr": address.to_string(), "secret": "of no use outside of this test"},
+            "http": {
+                "addr": address.to_string(),
+                "secret": "of no use outside of this test",
+                "headers": {OWNER: [folder.path()]},
+            },
         });
         if password {
             std::fs::write(path("htpasswd"), HTPASSWD).expect("written");
@@ -135,8 +142,30 @@ impl Registry {
         Self { process, address, folder }
     }
 
+    /// Whether this one answers, and not who may have its port before it does.
+    async fn answers(&self) -> bool {
+        let answer = self.send("GET", "/v2/", "text/plain", &[]).await;
+        let owner = answer.as_ref().and_then(|answer| answer.headers().get(OWNER));
+        owner.is_some_and(|owner| owner.as_bytes() == self.folder.path().as_os_str().as_encoded_bytes())
+    }
+
     /// The status and the place of an upload; none if nobody answers.
     async fn ask(&self, method: &str, path: &str, kind: &str, body: &[u8]) -> Option<(u16, String)> {
+        let answer = self.send(method, path, kind, body).await?;
+        let status = answer.status().as_u16();
+        let place = answer.headers().get(header::LOCATION).and_then(|place| place.to_str().ok());
+        let place = place.unwrap_or_default().to_owned();
+        drop(answer.into_body().collect().await);
+        Some((status, place))
+    }
+
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        kind: &str,
+        body: &[u8],
+    ) -> Option<Response<ResponseBody>> {
         let request = Request::builder()
             .method(method)
             .uri(format!("http://{}{path}", self.address))
@@ -145,13 +174,7 @@ impl Registry {
             .body(Full::new(Bytes::copy_from_slice(body)))
             .expect("a request");
         let limits = SendLimits::each(Duration::from_secs(30));
-        let answer =
-            Egress::system().send(&Reach::everything(), TlsPolicy::Verify, request, limits).await.ok()?;
-        let status = answer.status().as_u16();
-        let place = answer.headers().get(header::LOCATION).and_then(|place| place.to_str().ok());
-        let place = place.unwrap_or_default().to_owned();
-        drop(answer.into_body().collect().await);
-        Some((status, place))
+        Egress::system().send(&Reach::everything(), TlsPolicy::Verify, request, limits).await.ok()
     }
 
     async fn push_blob(&self, bytes: &[u8]) {

@@ -234,10 +234,9 @@ async fn play(compiled: PathBuf, endpoint: String) -> Result<(), Failed> {
     if code != Some(json!(0)) || address.is_none() {
         return Err(cluster.complaint(&format!("it was told to have ended with {code:?}, at {address:?}")));
     }
-    let gone: Vec<Value> = cluster.daemon.pods().await.map_err(super::failed)?;
-    if !gone.is_empty() {
-        return Err(cluster.complaint(&format!("the node still has {gone:?}")));
-    }
+    // The node forgets it a moment after its object is gone.
+    let gone = cluster.daemon.wait_for_pods("the node has none", PATIENCE, |pods| pods.is_empty());
+    gone.await.map_err(super::failed)?;
     stop.cancel();
     while serving.join_next().await.is_some() {}
     cluster.end().await

@@ -4,8 +4,9 @@ case "$1" in
 run)
     echo "$@" >&2
     while [ "$1" != --root-dir ]; do shift; done
-    echo start >> "$2/starts"
+    # First: who sees the start may ask for the end at once.
     trap 'exit 0' TERM
+    echo start >> "$2/starts"
     while :; do sleep 0.05; done ;;
 get)
     while [ "$1" != --api-socket ]; do shift; done
