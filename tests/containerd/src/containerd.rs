@@ -134,7 +134,7 @@ impl Containerd {
     }
 
     /// What pods leave on the machine if nobody cleans up after them: mounts (network namespaces among them), addresses
-    /// that are taken, network links, shims and cgroups. Some of it is there without any pod: compare with before.
+    /// that are taken, network links, and shims under which something runs. Some of it is there without any pod: compare with before.
     pub fn remains(&self) -> Result<BTreeSet<String>, HarnessError> {
         let folder = self.folder.path();
         let mut links = self.in_network(network::links)?.map_err(io("list network links"))?;
@@ -147,7 +147,7 @@ impl Containerd {
         Ok(named("mount", mounts.collect())
             .chain(named("address", addresses))
             .chain(named("network link", links))
-            .chain(named("shim", sweep::shims_of(&self.socket())))
+            .chain(named("shim", sweep::busy_shims_of(&self.socket())))
             .collect())
     }
 

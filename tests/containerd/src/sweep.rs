@@ -78,9 +78,19 @@ pub(crate) fn mount_points(folder: &Path) -> Vec<PathBuf> {
     points.filter(|point| point.starts_with(folder)).collect()
 }
 
-/// The shims of the containerd at this socket, by their process ids.
-pub(crate) fn shims_of(socket: &Path) -> Vec<String> {
-    parents().keys().filter(|pid| is_shim_of(**pid, socket)).map(ToString::to_string).collect()
+/// The shims of the containerd at this socket under which something still runs, by their process ids. A bare one is
+/// containerd's own affair: 1.6 forgets a container whose start was cancelled in the midst, because who asked for it was
+/// killed, but doesn't tell the shim, which then waits for that container's end for good.
+pub(crate) fn busy_shims_of(socket: &Path) -> Vec<String> {
+    let mut parents = parents();
+    parents.retain(|pid, _| is_alive(*pid));
+    let shims: Vec<i32> = parents.keys().copied().filter(|pid| is_shim_of(*pid, socket)).collect();
+    with_children(&shims, &parents).iter().map(ToString::to_string).collect()
+}
+
+/// Those that are the parents of others.
+fn with_children(pids: &[i32], parents: &BTreeMap<i32, i32>) -> Vec<i32> {
+    pids.iter().copied().filter(|pid| parents.values().any(|parent| parent == pid)).collect()
 }
 
 /// Whether any process still names the folder in its command line: shims do.
@@ -112,9 +122,15 @@ fn parents() -> BTreeMap<i32, i32> {
 
 #[cfg(test)]
 mod tests {
-    //! What files of addresses say.
+    //! What files of addresses say, and which shims count.
 
     use super::*;
+
+    #[test]
+    fn shims_count_while_something_runs_under_them() {
+        let parents = BTreeMap::from([(10, 1), (11, 10), (12, 11), (20, 1), (30, 1), (31, 30)]);
+        assert_eq!(with_children(&[10, 20, 30], &parents), [10, 30]);
+    }
 
     #[test]
     fn sockets_are_found_as_both_generations_write_them() {
