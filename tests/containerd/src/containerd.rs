@@ -295,7 +295,7 @@ impl Containerd {
         self.launch().await
     }
 
-    /// Removes all pods, ends containerd, and fails if it left a process behind.
+    /// Removes all pods, ends containerd, and fails if something of them runs on.
     pub async fn stop(mut self) -> Result<(), HarnessError> {
         let runtime = self.runtime()?;
         let answer = |error: witlet_ports::RuntimeError| HarnessError::Answer(error.to_string());
@@ -306,9 +306,9 @@ impl Containerd {
         }
         self.terminate().await?;
         let deadline = Instant::now() + PATIENCE;
-        while sweep::any_shim_left(&self.socket()) {
+        while !sweep::busy_shims_of(&self.socket()).is_empty() {
             if Instant::now() >= deadline {
-                return Err(self.late("the end of all shims".to_owned(), String::new()));
+                return Err(self.late("the end of all that shims run".to_owned(), String::new()));
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }

@@ -93,11 +93,6 @@ fn with_children(pids: &[i32], parents: &BTreeMap<i32, i32>) -> Vec<i32> {
     pids.iter().copied().filter(|pid| parents.values().any(|parent| parent == pid)).collect()
 }
 
-/// Whether any process still names the folder in its command line: shims do.
-pub(crate) fn any_shim_left(socket: &Path) -> bool {
-    parents().keys().any(|pid| is_shim_of(*pid, socket))
-}
-
 fn is_shim_of(pid: i32, socket: &Path) -> bool {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = line.split(|byte| *byte == 0);
