@@ -33,6 +33,9 @@ const QUIET: Duration = Duration::from_millis(3500);
 /// How often is looked while it settles.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
+/// How long containerd may be stuck before it is restarted.
+const STUCK_PATIENCE: Duration = Duration::from_secs(60);
+
 /// What is lost when nothing can be told of any pod.
 const THE_NODE: &str = "the node";
 
@@ -171,8 +174,13 @@ impl Chaos {
         self.come_back().await?;
         let begun = Instant::now();
         let mut quiet_since: Option<Instant> = None;
+        let mut is_restarted = false;
         loop {
             let now = Instant::now();
+            if !is_restarted && now >= begun + STUCK_PATIENCE {
+                is_restarted = self.world.restart_stuck_containerd().await?;
+                self.figures.runtime_kills += usize::from(is_restarted);
+            }
             let lost = match self.world.look().await {
                 Some(seen) => count(&self.wanted, &seen),
                 None => vec![Loss { pod: THE_NODE.to_owned(), what: "it doesn't answer".to_owned() }],

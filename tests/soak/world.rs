@@ -33,6 +33,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How much of the daemon's log is shown of a pod, in lines.
 const LOG_LINES: usize = 60;
 
+/// What containerd 1.6 says of a container whose start was cancelled in the midst, because the agent that asked for it was
+/// killed: it has forgotten the task that is there. It takes neither the container nor its sandbox away until it is restarted.
+const FORGOTTEN_TASK: &str = "cannot delete running task";
+
 /// The plugin that is replaced all the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Swapped {
@@ -302,6 +306,17 @@ impl World {
             sleep(POLL_INTERVAL).await;
         }
         Ok(())
+    }
+
+    /// Restarts containerd if it holds on to a task that it has forgotten, and says whether that was so.
+    pub(crate) async fn restart_stuck_containerd(&mut self) -> Result<bool, Failed> {
+        let Some(containerd) = self.containerd.as_mut() else { return Ok(false) };
+        if !self.daemon.log().contains(FORGOTTEN_TASK) {
+            return Ok(false);
+        }
+        containerd.kill().map_err(|error| failed(&error))?;
+        containerd.launch().await.map_err(|error| failed(&error))?;
+        Ok(true)
     }
 
     /// Lines of the daemon's log that name the pod, the last of them.
