@@ -314,8 +314,7 @@ impl World {
         if !self.daemon.log().contains(FORGOTTEN_TASK) {
             return Ok(false);
         }
-        containerd.kill().map_err(|error| failed(&error))?;
-        containerd.launch().await.map_err(|error| failed(&error))?;
+        containerd.restart().await.map_err(|error| failed(&error))?;
         Ok(true)
     }
 
