@@ -90,6 +90,32 @@ impl SystemResolver {
     }
 }
 
+impl SystemResolver {
+    /// Resolves the name by this function, which may block.
+    async fn resolve_by<A>(
+        &self,
+        name: &HostName,
+        look_up: impl FnOnce() -> io::Result<A> + Send + 'static,
+    ) -> Result<Vec<IpAddr>, ResolveError>
+    where
+        A: Iterator<Item = SocketAddr> + Send + 'static,
+    {
+        match tokio::time::timeout(LOOKUP_TIME_MAX, self.beside(look_up)).await {
+            Ok(Ok(found)) => {
+                let mut addresses = Vec::new();
+                for ip in found.map(|found| found.ip()) {
+                    if !addresses.contains(&ip) && addresses.len() < ADDRESSES_MAX {
+                        addresses.push(ip);
+                    }
+                }
+                Ok(addresses)
+            }
+            Ok(Err(error)) => Err(ResolveError::Failed { name: name.to_string(), words: words(&error) }),
+            Err(_) => Err(ResolveError::Timeout { name: name.to_string() }),
+        }
+    }
+}
+
 impl Default for SystemResolver {
     fn default() -> Self {
         Self::new()
@@ -100,20 +126,7 @@ impl Default for SystemResolver {
 impl Resolve for SystemResolver {
     async fn resolve(&self, name: &HostName) -> Result<Vec<IpAddr>, ResolveError> {
         let asked = name.as_str().to_owned();
-        let looking = self.beside(move || (asked.as_str(), 0).to_socket_addrs());
-        match tokio::time::timeout(LOOKUP_TIME_MAX, looking).await {
-            Ok(Ok(found)) => {
-                let mut addresses = Vec::new();
-                for ip in found.map(|found: SocketAddr| found.ip()) {
-                    if !addresses.contains(&ip) && addresses.len() < ADDRESSES_MAX {
-                        addresses.push(ip);
-                    }
-                }
-                Ok(addresses)
-            }
-            Ok(Err(error)) => Err(ResolveError::Failed { name: name.to_string(), words: words(&error) }),
-            Err(_) => Err(ResolveError::Timeout { name: name.to_string() }),
-        }
+        self.resolve_by(name, move || (asked.as_str(), 0).to_socket_addrs()).await
     }
 }
 

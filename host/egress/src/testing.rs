@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tokio::io::AsyncReadExt;
+use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -21,19 +23,46 @@ use crate::resolve::{Resolve, ResolveError};
 use servers::answer_http;
 pub(crate) use servers::{ClosedPort, Seen, Server, answer, read_head};
 
-/// How long a test waits for something that has to happen.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// A timeout that nothing good takes, on the slowest machine.
-pub(crate) const LONG: Duration = Duration::from_secs(30);
-/// A timeout that something bad is to outlast. On a slow machine it is enough to connect and to ask.
-pub(crate) const SHORT: Duration = Duration::from_secs(3);
+/// Bound of a wait for something that has to happen: only a hang reaches it.
+pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
+/// A limit that no test reaches unless it lets the time pass: see [`outlasts`].
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// What has to end, whatever the server does.
 pub(crate) async fn ends<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, work).await.expect("it ends long before")
+    tokio::time::timeout(WAIT_TIMEOUT, work).await.expect("it ends long before")
+}
+
+/// Runs `work` in real time until the server has `reached` the point where it says no more, and lets [`LIMIT`] pass then, in no
+/// time. Until that point sockets are served as fast as the machine can.
+pub(crate) async fn outlasts<T>(work: impl Future<Output = T>, reached: &Notify) -> T {
+    let passing = async {
+        ends(reached.notified()).await;
+        tokio::time::pause();
+        tokio::time::advance(LIMIT).await;
+    };
+    let (done, ()) = futures::future::join(work, passing).await;
+    tokio::time::resume();
+    done
 }
 
 impl Server {
+    /// Takes connections and says nothing, ever. Notified when a client has said something.
+    pub(crate) async fn hears_and_says_nothing() -> (Self, Arc<Notify>) {
+        let heard = Arc::new(Notify::new());
+        let notified = heard.clone();
+        let server = Self::new(move |mut stream| {
+            let heard = notified.clone();
+            async move {
+                let _ = stream.read(&mut [0; 1]).await;
+                heard.notify_one();
+                std::future::pending().await
+            }
+        })
+        .await;
+        (server, heard)
+    }
+
     /// The same over TLS, with a certificate that isn't one.
     pub(crate) async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self::tls(&Identity::of_nobody(), answer).await

@@ -1,12 +1,12 @@
 //! Connections to loopback.
 
 use super::*;
-use crate::testing::{ClosedPort, LONG, Server, ends};
+use crate::testing::{ClosedPort, LIMIT, Server, ends};
 
 #[tokio::test]
 async fn an_open_port_takes_a_connection_that_doesnt_delay() {
     let server = Server::stuck().await;
-    let stream = ends(connect("x:1".to_owned(), &[server.address], Instant::now() + LONG)).await;
+    let stream = ends(connect("x:1".to_owned(), &[server.address], Instant::now() + LIMIT)).await;
     assert!(stream.expect("it listens").nodelay().expect("it is a socket"));
 }
 
@@ -14,7 +14,7 @@ async fn an_open_port_takes_a_connection_that_doesnt_delay() {
 async fn a_closed_port_is_said_in_the_systems_words() {
     let closed = ClosedPort::new();
     let to = SocketAddr::from(([127, 0, 0, 1], closed.port()));
-    let error = ends(connect(to.to_string(), &[to], Instant::now() + LONG)).await.expect_err("it is closed");
+    let error = ends(connect(to.to_string(), &[to], Instant::now() + LIMIT)).await.expect_err("it is closed");
     assert_eq!(error.to_string(), format!("dial tcp {to}: connect: connection refused"));
     assert!(
         matches!(&error, ConnectError::Failed { cause, .. } if cause.kind() == io::ErrorKind::ConnectionRefused)

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::grant::NetworkGrant;
-use crate::testing::{LONG, Server, ends};
+use crate::testing::{LIMIT, Server, ends};
 
 /// Answers with the next list each time, and with the last one from then on.
 #[derive(Default)]
@@ -69,7 +69,7 @@ async fn connected(
     host: &str,
     port: u16,
 ) -> Result<SocketAddr, ConnectError> {
-    let stream = ends(egress.connect(reach, host, port, Instant::now() + LONG)).await?;
+    let stream = ends(egress.connect(reach, host, port, Instant::now() + LIMIT)).await?;
     Ok(stream.peer_addr().expect("it is connected"))
 }
 

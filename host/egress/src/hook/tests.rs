@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::testing::{ClosedPort, LONG, SHORT, Seen, Server, answer, ends, read_head};
+use crate::testing::{ClosedPort, LIMIT, Seen, Server, answer, ends, outlasts, read_head};
 
 fn hooks() -> HttpHooks {
     HttpHooks::new(Egress::system())
@@ -23,11 +23,11 @@ fn hook(scheme: Scheme, port: u16, headers: &[(&str, &str)]) -> HttpHook {
 async fn any_answer_is_a_success() {
     for status in ["200 OK", "302 Found", "404 Not Found", "500 Broken"] {
         let server = Server::http(move |_| answer(status, &[], "body")).await;
-        let sent = ends(hooks().send(&hook(Scheme::Http, server.port(), &[]), LONG)).await;
+        let sent = ends(hooks().send(&hook(Scheme::Http, server.port(), &[]), LIMIT)).await;
         assert_eq!(sent, Ok(false), "{status}");
     }
     let secure = Server::https(|_| answer("200 OK", &[], "")).await;
-    assert_eq!(ends(hooks().send(&hook(Scheme::Https, secure.port(), &[]), LONG)).await, Ok(false));
+    assert_eq!(ends(hooks().send(&hook(Scheme::Https, secure.port(), &[]), LIMIT)).await, Ok(false));
 }
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn an_answer_whose_body_never_ends_is_one() {
         std::future::pending().await
     })
     .await;
-    assert_eq!(ends(hooks().send(&hook(Scheme::Http, server.port(), &[]), LONG)).await, Ok(false));
+    assert_eq!(ends(hooks().send(&hook(Scheme::Http, server.port(), &[]), LIMIT)).await, Ok(false));
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn https_falls_back_to_http_without_its_secret() {
     })
     .await;
     let hook = hook(Scheme::Https, server.port(), &[("authorization", "Bearer x"), ("X-A", "1")]);
-    assert_eq!(ends(hooks().send(&hook, LONG)).await, Ok(true));
+    assert_eq!(ends(hooks().send(&hook, LIMIT)).await, Ok(true));
     let expected =
         format!(" /stop HTTP/1.1\r\nHost: {}\r\nX-A: 1\r\nConnection: close\r\n\r\n", server.address);
     assert_eq!(seen.all(), [expected]);
@@ -74,12 +74,12 @@ async fn no_answer_is_an_error_in_time() {
     let refused = format!(
         "Get \"http://127.0.0.1:{port}/stop\": dial tcp 127.0.0.1:{port}: connect: connection refused"
     );
-    let sent = ends(hooks().send(&hook(Scheme::Http, port, &[]), LONG)).await;
+    let sent = ends(hooks().send(&hook(Scheme::Http, port, &[]), LIMIT)).await;
     assert_eq!(sent, Err(HookError { message: refused }));
 
-    let stuck = Server::stuck().await;
+    let (stuck, asked) = Server::hears_and_says_nothing().await;
     for scheme in [Scheme::Http, Scheme::Https] {
-        let sent = ends(hooks().send(&hook(scheme, stuck.port(), &[]), SHORT)).await;
+        let sent = outlasts(hooks().send(&hook(scheme, stuck.port(), &[]), LIMIT), &asked).await;
         let error = sent.expect_err("it never answers");
         assert!(error.message.contains("deadline exceeded"), "{error}");
     }
@@ -88,7 +88,7 @@ async fn no_answer_is_an_error_in_time() {
         stream.set_zero_linger().expect("it is a socket");
     })
     .await;
-    assert!(ends(hooks().send(&hook(Scheme::Https, resets.port(), &[]), LONG)).await.is_err());
+    assert!(ends(hooks().send(&hook(Scheme::Https, resets.port(), &[]), LIMIT)).await.is_err());
 }
 
 fn pairs(headers: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -139,7 +139,7 @@ async fn redirects_are_followed_on_the_same_host_only() {
     let mut before = 0;
     for (path, asked, error) in cases {
         let hook = HttpHook { path: path.to_owned(), ..hook(Scheme::Http, server.port(), &[]) };
-        let sent = ends(hooks().send(&hook, LONG)).await;
+        let sent = ends(hooks().send(&hook, LIMIT)).await;
         let expected = error
             .map(|words| HookError { message: format!("Get \"http://{}{path}\": {words}", server.address) });
         assert_eq!(sent.err(), expected, "{path}");
@@ -165,7 +165,7 @@ async fn the_given_host_is_named_until_a_redirect_names_one() {
     .await;
     let headers = pairs(&[("Host", "example.org"), ("X-Port", &server.port().to_string())]);
     let hook = HttpHook { path: "/a".to_owned(), headers, ..hook(Scheme::Http, server.port(), &[]) };
-    assert_eq!(ends(hooks().send(&hook, LONG)).await, Ok(false));
+    assert_eq!(ends(hooks().send(&hook, LIMIT)).await, Ok(false));
     assert_eq!(seen.all(), ["Host: example.org", "Host: example.org", &format!("Host: {}", server.address)]);
 }
 
@@ -173,12 +173,12 @@ async fn the_given_host_is_named_until_a_redirect_names_one() {
 async fn a_request_that_cant_be_made_is_an_error() {
     let server = Server::stuck().await;
     for header in [("X A", "1"), ("X-A", "1\r\nX-B: 2"), ("", "1")] {
-        let sent = ends(hooks().send(&hook(Scheme::Http, server.port(), &[header]), LONG)).await;
+        let sent = ends(hooks().send(&hook(Scheme::Http, server.port(), &[header]), LIMIT)).await;
         let error = sent.expect_err("it can't be sent");
         assert!(error.message.contains("invalid request"), "{header:?}: {error}");
     }
     let spaced = HttpHook { host: "not a name".to_owned(), ..hook(Scheme::Http, server.port(), &[]) };
-    let error = ends(hooks().send(&spaced, LONG)).await.expect_err("it can't be sent");
+    let error = ends(hooks().send(&spaced, LIMIT)).await.expect_err("it can't be sent");
     assert!(error.message.contains("invalid request"), "{error}");
 }
 
@@ -186,7 +186,7 @@ async fn a_request_that_cant_be_made_is_an_error() {
 async fn a_hook_doesnt_reach_metadata_servers() {
     for host in ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "0.0.0.0"] {
         let hook = HttpHook { host: host.to_owned(), ..hook(Scheme::Http, 80, &[]) };
-        let error = ends(hooks().send(&hook, LONG)).await.expect_err("it is refused");
+        let error = ends(hooks().send(&hook, LIMIT)).await.expect_err("it is refused");
         assert!(error.message.ends_with("it isn't granted"), "{host}: {error}");
     }
 }
@@ -201,6 +201,6 @@ async fn a_host_by_name_is_asked_by_its_name() {
     })
     .await;
     let hook = HttpHook { host: "localhost".to_owned(), ..hook(Scheme::Http, server.port(), &[]) };
-    assert_eq!(ends(hooks().send(&hook, LONG)).await, Ok(false));
+    assert_eq!(ends(hooks().send(&hook, LIMIT)).await, Ok(false));
     assert_eq!(seen.all(), [format!("Host: localhost:{}", server.port())]);
 }
