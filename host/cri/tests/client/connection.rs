@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::server::{Answers, Server};
-use crate::{FixedClock, runtime_at};
+use crate::{FixedClock, WAIT_TIMEOUT, options_at, runtime_at, soon};
 use witlet_core::Timestamp;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::SandboxConfig;
-use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, connect};
+use witlet_cri::{ConnectError, CriClient, connect};
 use witlet_ports::RuntimeError;
 
 #[test]
@@ -71,7 +71,7 @@ async fn a_runtime_that_dies_in_the_middle_of_a_call_is_unavailable() {
     let runtime = runtime_at(server.path());
     let asked = server.version_asked();
     let (error, _) = tokio::join!(runtime.info.version(), async {
-        asked.notified().await;
+        soon(asked.notified()).await;
         server.stop()
     });
     let error = error.expect_err("it died");
@@ -81,20 +81,24 @@ async fn a_runtime_that_dies_in_the_middle_of_a_call_is_unavailable() {
 #[tokio::test]
 async fn a_call_that_takes_too_long_ends_with_its_limit() {
     let server = Server::start(Answers { version_takes: Duration::from_hours(1), ..Answers::default() });
-    let mut options = CriOptions::at(server.path().to_str().expect("UTF-8")).expect("a socket path");
-    // The call after it has the same limit, and a machine may be busy.
-    options.deadlines = Deadlines { health: Duration::from_secs(5), ..Deadlines::default() };
-    let runtime = CriClient::new(options, Arc::new(FixedClock)).expect("in tokio").into_runtime();
-    let error = runtime.info.version().await.expect_err("it hangs");
+    let (runtime, asked) = (runtime_at(server.path()), server.version_asked());
+    let (answer, ()) = tokio::join!(runtime.info.version(), async {
+        // Real time until the runtime was asked: the call's limit passes in no time then.
+        soon(asked.notified()).await;
+        tokio::time::pause();
+        tokio::time::advance(WAIT_TIMEOUT).await;
+    });
+    tokio::time::resume();
+    let error = answer.expect_err("it hangs");
     assert!(matches!(error, RuntimeError::DeadlineExceeded { .. }), "{error}");
-    assert_eq!(error.to_string(), "Version: no answer within 5s");
+    assert_eq!(error.to_string(), "Version: no answer within 120s");
     runtime.info.status().await.expect("the connection is still good for other calls");
 }
 
 #[tokio::test]
 async fn the_image_service_may_be_elsewhere() {
     let (one, other) = (Server::start(Answers::default()), Server::start(Answers::default()));
-    let mut options = CriOptions::at(one.path().to_str().expect("UTF-8")).expect("a socket path");
+    let mut options = options_at(one.path());
     options.image_endpoint = Some(other.path().to_str().expect("UTF-8").parse().expect("a socket path"));
     let runtime = CriClient::new(options, Arc::new(FixedClock)).expect("in tokio").into_runtime();
     let folder = one.stop();

@@ -67,6 +67,7 @@ struct Scripted {
     answers: Answers,
     version_asked: Arc<Notify>,
     last_stop_timeout: Arc<AtomicI64>,
+    events_asked: Arc<Notify>,
     exec_begun: Arc<Notify>,
     exec_cancelled: Arc<Notify>,
     last_update: Arc<Mutex<Option<cri::UpdateContainerResourcesRequest>>>,
@@ -85,6 +86,7 @@ impl Server {
             answers,
             version_asked: Arc::new(Notify::new()),
             last_stop_timeout: Arc::new(AtomicI64::new(-1)),
+            events_asked: Arc::new(Notify::new()),
             exec_begun: Arc::new(Notify::new()),
             exec_cancelled: Arc::new(Notify::new()),
             last_update: Arc::default(),
@@ -116,6 +118,11 @@ impl Server {
 
     pub(crate) fn last_stop_timeout(&self) -> i64 {
         self.scripted.last_stop_timeout.load(Ordering::SeqCst)
+    }
+
+    /// Notified when the runtime's events were asked for.
+    pub(crate) fn events_asked(&self) -> Arc<Notify> {
+        self.scripted.events_asked.clone()
     }
 
     /// Told when the command `hang` was begun.
@@ -285,6 +292,7 @@ impl Scripted {
             };
             stream::iter(ids.iter().map(event).collect::<Vec<_>>())
         };
+        self.events_asked.notify_one();
         match &self.answers.events {
             Events::Unimplemented => Err(Status::unimplemented("unknown method GetContainerEvents")),
             Events::Silent => std::future::pending().await,
