@@ -33,18 +33,21 @@ pub(super) fn authority(host: &str, port: u16) -> String {
 /// A connection to the first address of this host that answers.
 pub(super) async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
     let found = tokio::net::lookup_host((host, port)).await?;
-    let tcp = connect_to_any(found.take(ADDRESSES_MAX).collect()).await?;
+    let tcp = connect_to_any(found.take(ADDRESSES_MAX).collect(), TcpStream::connect).await?;
     set_options(&tcp)?;
     Ok(tcp)
 }
 
 /// Connects to the first of a server's addresses that answers. One that is silent doesn't keep the others from being tried.
-async fn connect_to_any(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+async fn connect_to_any<T, F>(addresses: Vec<SocketAddr>, connect: impl Fn(SocketAddr) -> F) -> io::Result<T>
+where
+    F: Future<Output = io::Result<T>>,
+{
     let mut left = addresses.into_iter();
     let mut tries = FuturesUnordered::new();
     let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     loop {
-        tries.extend(left.next().map(TcpStream::connect));
+        tries.extend(left.next().map(&connect));
         tokio::select! {
             tried = tries.next() => match tried {
                 Some(Ok(tcp)) => return Ok(tcp),

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
@@ -34,6 +35,32 @@ use tokio_rustls::TlsAcceptor;
 pub(crate) type Day = (i32, u8, u8);
 /// Around every clock of these tests, and the real one.
 pub(crate) const ALWAYS: (Day, Day) = ((2020, 1, 1), (2090, 1, 1));
+
+/// Bound of a wait for something that has to happen: only a hang reaches it.
+pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Waits for what has to happen.
+pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(WAIT_TIMEOUT, what).await.expect("it happens soon")
+}
+
+/// Does work with real programs or sockets while time stands still: the work is polled without a pause, so that tokio's clock, which
+/// goes on by itself only when everything waits, never does.
+pub(crate) async fn in_no_time<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::pause();
+    let busy = async {
+        loop {
+            tokio::task::yield_now().await;
+        }
+    };
+    let done = tokio::select! {
+        biased;
+        done = work => done,
+        () = busy => unreachable!("it never ends"),
+    };
+    tokio::time::resume();
+    done
+}
 
 /// Signs certificates.
 pub(crate) struct Authority {

@@ -227,22 +227,14 @@ async fn services_and_runtime_classes_are_read_from_the_beginning() {
     assert_eq!(world.objects.runtime_classes().unwrap()["sandboxed"], "kata");
 }
 
-/// Bytes of this process in memory.
-fn resident_bytes() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
-}
-
 #[tokio::test(start_paused = true)]
-async fn two_thousand_objects_cost_a_watch_each_and_no_more() {
-    const OBJECTS: usize = 2000;
+async fn many_objects_cost_a_watch_each_and_no_more() {
+    const OBJECTS: usize = 200;
     let world = World::new();
     let names: Vec<String> = (0..OBJECTS).map(|n| format!("m{n}")).collect();
     for name in &names {
         world.put_map(name, &"x".repeat(1024));
     }
-    let before = resident_bytes();
     for (number, names) in names.chunks(20).enumerate() {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         world.register(&format!("pod{number}"), &names, &[]);
@@ -250,23 +242,13 @@ async fn two_thousand_objects_cost_a_watch_each_and_no_more() {
     for name in &names {
         assert_eq!(world.value(name).await.len(), 1024);
     }
-    let (after, asked) = (resident_bytes(), world.requests_on("configmaps").len());
+    let asked = world.requests_on("configmaps").len();
     assert_eq!(world.objects.watched(), OBJECTS);
     assert_eq!(asked, OBJECTS, "one request for each");
     pass(3600.0).await;
     let hour = world.requests_on("configmaps").len() - asked;
-    println!(
-        "{OBJECTS} objects of 1 KiB: {asked} requests to read them, {hour} in the hour after, {} KiB of memory with the server's part; \
-         a watch is {} bytes",
-        after.saturating_sub(before) / 1024,
-        size_of_val(&watch_one::<ConfigMap>(
-            world.objects.clone(),
-            ObjectName::new(Kind::ConfigMap, "shop", "m"),
-            CancellationToken::new()
-        )),
-    );
     // Watches last five to ten minutes.
-    assert!(hour <= OBJECTS * 13, "{hour}");
+    assert!((OBJECTS * 5..=OBJECTS * 13).contains(&hour), "{hour}");
     world.put_map("m7", "new");
     assert_eq!(world.changed().await, ["pod0"]);
 }

@@ -1,48 +1,52 @@
-//! Which of a server's addresses a connection leads to.
+//! Which of a server's addresses a connection leads to, on paused time.
 
-use tokio::net::{TcpListener, TcpSocket};
-use tokio::time::timeout;
+use tokio::time::Instant;
 
 use super::*;
 
-/// Far more than any of this takes.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// After this long a connection isn't accepted.
-const SILENCE: Duration = Duration::from_secs(3);
+/// What an address does, by its last number.
+const GOOD: u8 = 1;
+const REFUSES: u8 = 2;
+const SILENT: u8 = 3;
+/// Answers after [`SLOW_ANSWER`].
+const SLOW: u8 = 4;
 
-/// An address of a machine that is gone: nobody refuses, and nobody answers. It is so while the others live.
-async fn silent() -> (SocketAddr, TcpListener, Vec<TcpStream>) {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    socket.bind(([127, 0, 0, 1], 0).into()).expect("a port");
-    let listener = socket.listen(0).expect("a listener");
-    let address = listener.local_addr().expect("an address");
-    let mut waiting = Vec::new();
-    // Nobody accepts, so that the queue is full after a few.
-    while let Ok(tcp) = timeout(SILENCE, TcpStream::connect(address)).await {
-        waiting.push(tcp.expect("a place in the queue"));
-    }
-    (address, listener, waiting)
+const SLOW_ANSWER: Duration = Duration::from_millis(2500);
+
+/// Connects to these addresses: the one that answered, and how long that took.
+async fn connected(addresses: &[u8]) -> (Result<u8, io::ErrorKind>, Duration) {
+    let begun = Instant::now();
+    let connect = |address: SocketAddr| async move {
+        let SocketAddr::V4(address) = address else { unreachable!("the test has none of version 6") };
+        let number = address.ip().octets()[3];
+        match number {
+            REFUSES => return Err(io::ErrorKind::ConnectionRefused.into()),
+            SILENT => std::future::pending().await,
+            SLOW => tokio::time::sleep(SLOW_ANSWER).await,
+            _ => {}
+        }
+        Ok(number)
+    };
+    let addresses = addresses.iter().map(|number| SocketAddr::from(([192, 0, 2, *number], 6443)));
+    let answer = connect_to_any(addresses.collect(), connect).await;
+    (answer.map_err(|error| error.kind()), begun.elapsed())
 }
 
-async fn connected(addresses: Vec<SocketAddr>) -> io::Result<SocketAddr> {
-    let tcp = timeout(PATIENCE, connect_to_any(addresses)).await.expect("in time")?;
-    tcp.peer_addr()
-}
-
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_address_that_is_silent_or_refuses_leaves_the_next_one() {
-    let live = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let good = live.local_addr().expect("an address");
-    // It is taken, and nobody listens there.
-    let taken = TcpSocket::new_v4().expect("a socket");
-    taken.bind(([127, 0, 0, 1], 0).into()).expect("a port");
-    let refuses = taken.local_addr().expect("an address");
-    let (silent, _listener, _waiting) = silent().await;
-    for addresses in [vec![good], vec![refuses, good], vec![silent, good], vec![silent, refuses, good]] {
-        assert_eq!(connected(addresses.clone()).await.expect("a connection"), good, "{addresses:?}");
+    let cases: [(&[u8], Result<u8, io::ErrorKind>, Duration); 9] = [
+        (&[GOOD], Ok(GOOD), Duration::ZERO),
+        (&[GOOD, SILENT], Ok(GOOD), Duration::ZERO),
+        (&[REFUSES, GOOD], Ok(GOOD), Duration::ZERO),
+        (&[SILENT, GOOD], Ok(GOOD), HEAD_START),
+        (&[SILENT, REFUSES, GOOD], Ok(GOOD), HEAD_START),
+        (&[SILENT, SILENT, GOOD], Ok(GOOD), 2 * HEAD_START),
+        // Whoever answers first counts, though others are tried beside it.
+        (&[SLOW, SILENT, SILENT], Ok(SLOW), SLOW_ANSWER),
+        (&[REFUSES, REFUSES], Err(io::ErrorKind::ConnectionRefused), Duration::ZERO),
+        (&[], Err(io::ErrorKind::NotFound), Duration::ZERO),
+    ];
+    for (addresses, expected, after) in cases {
+        assert_eq!(connected(addresses).await, (expected, after), "{addresses:?}");
     }
-    let error = connected(vec![refuses, refuses]).await.expect_err("nobody listens");
-    assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
-    let error = connected(Vec::new()).await.expect_err("there is no address");
-    assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }

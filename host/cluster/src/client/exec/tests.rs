@@ -5,7 +5,7 @@ use std::fs;
 use secrecy::ExposeSecret as _;
 use tempfile::TempDir;
 
-use crate::client::fixture::put_program;
+use crate::client::fixture::{put_program, soon};
 
 use super::{ExecPlugin, PluginError, PluginVersion, read_answer};
 
@@ -65,21 +65,28 @@ async fn a_plugin_that_hangs_is_killed_with_all_that_it_started() {
     let child = folder.path().join("plugin.child");
     let mut run = std::pin::pin!(plugin.run());
     // The real clock goes until the plugin has started its child, and a paused one from then on.
-    let pid = loop {
-        assert!(futures::poll!(&mut run).is_pending(), "it hangs");
-        let text = fs::read_to_string(&child).unwrap_or_default();
-        match text.trim_end().parse::<i32>() {
-            Ok(pid) if text.ends_with('\n') => break pid,
-            _ => tokio::task::yield_now().await,
+    let pid = soon(async {
+        loop {
+            assert!(futures::poll!(&mut run).is_pending(), "it hangs");
+            let text = fs::read_to_string(&child).unwrap_or_default();
+            match text.trim_end().parse::<i32>() {
+                Ok(pid) if text.ends_with('\n') => break pid,
+                _ => tokio::task::yield_now().await,
+            }
         }
-    };
+    })
+    .await;
     tokio::time::pause();
     assert!(matches!(run.await, Err(PluginError::Slow { .. })));
     // Killed means gone, or a zombie until its parent looks.
     let stat = |pid: i32| fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    while !stat(pid).is_empty() && !stat(pid).contains(") Z ") {
-        tokio::task::yield_now().await;
-    }
+    tokio::time::resume();
+    soon(async {
+        while !stat(pid).is_empty() && !stat(pid).contains(") Z ") {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
@@ -277,9 +277,10 @@ async fn a_proxy_that_refuses_is_named_without_its_credentials() {
         let error = error.expect_err("it refuses").to_string();
         assert_eq!(error, format!("proxy http://127.0.0.1:{}: {words}", proxy.port));
     }
-    let gone = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = gone.local_addr().expect("an address");
-    drop(gone);
+    // It is taken, and no one listens there.
+    let taken = TcpSocket::new_v4().expect("a socket");
+    taken.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    let address = taken.local_addr().expect("an address");
     for scheme in ["http", "socks5"] {
         let error =
             said_back(&format!("{scheme}://{address}"), port).await.expect_err("nobody listens").to_string();

@@ -14,6 +14,7 @@ use witlet_ports::Clock as _;
 use witlet_testkit::{FixedJitter, ManualClock};
 
 use super::text;
+use crate::client::fixture::soon;
 use crate::client::{ConnectOptions, Connection};
 
 const ORDER: &str = "create certificatesigningrequests";
@@ -87,7 +88,7 @@ async fn request_while_running(connection: &Connection) {
         text(&client, "/api/v1/nodes").await.expect("an answer");
         stop.cancel();
     };
-    tokio::join!(connection.run(stop.clone()), request);
+    soon(async { tokio::join!(connection.run(stop.clone()), request) }).await;
 }
 
 #[tokio::test]
@@ -134,7 +135,7 @@ async fn a_kubeconfig_that_works_goes_before_the_bootstrap() {
         }
         stop.cancel();
     };
-    tokio::join!(connection.run(stop.clone()), replaced);
+    soon(async { tokio::join!(connection.run(stop.clone()), replaced) }).await;
     assert_eq!((cluster.last_user().as_str(), cluster.server.count(ORDER)), ("system:node:n1", 1));
 }
 
