@@ -57,6 +57,12 @@ const STREAMING_IDLE_DEFAULT: Duration = Duration::from_hours(4);
 /// How long the event loop may be silent: the least that upstream allows.
 const SYNC_LOOP_SILENCE_DEFAULT: Duration = Duration::from_mins(5);
 
+/// See [`ServerOptions::connections_max`].
+const CONNECTIONS_MAX: usize = 1024;
+
+/// See [`ServerOptions::log_poll_interval`].
+const LOG_POLL_INTERVAL_DEFAULT: Duration = Duration::from_millis(200);
+
 /// How a sender is known. Client certificates count where [`TlsOptions::client_ca`] names who signs them.
 #[derive(Clone, Default)]
 pub struct Authentication {
@@ -84,6 +90,11 @@ pub struct ServerOptions {
     pub streaming_idle: Duration,
     /// The event loop isn't well if it did nothing for so long (upstream: twice the sync frequency, at least 5 min).
     pub sync_loop_silence: Duration,
+    /// Connections of one listener at the same time. Beyond that, a client that was never authenticated gives way; where all were,
+    /// further ones wait to be accepted.
+    pub connections_max: usize,
+    /// How often a followed log is looked at for new lines.
+    pub log_poll_interval: Duration,
 }
 
 impl Default for ServerOptions {
@@ -92,6 +103,8 @@ impl Default for ServerOptions {
             debugging_handlers: true,
             streaming_idle: STREAMING_IDLE_DEFAULT,
             sync_loop_silence: SYNC_LOOP_SILENCE_DEFAULT,
+            connections_max: CONNECTIONS_MAX,
+            log_poll_interval: LOG_POLL_INTERVAL_DEFAULT,
         }
     }
 }

@@ -26,10 +26,6 @@ use super::doors::{Certificate, Door};
 use super::places::{Place, Places};
 use super::{KubeletServer, ServerTls};
 
-/// Connections of one listener at the same time. Beyond that, who was never let in gives way; where all were, further ones wait
-/// to be accepted.
-pub(super) const CONNECTIONS_MAX: usize = 1024;
-
 /// How long a handshake may take.
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -86,7 +82,7 @@ pub(super) async fn serve_tls(
             if is_http2 { visitor.http2(stream, tasks).await } else { visitor.http1(stream).await }
         }
     };
-    accept(&listener, &stop, &server.tasks, each).await;
+    accept(&server, &listener, &stop, each).await;
 }
 
 pub(super) async fn serve_plain(
@@ -99,19 +95,19 @@ pub(super) async fn serve_plain(
         let visitor = Visitor { server: server.clone(), door: door.clone(), from, place, stop: stop.clone() };
         visitor.http1(stream)
     };
-    accept(&listener, &stop, &server.tasks, each).await;
+    accept(&server, &listener, &stop, each).await;
 }
 
 /// Accepts until the stop, and then waits a while for what is under way.
 async fn accept<F>(
+    server: &KubeletServer,
     listener: &TcpListener,
     stop: &CancellationToken,
-    outliving: &TaskTracker,
     each: impl Fn(TcpStream, SocketAddr, Arc<Place>, TaskTracker) -> F,
 ) where
     F: Future<Output = ()> + Send + 'static,
 {
-    let (tasks, places) = (TaskTracker::new(), Places::new(CONNECTIONS_MAX));
+    let (tasks, places) = (TaskTracker::new(), Places::new(server.parts.options.connections_max));
     loop {
         let accepted = async {
             places.open().await;
@@ -144,8 +140,8 @@ async fn accept<F>(
     tasks.close();
     let _ = tokio::time::timeout(STOP_GRACE, tasks.wait()).await;
     // Streams hear of the stop themselves.
-    outliving.close();
-    let _ = tokio::time::timeout(STOP_GRACE, outliving.wait()).await;
+    server.tasks.close();
+    let _ = tokio::time::timeout(STOP_GRACE, server.tasks.wait()).await;
 }
 
 fn set_options(stream: &TcpStream) -> std::io::Result<()> {

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -19,9 +18,6 @@ use super::answers::Refused;
 use super::log_reader::{LogReader, Piece};
 use super::route::Target;
 use super::{KubeletServer, answers, find};
-
-/// How often a followed log is looked at for more.
-const FOLLOW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// After so many looks that found nothing, the container is looked at: about once a second.
 const LOOKS_PER_STATUS: u32 = 5;
@@ -156,10 +152,11 @@ impl Shown {
                     continue;
                 }
             }
+            let poll_interval = self.server.parts.options.log_poll_interval;
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return None,
-                () = tokio::time::sleep(FOLLOW_INTERVAL) => {}
+                () = tokio::time::sleep(poll_interval) => {}
             }
         }
     }

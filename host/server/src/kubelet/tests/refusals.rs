@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::cluster::{running, web};
 use super::soon;
-use super::world::{Ca, SetUp, Who, World};
+use super::world::{CONNECTIONS_MAX, Ca, SetUp, Who, World};
 
 /// Every path, with a method that it takes, the code for somebody who may do everything, and whether `reader` may, too.
 const PATHS: [(&str, &str, u16, bool); 24] = [
@@ -250,7 +250,7 @@ async fn strangers_that_say_nothing_do_not_shut_out_others() {
     // One that is known and lies idle, before all the others.
     let mut known = soon(world.tls(node.credentials.as_ref(), "http/1.1")).await;
     let mut strangers = Vec::new();
-    for _ in 0..super::super::connections::CONNECTIONS_MAX + 8 {
+    for _ in 0..CONNECTIONS_MAX + 8 {
         strangers.push(soon(tokio::net::TcpStream::connect(world.address)).await.unwrap());
     }
     assert_eq!(code(&world, "GET", "/pods", &node).await, 200);
@@ -263,6 +263,8 @@ async fn strangers_that_say_nothing_do_not_shut_out_others() {
     assert!(said.starts_with("HTTP/1.1 200"), "{said}");
     // Whoever came first gave way.
     assert_eq!(soon(strangers[0].read(&mut [0])).await.unwrap_or(0), 0);
+    // The stop would wait for them.
+    drop(strangers);
     world.stop().await;
 }
 

@@ -9,7 +9,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use witlet_core::pod::PodFullName;
@@ -163,7 +163,10 @@ async fn what_leads_nowhere_is_told() {
     assert_eq!(code, 500);
     assert!(words.starts_with("error dialing backend: ") && words.contains("over http only"), "{words}");
     assert!(!words.contains("token-1"), "{words}");
-    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    // It is taken, and no one listens there.
+    let taken = TcpSocket::new_v4().unwrap();
+    taken.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let closed = taken.local_addr().unwrap();
     *world.cluster.streaming_url.lock().unwrap() = format!("http://{closed}/exec/token-1");
     let (code, words) = ask(exec, "SPDY/3.1").await;
     assert!(code == 500 && !words.contains("token-1"), "{words}");
@@ -186,7 +189,7 @@ async fn what_leads_nowhere_is_told() {
 
 #[tokio::test]
 async fn a_silent_stream_ends_and_the_stop_ends_all() {
-    for idle in [Some(Duration::from_millis(100)), None] {
+    for idle in [Some(Duration::from_millis(1)), None] {
         let mut tasks = JoinSet::new();
         let (url, _) = streaming_server(&mut tasks, |mut stream| async move {
             stream.write_all(SWITCHED).await.unwrap();

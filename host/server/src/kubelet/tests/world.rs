@@ -33,6 +33,9 @@ use crate::kubelet::{
 };
 use crate::metrics::Metrics;
 
+/// Connections that each listener takes: few, so that a test can take them all with few files open.
+pub(super) const CONNECTIONS_MAX: usize = 16;
+
 /// A certificate with its key.
 pub(crate) struct Credentials(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
@@ -151,6 +154,9 @@ impl World {
             options: ServerOptions {
                 debugging_handlers: !set_up.no_debugging,
                 streaming_idle: set_up.streaming_idle.unwrap_or(defaults.streaming_idle),
+                connections_max: CONNECTIONS_MAX,
+                // Followed logs have more at once, and nothing waits for a poll.
+                log_poll_interval: std::time::Duration::from_millis(1),
                 ..defaults
             },
         };
