@@ -70,6 +70,7 @@ pub struct HttpSource {
     url: ManifestUrl,
     node_name: String,
     check_interval: Duration,
+    look_time_max: Duration,
     egress: Egress,
     events: Arc<dyn EventSink>,
 }
@@ -84,11 +85,18 @@ impl HttpSource {
         events: Arc<dyn EventSink>,
     ) -> Self {
         let check_interval = check_interval.max(HTTP_CHECK_INTERVAL_MIN);
-        Self { url, node_name: node_name.into(), check_interval, egress, events }
+        Self {
+            url,
+            node_name: node_name.into(),
+            check_interval,
+            look_time_max: LOOK_TIME_MAX,
+            egress,
+            events,
+        }
     }
 
     async fn look(&self) -> Result<Vec<u8>, FetchError> {
-        timeout(LOOK_TIME_MAX, self.fetch()).await.unwrap_or(Err(FetchError::Timeout))
+        timeout(self.look_time_max, self.fetch()).await.unwrap_or(Err(FetchError::Timeout))
     }
 
     /// Follows redirects. What the operator set goes to the operator's host only.
@@ -113,7 +121,7 @@ impl HttpSource {
     async fn send(&self, uri: &Uri, headers: HeaderMap) -> Result<Response<ResponseBody>, FetchError> {
         let mut request = Request::get(uri.clone()).body(Empty::<Bytes>::new())?;
         *request.headers_mut() = headers;
-        let limits = SendLimits::each(LOOK_TIME_MAX);
+        let limits = SendLimits::each(self.look_time_max);
         Ok(self.egress.send(&Reach::everything(), TlsPolicy::Verify, request, limits).await?)
     }
 

@@ -3,19 +3,50 @@
 use std::fs;
 use std::sync::Mutex;
 
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::*;
 
-/// Generous: the machine may be busy. Only a failing test waits that long.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Bound of a wait for something that has to happen: only a hang reaches it.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A clock so far ahead that no file is fresh: nothing waits until one has settled, and tests rename files into place.
+struct Ahead;
+
+impl Clock for Ahead {
+    fn now(&self) -> jiff::Timestamp {
+        SystemClock.now() + jiff::SignedDuration::from_hours(1)
+    }
+}
 
 #[derive(Default)]
-struct Events(Mutex<Vec<Event>>);
+struct Events {
+    recorded: Mutex<Vec<Event>>,
+    more: Notify,
+}
 
 impl EventSink for Events {
     fn record(&self, event: Event) {
-        self.0.lock().expect("no panic under the lock").push(event);
+        self.recorded.lock().expect("no panic under the lock").push(event);
+        self.more.notify_one();
+    }
+}
+
+impl Events {
+    /// The first event, of those that were recorded and of those to come, of which this is true.
+    async fn wait_for(&self, wanted: impl Fn(&Event) -> bool) -> Event {
+        let found = async {
+            loop {
+                let recorded = self.recorded.lock().expect("no panic under the lock").clone();
+                if let Some(event) = recorded.into_iter().find(&wanted) {
+                    return event;
+                }
+                self.more.notified().await;
+            }
+        };
+        timeout(WAIT_TIMEOUT, found).await.unwrap_or_else(|_| panic!("not among {:?}", self.recorded))
     }
 }
 
@@ -27,8 +58,12 @@ struct Running {
 }
 
 fn start(path: &Path, check_interval: Duration) -> Running {
+    start_at(path, check_interval, Arc::new(Ahead))
+}
+
+fn start_at(path: &Path, check_interval: Duration, clock: Arc<dyn Clock>) -> Running {
     let events = Arc::new(Events::default());
-    let source = FileSource::new(path, "n", check_interval, Arc::new(SystemClock), events.clone());
+    let source = FileSource::new(path, "n", check_interval, clock, events.clone());
     let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
@@ -39,30 +74,25 @@ fn start(path: &Path, check_interval: Duration) -> Running {
 impl Running {
     /// Names of the pods in the next set.
     async fn next(&mut self) -> Vec<String> {
-        let next = tokio::time::timeout(PATIENCE, self.snapshots.recv()).await;
+        let next = timeout(WAIT_TIMEOUT, self.snapshots.recv()).await;
         let snapshot = next.expect("a set in time").expect("the source runs");
         assert_eq!(snapshot.source, SourceName::file());
         snapshot.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect()
     }
 
     async fn wait_for_event(&self, reason: &str) -> Event {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        loop {
-            let found = self.events.0.lock().expect("no panic under the lock").clone();
-            if let Some(event) = found.into_iter().find(|event| event.reason == reason) {
-                return event;
-            }
-            assert!(tokio::time::Instant::now() < deadline, "no event {reason}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        self.events.wait_for(|event| event.reason == reason).await
     }
 }
 
+/// Writes a manifest and renames it into place, so that no look finds half of it.
 fn write(path: &Path, name: &str) {
     let text = format!(
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\nspec: {{containers: [{{name: a, image: b}}]}}\n"
     );
-    fs::write(path, text).expect("written");
+    let new = path.with_file_name(".new");
+    fs::write(&new, text).expect("written");
+    fs::rename(new, path).expect("renamed");
 }
 
 /// So long that only inotify can have told.
@@ -77,8 +107,7 @@ async fn files_that_come_change_and_go_are_seen_at_once() {
     assert_eq!(running.next().await, ["a-n"]);
     write(&folder.path().join("a.yaml"), "other");
     assert_eq!(running.next().await, ["other-n"]);
-    write(&folder.path().join(".new"), "b");
-    fs::rename(folder.path().join(".new"), folder.path().join("b.yaml")).expect("renamed");
+    write(&folder.path().join("b.yaml"), "b");
     assert_eq!(running.next().await, ["other-n", "b-n"]);
     fs::remove_file(folder.path().join("a.yaml")).expect("removed");
     assert_eq!(running.next().await, ["b-n"]);
@@ -89,7 +118,8 @@ async fn a_broken_file_is_an_event_that_names_it_and_its_pods_stay() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.yaml");
     write(&path, "a");
-    let mut running = start(folder.path(), NEVER);
+    // In place, as editors may write: it is read once it has settled.
+    let mut running = start_at(folder.path(), NEVER, Arc::new(SystemClock));
     assert_eq!(running.next().await, ["a-n"]);
     fs::write(&path, "kind: Pod\napiVersion: v1\nspec: {contaners: []}").expect("written");
     let event = running.wait_for_event("InvalidManifest").await;
@@ -151,11 +181,11 @@ async fn it_stops_when_told_and_when_nobody_listens() {
     let mut told = start(folder.path(), NEVER);
     told.next().await;
     told.stop.cancel();
-    let ended = tokio::time::timeout(PATIENCE, told.tasks.join_next()).await.expect("it ends");
+    let ended = timeout(WAIT_TIMEOUT, told.tasks.join_next()).await.expect("it ends");
     assert!(ended.is_some_and(|result| result.is_ok()));
     let Running { snapshots, mut tasks, .. } = start(folder.path(), NEVER);
     drop(snapshots);
-    let ended = tokio::time::timeout(PATIENCE, tasks.join_next()).await.expect("it ends");
+    let ended = timeout(WAIT_TIMEOUT, tasks.join_next()).await.expect("it ends");
     assert!(ended.is_some_and(|result| result.is_ok()));
 }
 

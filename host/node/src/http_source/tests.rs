@@ -5,20 +5,41 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::*;
 
-/// Generous: the machine may be busy. Only a failing test waits that long.
-const PATIENCE: Duration = Duration::from_secs(60);
-const OFTEN: Duration = Duration::from_millis(20);
+/// Bound of a wait for something that has to happen: only a hang reaches it.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
+const OFTEN: Duration = HTTP_CHECK_INTERVAL_MIN;
 
 #[derive(Default)]
-struct Events(Mutex<Vec<Event>>);
+struct Events {
+    recorded: Mutex<Vec<Event>>,
+    more: Notify,
+}
 
 impl EventSink for Events {
     fn record(&self, event: Event) {
-        self.0.lock().expect("no panic under the lock").push(event);
+        self.recorded.lock().expect("no panic under the lock").push(event);
+        self.more.notify_one();
+    }
+}
+
+impl Events {
+    /// The first event, of those that were recorded and of those to come, of which this is true.
+    async fn wait_for(&self, wanted: impl Fn(&Event) -> bool) -> Event {
+        let found = async {
+            loop {
+                let recorded = self.recorded.lock().expect("no panic under the lock").clone();
+                if let Some(event) = recorded.into_iter().find(&wanted) {
+                    return event;
+                }
+                self.more.notified().await;
+            }
+        };
+        timeout(WAIT_TIMEOUT, found).await.unwrap_or_else(|_| panic!("not among {:?}", self.recorded))
     }
 }
 
@@ -68,6 +89,8 @@ fn start(tasks: &mut JoinSet<()>, url: &str, headers: &[&str]) -> Running {
     let events = Arc::new(Events::default());
     let url = ManifestUrl::new(url, headers).expect("a URL");
     let source = HttpSource::new(url, "n", OFTEN, Egress::system(), events.clone());
+    // No look is given up because the machine is busy.
+    let source = HttpSource { look_time_max: Duration::from_hours(1), ..source };
     let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
     let stop = CancellationToken::new();
     tasks.spawn(Box::new(source).run(sender, stop.clone()));
@@ -77,8 +100,8 @@ fn start(tasks: &mut JoinSet<()>, url: &str, headers: &[&str]) -> Running {
 impl Running {
     /// Names of the pods in the next set.
     async fn next(&mut self) -> Vec<String> {
-        let next = timeout(PATIENCE, self.snapshots.recv()).await;
-        let told = self.events.0.lock().expect("no panic under the lock").clone();
+        let next = timeout(WAIT_TIMEOUT, self.snapshots.recv()).await;
+        let told = self.events.recorded.lock().expect("no panic under the lock").clone();
         let snapshot =
             next.unwrap_or_else(|_| panic!("no set in time, told {told:?}")).expect("the source runs");
         assert!(snapshot.source == SourceName::http() && snapshot.complete);
@@ -86,15 +109,8 @@ impl Running {
     }
 
     async fn told(&self, words: &str) {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        loop {
-            let events = self.events.0.lock().expect("no panic under the lock").clone();
-            if events.iter().any(|event| format!("{} {}", event.reason, event.message).contains(words)) {
-                return;
-            }
-            assert!(tokio::time::Instant::now() < deadline, "no event {words:?} among {events:?}");
-            tokio::time::sleep(OFTEN).await;
-        }
+        let is_told = |event: &Event| format!("{} {}", event.reason, event.message).contains(words);
+        self.events.wait_for(is_told).await;
     }
 }
 
@@ -176,7 +192,7 @@ async fn it_stops_when_told_and_when_nobody_listens() {
         } else {
             drop(snapshots);
         }
-        let ended = timeout(PATIENCE, tasks.join_next()).await.expect("it ends");
+        let ended = timeout(WAIT_TIMEOUT, tasks.join_next()).await.expect("it ends");
         assert!(ended.is_some_and(|result| result.is_ok()));
     }
 }
