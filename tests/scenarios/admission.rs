@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use tokio::time::Instant;
 use witlet_ports::AgentView;
 use witlet_testkit::{FakeAdmission, NOT_BEFORE_SECONDS, SourceHandle, container, pod};
 
@@ -48,15 +47,13 @@ async fn a_hanging_handler_holds_up_no_pod_that_it_says_nothing_about() {
         pods.push(sleeper(&format!("hangs{n}")).label(FakeAdmission::hangs_label()).build());
         pods.push(sleeper(&format!("free{n}")).build());
     }
-    let begun = Instant::now();
     node.source.put("all", pods);
-    while !(0..50).all(|n| status(&node, &format!("free{n}")).contains("app: running")) {
-        pass(0.01).await;
-        assert!(begun.elapsed() < Duration::from_secs(60), "held up");
-    }
     // Fifty hang for 100 ms each: one after the other, that would be 5 s before the last free pod is judged.
-    let took = begun.elapsed();
-    assert!(took < Duration::from_millis(2500), "took {took:?}");
+    pass(2.5).await;
+    for n in 0..50 {
+        let status = status(&node, &format!("free{n}"));
+        assert!(status.contains("app: running"), "free{n} was held up: {status}");
+    }
     pass(5.0).await;
     assert!(status(&node, "hangs0").contains("Blocked"), "{}", status(&node, "hangs0"));
     assert_eq!(node.agent().stats().deferred, 50);

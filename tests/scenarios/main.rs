@@ -15,8 +15,6 @@ mod lifecycle;
 mod loop_health;
 mod preemption;
 mod probes;
-#[path = "../soak/process.rs"]
-mod process;
 mod properties;
 mod reports;
 mod resize;

@@ -17,7 +17,7 @@ use witlet_testkit::{Behaviour, FakeImage, FakeNode};
 use crate::support::{ends_after, from_spec, left, node, pass, status, takes};
 
 /// How many stories are played unless `PROPTEST_CASES` says otherwise.
-const CASES: u32 = 32;
+const CASES: u32 = 16;
 /// Longer than the longest delay of a container that crashes, and all else that a pod may wait for.
 const SETTLES: f64 = 700.0;
 /// As many pods as there are in a story.

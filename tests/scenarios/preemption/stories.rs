@@ -12,7 +12,7 @@ use witlet_testkit::FakeNode;
 use super::{critical, modest, started};
 use crate::support::{pass, shown};
 
-const CASES: u32 = 48;
+const CASES: u32 = 24;
 /// What the node has.
 const CAPACITY: u32 = 8;
 /// Longer than any pod's end, and than any wait of the queue.

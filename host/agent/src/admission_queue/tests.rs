@@ -5,7 +5,7 @@ use witlet_core::admission::Decision::{self, Admit};
 
 use super::*;
 
-const PATIENCE: Duration = Duration::from_millis(20);
+const WAIT_FOR_ANSWER: Duration = Duration::from_millis(20);
 
 struct Desk {
     queue: AdmissionQueue,
@@ -34,7 +34,7 @@ impl Desk {
     fn next(&mut self) -> String {
         let mut words = Vec::new();
         loop {
-            match self.queue.next(self.now(), self.admissions, PATIENCE) {
+            match self.queue.next(self.now(), self.admissions, WAIT_FOR_ANSWER) {
                 Next::Ask(id, uid) => {
                     words.push(uid.to_string());
                     self.asked.insert(uid.to_string(), id);
