@@ -6,6 +6,8 @@ WASM_TARGET := wasm32-wasip2
 DEMO_SECONDS ?= 0
 # How long the soak goes on in each of its suites.
 SOAK_SECONDS ?= 600
+# How many random cases the soak tries of each property.
+SOAK_CASES ?= 2000
 
 .DEFAULT_GOAL := help
 .PHONY: demo test bench bench-density soak languages lint fmt setup help
@@ -24,7 +26,8 @@ bench: setup languages ## Run the benchmarks; one JSON object a line. Rewrites t
 bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them (DENSITY_API=1: the same in an API server); the last line is JSON
 	$(CARGO) bench --locked -q -p witlet --bench density
 
-soak: setup ## Chaos, the whole hostile corpus, a thousand swaps: what is lost is counted (SOAK_SECONDS=600 for each suite of the daemon)
+soak: setup ## Chaos, the whole hostile corpus, a thousand swaps, many random cases: what is lost is counted (SOAK_SECONDS=600 for each suite of the daemon)
+	PROPTEST_CASES=$(SOAK_CASES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core -p witlet-agent -p witlet-testkit
 	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked -p witlet --test soak -- --nocapture
 	HOSTILE_CORPUS=all $(CARGO) test --locked -p witlet-wasm --test hostile -- --nocapture
 	MALLOC_ARENA_MAX=1 SOAK_SWAPS=1000 $(CARGO) test --locked -p witlet-wasm --test conformance -- swaps_under_a_hundred --nocapture

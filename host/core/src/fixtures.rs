@@ -4,11 +4,18 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use proptest::test_runner::Config as ProptestConfig;
 
 use crate::container::hash::container_hash;
 use crate::runtime::{
     ContainerRunState, NamespaceMode, ObservedContainer, ObservedPod, ObservedSandbox, SandboxState,
 };
+
+/// A property that is tried on this many cases, or on as many as `PROPTEST_CASES` says, where it is set.
+pub(crate) fn property(cases: u32) -> ProptestConfig {
+    let asked_for = std::env::var_os("PROPTEST_CASES").is_some();
+    if asked_for { ProptestConfig::default() } else { ProptestConfig::with_cases(cases) }
+}
 
 /// So many seconds after the tests' beginning.
 pub(crate) fn at(seconds: i64) -> Timestamp {

@@ -132,6 +132,8 @@ fn a_record_survives_being_written_and_read() {
 }
 
 proptest! {
+    #![proptest_config(crate::fixtures::property(64))]
+
     #[test]
     fn records_stay_bounded_and_keep_the_newest(names in proptest::collection::vec(0u16..300, 1..400)) {
         let mut record: Option<PulledRecord> = None;

@@ -256,7 +256,10 @@ fn the_hosts_own_file_is_checked_and_a_cluster_takes_three_paths() {
 
 proptest! {
     #[test]
-    fn whatever_is_asked_for_fits_the_limits(searches in prop::collection::vec("[a-z]{0,300}", 0..60)) {
+    fn whatever_is_asked_for_fits_the_limits(
+        // Only their lengths count.
+        searches in prop::collection::vec((0..300usize).prop_map(|length| "x".repeat(length)), 0..60),
+    ) {
         let mut warnings = Vec::new();
         let fitted = fit_searches(searches.clone(), &mut warnings);
         prop_assert!(fitted.len() <= SEARCH_PATHS_MAX && line_bytes(&fitted) <= SEARCH_LINE_BYTES_MAX);
