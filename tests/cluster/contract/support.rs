@@ -17,7 +17,7 @@ pub(crate) const NODE: &str = "contract-node";
 /// The group of users that may ask for a node's first certificate, as kubeadm names it.
 pub(crate) const BOOTSTRAPPERS: &str = "system:bootstrappers:kubeadm:default-node-token";
 /// How long a server may take to know what was just written: its authorizer follows the objects.
-const SETTLING: Duration = Duration::from_secs(40);
+const SETTLING: Duration = Duration::from_secs(120);
 /// Between looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
