@@ -8,29 +8,43 @@ DEMO_SECONDS ?= 0
 SOAK_SECONDS ?= 600
 # How many random cases the soak tries of each property.
 SOAK_CASES ?= 2000
+# How often `make flakes` runs the cases of `make test`.
+ROUNDS ?= 20
+
+# Three rings of tests. The outer two have real processes and real time; they are left out of the inner one, package by package.
+OUTER := witlet-containerd-suite witlet-daemon-suite witlet-soak
+NODE_SUITES := --test cli --test containerd-contract --test containerd-harness --test streams --test daemon --test languages
+SOAK_SUITES := --test cli --test soak --test hostile --test plugin-host
 
 .DEFAULT_GOAL := help
-.PHONY: demo test bench bench-density soak languages lint fmt setup help
+.PHONY: demo test test-node soak flakes bench bench-density languages lint fmt setup help
 
 demo: setup ## Build, and watch pods run on the embedded runtime (DEMO_SECONDS=30 ends by itself and checks what it saw)
 	$(CARGO) build --locked -p witlet
 	$(CARGO) build --locked --target $(WASM_TARGET) --profile guest -p witlet-example-workloads -p no-latest-tag -p not-before
 	DEMO_SECONDS=$(DEMO_SECONDS) examples/demo.sh
 
-test: setup ## Build and run every test; suites that need root or Debian packages say so when they can't run
-	$(CARGO) test --locked --workspace
+test: setup ## The inner ring: what proves a change, in minutes; a case that needs root or Debian packages says so when it can't run
+	$(CARGO) test --locked --workspace $(addprefix --exclude ,$(OUTER))
+
+test-node: setup languages ## The node ring: the daemon with real runtimes and real time, kubectl, plugins in every language
+	WITLET_LANGUAGES=all $(CARGO) test --locked --workspace $(NODE_SUITES)
+
+soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps, many properties (SOAK_SECONDS=600 for each suite of the daemon)
+	$(CARGO) test --locked --workspace --no-run $(SOAK_SUITES)
+	PROPTEST_CASES=$(SOAK_CASES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core -p witlet-agent -p witlet-scenarios
+	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked --workspace --test soak -- --nocapture
+	HOSTILE_CORPUS=all $(CARGO) test --locked --workspace --test hostile -- --nocapture
+	MALLOC_ARENA_MAX=1 SOAK_SWAPS=1000 $(CARGO) test --locked --workspace --test plugin-host -- swaps_under_a_hundred --nocapture
+
+flakes: setup ## Run the cases of `make test` ROUNDS=20 times beside a busy loop on each processor, and list what failed how often
+	tests/flakes.sh $(ROUNDS)
 
 bench: setup languages ## Run the benchmarks; one JSON object a line. Rewrites the table of docs/src/authors/measured.md
-	benches/run.sh
+	tests/bench.sh
 
 bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the release daemon and remove them (DENSITY_API=1: the same in an API server); the last line is JSON
 	$(CARGO) bench --locked -q -p witlet --bench density
-
-soak: setup ## Chaos, the whole hostile corpus, a thousand swaps, many random cases: what is lost is counted (SOAK_SECONDS=600 for each suite of the daemon)
-	PROPTEST_CASES=$(SOAK_CASES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core -p witlet-agent -p witlet-testkit
-	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked -p witlet --test soak -- --nocapture
-	HOSTILE_CORPUS=all $(CARGO) test --locked -p witlet-wasm --test hostile -- --nocapture
-	MALLOC_ARENA_MAX=1 SOAK_SWAPS=1000 $(CARGO) test --locked -p witlet-wasm --test conformance -- swaps_under_a_hundred --nocapture
 
 languages: ## Install the toolchains of plugins in C, Python and JavaScript, outside the clone, as the templates pin them
 	@tests/languages/setup.sh

@@ -18,6 +18,8 @@ pub struct RuntimeOptions {
     /// The program that compiles components in a child process (`<program> compile-component`): the running program
     /// itself, `/proc/self/exe`, if its `main` answers to that word.
     pub compiler: PathBuf,
+    /// The compiled code of components, which only the owner of the folder may enter.
+    pub component_cache: PathBuf,
     /// How long a program that answers HTTP (`wasi:http/proxy`) may take for one request, body and all.
     pub http_deadline: Duration,
     /// Leave the session of whoever started this process, so that neither the end of a terminal nor its Ctrl-C
@@ -32,6 +34,7 @@ impl RuntimeOptions {
         Self {
             socket: root_dir.join("runtime.sock"),
             image_root: root_dir.join("image-root"),
+            component_cache: root_dir.join("code"),
             root_dir,
             compiler: PathBuf::from("/proc/self/exe"),
             http_deadline: HTTP_DEADLINE_DEFAULT,

@@ -149,7 +149,7 @@ fn open(
     let folder = |name: &str| Folder::open(options.root_dir.join(name));
     let compiler = Compiler::new(CompilerConfig {
         program: options.compiler.clone(),
-        ..CompilerConfig::new(options.root_dir.join("code"))
+        ..CompilerConfig::new(options.component_cache.clone())
     })?;
     let images = Arc::new(ImageStore::open(store::Parts {
         root: options.image_root.clone(),

@@ -13,7 +13,7 @@ use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig};
 use witlet_wasm::plugin::PluginState;
 
-use crate::cli::CheckArgs;
+use crate::cli::{CheckArgs, ComponentCacheArgs};
 use crate::output::{OutputError, print};
 use crate::run::plugins;
 
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: &CheckArgs) -> Result<usize, CheckError> {
         findings += manifests(path, &args.node_name)?;
     }
     if let Some(path) = &args.plugins {
-        findings += check_plugins(path).await?;
+        findings += check_plugins(path, &args.cache).await?;
     }
     Ok(findings)
 }
@@ -63,12 +63,12 @@ fn manifests(path: &Path, node_name: &str) -> Result<usize, OutputError> {
     Ok(findings)
 }
 
-async fn check_plugins(path: &Path) -> Result<usize, CheckError> {
+async fn check_plugins(path: &Path, cache: &ComponentCacheArgs) -> Result<usize, CheckError> {
     let scratch = tempfile::tempdir().map_err(CheckError::Scratch)?;
     let clock = Arc::new(SystemClock);
     let fetcher = plugins::fetcher(scratch.path(), None, Egress::system())?;
     let started = PluginHost::start(PluginHostConfig {
-        compiler: CompilerConfig::new(scratch.path().join("plugins")),
+        compiler: CompilerConfig::new(cache.or(scratch.path().join("plugins"))),
         plugins_file: Some(path.to_owned()),
         builtins: plugins::builtins(&[]),
         shipped: plugins::shipped(),

@@ -18,6 +18,9 @@ use witlet_core::runtime::CgroupDriver;
 /// Where the daemon's own socket is unless a flag says otherwise.
 pub(crate) const API_SOCKET: &str = "/run/witlet/witlet.sock";
 
+/// Names the folder of compiled components where no flag does.
+pub(crate) const COMPONENT_CACHE_VARIABLE: &str = "WITLET_COMPONENT_CACHE_DIR";
+
 /// Exit codes, in the words of `--help`.
 const EXIT_CODES: &str = "Exit codes:
   0  done
@@ -115,6 +118,9 @@ pub(crate) struct RunArgs {
     /// Folder for the logs of pods
     #[arg(long, value_name = "FOLDER", default_value = "/var/log/pods")]
     pub(crate) pod_logs_dir: PathBuf,
+    /// Compiled code of components
+    #[command(flatten)]
+    pub(crate) cache: ComponentCacheArgs,
     /// Name of this node; the host's name in lower case if not given
     #[arg(long, value_name = "NAME")]
     pub(crate) node_name: Option<String>,
@@ -192,6 +198,22 @@ pub(crate) struct PodArgs {
     pub(crate) container_logs_dir: Option<PathBuf>,
 }
 
+/// Where compiled code of components is kept.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ComponentCacheArgs {
+    /// Folder for the compiled code of components, which only its owner may enter; below --root-dir, or for commands that end by
+    /// themselves a temporary one, if not given
+    #[arg(long, value_name = "FOLDER", env = COMPONENT_CACHE_VARIABLE, hide_env_values = true)]
+    pub(crate) component_cache_dir: Option<PathBuf>,
+}
+
+impl ComponentCacheArgs {
+    /// The folder, or this one if none was given.
+    pub(crate) fn or(&self, default: impl Into<PathBuf>) -> PathBuf {
+        self.component_cache_dir.clone().unwrap_or_else(|| default.into())
+    }
+}
+
 /// `witlet runtime`
 #[derive(Debug, Args)]
 pub(crate) struct RuntimeArgs {
@@ -204,6 +226,9 @@ pub(crate) struct RuntimeArgs {
     /// Folder that relative `file:` images are looked up in
     #[arg(long, value_name = "FOLDER", default_value = "/var/lib/witlet/images")]
     pub(crate) image_root: PathBuf,
+    /// Compiled code of components
+    #[command(flatten)]
+    pub(crate) cache: ComponentCacheArgs,
     /// Leave the session of the caller, so that neither the end of a terminal nor its Ctrl-C reaches the workloads
     #[arg(long)]
     pub(crate) new_session: bool,
@@ -301,4 +326,7 @@ pub(crate) struct CheckArgs {
     /// Node name that the pods' names end in
     #[arg(long, value_name = "NAME", default_value = "node")]
     pub(crate) node_name: String,
+    /// Compiled code of components
+    #[command(flatten)]
+    pub(crate) cache: ComponentCacheArgs,
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::cli::LogFormat;
+use crate::cli::{COMPONENT_CACHE_VARIABLE, LogFormat};
 use crate::settings::Settings;
 use configuration::{Configuration, ConfigurationError};
 use flags::table::Own;
@@ -143,7 +143,9 @@ pub(crate) fn read(arguments: &[OsString]) -> Result<Asked, KubeletError> {
             found.overlay(read_file(&path)?);
         }
     }
-    start(&flags, found, machine()).map(Box::new).map(Asked::Run)
+    let mut start = start(&flags, found, machine())?;
+    start.settings.folders.component_cache = std::env::var_os(COMPONENT_CACHE_VARIABLE).map(PathBuf::from);
+    Ok(Asked::Run(Box::new(start)))
 }
 
 /// The pure part: flags over files, and what they come to.

@@ -247,7 +247,7 @@ async fn embedded(settings: &Settings) -> Result<Option<Embedded>, EmbeddedError
     if settings.runtime.endpoint != embedded::ENDPOINT {
         return Ok(None);
     }
-    Embedded::start(&settings.folders.root, &settings.folders.images).await.map(Some)
+    Embedded::start(&settings.folders).await.map(Some)
 }
 
 /// The node's own sources: manifests in files, and behind a URL.

@@ -9,11 +9,13 @@ use crate::run::signals;
 /// Serves until the process is asked to stop; workloads end with it.
 pub(crate) async fn run(args: RuntimeArgs) -> Result<(), ServeError> {
     let stop = CancellationToken::new();
+    let defaults = RuntimeOptions::new(args.root_dir);
     let options = RuntimeOptions {
         socket: args.socket,
         image_root: args.image_root,
         new_session: args.new_session,
-        ..RuntimeOptions::new(args.root_dir)
+        component_cache: args.cache.or(&defaults.component_cache),
+        ..defaults
     };
     signals::stopping(serve(options, stop.clone()), stop).await
 }

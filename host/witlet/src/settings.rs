@@ -82,6 +82,8 @@ pub(crate) struct Folders {
     pub(crate) container_logs: PathBuf,
     /// Where relative `file:` images of the embedded runtime are looked up.
     pub(crate) images: PathBuf,
+    /// Compiled code of components, of plugins and of the embedded runtime's workloads; none is below `root`.
+    pub(crate) component_cache: Option<PathBuf>,
 }
 
 /// Sources on the node.

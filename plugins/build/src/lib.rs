@@ -42,8 +42,11 @@ pub use error::BuildError;
 /// What components are compiled for: WASI 0.2, which rustc links into a component by itself.
 pub const GUEST_TARGET: &str = "wasm32-wasip2";
 
-/// The profile of the workspace that makes components small.
+/// The profile of the workspace that makes components small: what a release embeds.
 pub const GUEST_PROFILE: &str = "guest";
+
+/// The profile that makes them soon, without link-time optimisation: what a debug build embeds, which only tests and demos run.
+pub const GUEST_PROFILE_FAST: &str = "guest-fast";
 
 /// Name of the file in `OUT_DIR` for `include!`.
 pub const MODULE_FILE: &str = "components.rs";

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::error::BuildError;
-use crate::{GUEST_PROFILE, GUEST_TARGET, variable};
+use crate::{GUEST_PROFILE, GUEST_PROFILE_FAST, GUEST_TARGET, variable};
 
 /// Variables of the outer build that would bend the inner one: flags and targets meant for the host, the wrapper by
 /// which `cargo clippy` replaces the compiler, and where the outer build keeps its files.
@@ -41,7 +41,9 @@ pub(crate) fn require_target() -> Result<(), BuildError> {
 pub(crate) fn build(packages: &[String], examples: bool, folder: &Path) -> Result<String, BuildError> {
     let cargo = variable("CARGO")?;
     let mut command = Command::new(&cargo);
-    command.args(["build", "--locked", "--target", GUEST_TARGET, "--profile", GUEST_PROFILE]);
+    // Cargo says `debug` for every profile that inherits from `dev`.
+    let profile = if variable("PROFILE")? == "release" { GUEST_PROFILE } else { GUEST_PROFILE_FAST };
+    command.args(["build", "--locked", "--target", GUEST_TARGET, "--profile", profile]);
     command.args(["--message-format", "json-render-diagnostics"]).arg("--target-dir").arg(folder);
     for package in packages {
         command.args(["--package", package]);

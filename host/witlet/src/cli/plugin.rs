@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use witlet_conformance::Layer;
 use witlet_templates::{Language, Name, Role};
 
-use super::{API_SOCKET, OutputFormat};
+use super::{API_SOCKET, ComponentCacheArgs, OutputFormat};
 
 /// What the columns of `witlet plugin list` mean.
 pub(super) const LIST_HELP: &str = "Columns:
@@ -115,6 +115,9 @@ pub(crate) struct TestArgs {
     /// How registries are asked
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
+    /// Compiled code of components
+    #[command(flatten)]
+    pub(crate) cache: ComponentCacheArgs,
 }
 
 /// Looks of conformance reports.
@@ -257,6 +260,9 @@ pub(crate) struct ReplayArgs {
     /// How it looks
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: OutputFormat,
+    /// Compiled code of components
+    #[command(flatten)]
+    pub(crate) cache: ComponentCacheArgs,
 }
 
 /// `witlet plugin`

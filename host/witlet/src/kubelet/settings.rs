@@ -114,6 +114,7 @@ pub(crate) fn settings(
             // Upstream's place, whatever folder the logs of pods are in.
             container_logs: PathBuf::from("/var/log/containers"),
             images: root.join("images"),
+            component_cache: None,
             pod_logs,
             root,
         },

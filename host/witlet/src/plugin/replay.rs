@@ -82,7 +82,7 @@ pub(crate) async fn run(args: &ReplayArgs) -> Result<bool, Error> {
         None => (recorded(&call, args).await?, Identity::Recorded),
     };
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
-    let compiler = CompilerConfig::new(scratch.path().join("code"));
+    let compiler = CompilerConfig::new(args.cache.or(scratch.path().join("code")));
     let replayed = replay(&call, wasm, identity, compiler, Arc::new(SystemClock)).await?;
     let text = match args.output {
         OutputFormat::Table | OutputFormat::Wide => for_people(&call, &replayed),

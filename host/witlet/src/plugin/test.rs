@@ -111,7 +111,7 @@ pub(crate) async fn run(args: &TestArgs) -> Result<bool, Error> {
     // Before minutes of work: a key that can't be read, or a report without a place.
     let signing = args.sign.as_deref().map(|key| signing(key, args)).transpose()?;
     let scratch = tempfile::tempdir().map_err(Error::Scratch)?;
-    let kit = Kit::start(CompilerConfig::new(scratch.path().join("code")))?;
+    let kit = Kit::start(CompilerConfig::new(args.cache.or(scratch.path().join("code"))))?;
     let subject = Subject { name: component.name, wasm: component.wasm };
     let watch = Watch::start();
     let report = kit.examine(&subject, &plan, &watch).await?;

@@ -9,6 +9,8 @@ use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 use witlet_runtime::{Detached, SpawnError, Spawned, spawn_detached};
 
+use crate::settings::Folders;
+
 /// What `--container-runtime-endpoint` says for it.
 pub(crate) const ENDPOINT: &str = "embedded";
 
@@ -79,7 +81,8 @@ impl Embedded {
     }
 
     /// Starts it, unless it runs already.
-    pub(crate) async fn start(agent_root: &Path, image_root: &Path) -> Result<Self, EmbeddedError> {
+    pub(crate) async fn start(folders: &Folders) -> Result<Self, EmbeddedError> {
+        let agent_root = &folders.root;
         let root_dir = root_of(agent_root);
         let socket = socket_of(agent_root);
         if socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
@@ -90,7 +93,8 @@ impl Embedded {
             .into_iter()
             .chain(flag("--socket", &socket))
             .chain(flag("--root-dir", &root_dir))
-            .chain(flag("--image-root", image_root))
+            .chain(flag("--image-root", &folders.images))
+            .chain(folders.component_cache.iter().flat_map(|cache| flag("--component-cache-dir", cache)))
             .collect();
         let spawned = spawn_detached(&Detached {
             program: std::env::current_exe().map_err(EmbeddedError::Program)?,

@@ -31,9 +31,10 @@ pub(crate) struct Node {
 /// The host's configuration for a running node.
 pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostConfig, RegistryError> {
     let folder = settings.folders.root.join(FOLDER);
+    let cache = settings.folders.component_cache.clone().unwrap_or_else(|| folder.clone());
     let Node { info, containers, clock, events, egress } = node;
     Ok(PluginHostConfig {
-        compiler: CompilerConfig { mapped: heap::map_singly, ..CompilerConfig::new(folder.clone()) },
+        compiler: CompilerConfig { mapped: heap::map_singly, ..CompilerConfig::new(cache) },
         plugins_file: settings.plugins.clone(),
         builtins: builtins(&settings.pods.allowed_unsafe_sysctls),
         shipped: shipped(),

@@ -1,5 +1,7 @@
 //! What the configuration may say, and how it is told when it says something else.
 
+mod book;
+
 use expect_test::{Expect, expect};
 
 use witlet_core::admission::chain::FailurePolicy;

@@ -45,6 +45,7 @@ fn people_see_both_answers_and_nothing_reaches_their_terminal() {
 /// `witlet plugin replay call.json`, with a configuration or without.
 fn args(plugins: Option<&Path>) -> ReplayArgs {
     ReplayArgs {
+        cache: crate::cli::ComponentCacheArgs::default(),
         file: PathBuf::from("call.json"),
         component: None,
         plugins: plugins.map(Path::to_owned),

@@ -1,0 +1,183 @@
+//! Plugins in every language: templates and examples build and keep their contracts, every function of the contracts is called,
+//! and tutorials do what they say. A language whose toolchain is absent counts as ignored, with the reason.
+#![forbid(unsafe_code)]
+
+mod contracts;
+mod guests;
+mod measured;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use witlet_harness::{HarnessError, program};
+use witlet_languages::{
+    Absent, EXAMPLES, Project, ProjectError, REQUIRE_VARIABLE, Toolchain, is_required, repository, tutorial,
+};
+use witlet_templates::{Language, Role};
+
+/// How many projects are made at the same time: a build, or the compiling of an interpreter, keeps all processors busy.
+const BUILDS_MAX: usize = 1;
+
+/// Set to `all`, it has the suite try every language, as `make test-node` does.
+const ALL_VARIABLE: &str = "WITLET_LANGUAGES";
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    let threads = arguments.test_threads.unwrap_or(BUILDS_MAX);
+    arguments.test_threads = Some(threads.min(BUILDS_MAX));
+    let built = match program::witlet() {
+        Ok(built) => built,
+        Err(_) if arguments.list => PathBuf::new(),
+        Err(error) => {
+            report(&error);
+            return ExitCode::FAILURE;
+        }
+    };
+    // Where it can't be kept, it is used as it is.
+    let kept = if arguments.list { None } else { keep_witlet(&built) };
+    if kept.is_none() {
+        drop(WITLET.set(built));
+    }
+    let mut trials = vec![
+        Trial::test("the_vectors_call_every_function_of_the_contracts", contracts::all_are_called),
+        Trial::test("every_guest_program_is_used_by_a_test", guests::all_are_used),
+        Trial::test("the_measured_page_has_every_language_and_role", measured::page_is_complete),
+    ];
+    for language in chosen() {
+        match Toolchain::find(language) {
+            Ok(toolchain) => trials.extend(of_language(language, Some(toolchain))),
+            Err(absent) if is_required() => trials.push(required(absent)),
+            Err(absent) => {
+                skipped(&absent);
+                trials.extend(of_language(language, None));
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+#[allow(clippy::print_stderr, reason = "the report of a test program")]
+fn report(error: &HarnessError) {
+    eprintln!("FAILED: {error}");
+}
+
+#[allow(clippy::print_stderr, reason = "the report of a test program")]
+fn skipped(absent: &Absent) {
+    eprintln!("SKIPPED: {absent}");
+}
+
+/// Rust alone, whose tools are there, unless [`ALL_VARIABLE`] asks for all.
+fn chosen() -> Vec<Language> {
+    let all = std::env::var_os(ALL_VARIABLE).is_some_and(|value| value == "all");
+    if all { Language::ALL.to_vec() } else { vec![Language::Rust] }
+}
+
+/// A test that fails, for nothing was to be absent here.
+fn required(absent: Absent) -> Trial {
+    Trial::test(format!("{}_can_be_built", absent.language), move || {
+        Err(format!("{REQUIRE_VARIABLE} is set, and {absent}").into())
+    })
+}
+
+/// All tests of a language; ignored without its tools.
+fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
+    let trial = |name: String, run: fn(&Toolchain, &str) -> Result<(), Failed>, argument: &'static str| {
+        let toolchain = toolchain.clone();
+        let ignored = toolchain.is_none();
+        let run = move || match toolchain {
+            Some(toolchain) => run(&toolchain, argument),
+            None => Err("its toolchain is absent".into()),
+        };
+        Trial::test(name.replace('-', "_"), run).with_ignored_flag(ignored)
+    };
+    let mut trials = Vec::new();
+    for role in Role::ALL {
+        trials.push(trial(
+            format!("a_new_{language}_{role}_plugin_passes_its_tests_untouched"),
+            template,
+            role.as_str(),
+        ));
+    }
+    for (name, _) in EXAMPLES {
+        trials.push(trial(format!("the_{language}_example_{name}_answers_the_shared_cases"), example, name));
+    }
+    trials.push(trial(
+        format!("the_{language}_guest_gives_and_gets_what_every_function_says"),
+        all_functions,
+        "",
+    ));
+    trials.push(trial(format!("the_{language}_tutorial_ends_in_a_plugin_that_a_daemon_uses"), follow, ""));
+    trials
+}
+
+/// This build's program. Whoever builds it again while the suite runs puts another one beside it.
+fn witlet() -> &'static Path {
+    WITLET.get().map_or(Path::new("witlet"), PathBuf::as_path)
+}
+
+/// See [`witlet`].
+static WITLET: OnceLock<PathBuf> = OnceLock::new();
+
+/// Gives the program a name of the suite's own for as long as the folder is there.
+fn keep_witlet(built: &Path) -> Option<tempfile::TempDir> {
+    let folder = tempfile::tempdir_in(built.parent()?).ok()?;
+    let kept = folder.path().join("witlet");
+    std::fs::hard_link(built, &kept).ok()?;
+    WITLET.set(kept).ok()?;
+    Some(folder)
+}
+
+fn template(toolchain: &Toolchain, role: &str) -> Result<(), Failed> {
+    let role = Role::parse(role).ok_or("there is no such role")?;
+    // A name of its own for each: projects in Rust share a folder for what they build.
+    passes(toolchain, Project::template(toolchain.language(), role, &format!("new-{role}")))
+}
+
+fn example(toolchain: &Toolchain, name: &str) -> Result<(), Failed> {
+    passes(toolchain, Project::example(toolchain.language(), name))
+}
+
+/// Builds a project, and has it test itself with the kit.
+fn passes(toolchain: &Toolchain, project: Result<Project, ProjectError>) -> Result<(), Failed> {
+    let built = toolchain.build(&project.map_err(told)?).map_err(told)?;
+    toolchain.test(&built, witlet()).map(drop).map_err(told)
+}
+
+/// Builds the guest that calls everything, and asks it what the host's own vectors say.
+fn all_functions(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
+    let project = Project::all_functions(toolchain.language()).map_err(told)?;
+    let built = toolchain.build(&project).map_err(told)?;
+    let output = Command::new(witlet())
+        .args(["plugin", "test"])
+        .arg(&built.component)
+        .arg("--cases")
+        .arg(host_vectors())
+        .args(["--only", "load,vectors", "--limits", r#"{"memory": "64Mi", "timeout": "10s"}"#])
+        .output()
+        .map_err(told)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Err(format!("{}{}", text(&output.stdout), text(&output.stderr)).into())
+}
+
+/// What a host must answer to guests, and hear from them.
+pub(crate) fn host_vectors() -> PathBuf {
+    repository().join("host/conformance/vectors/host")
+}
+
+/// Follows the language's chapter in an empty folder, with the tools that are installed.
+fn follow(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
+    let chapter = repository().join(format!("docs/src/authors/{}.md", toolchain.language()));
+    let folder = tempfile::tempdir().map_err(told)?;
+    tutorial::follow(&chapter, folder.path(), witlet(), &toolchain.variables()).map_err(told)
+}
+
+/// An error with its causes.
+fn told(error: impl std::error::Error) -> Failed {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}")).into()
+}

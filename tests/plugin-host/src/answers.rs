@@ -1,0 +1,171 @@
+//! What plugins answer, and what becomes of it.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::admission::Decision;
+use witlet_wasm::plugin::Builtin;
+
+use crate::claims;
+use crate::node::{Node, configuration, hostile, pod, pod_in};
+
+claims!(
+    a_verdict_decides,
+    the_first_refusal_in_order_decides,
+    a_shortage_lets_the_later_handlers_speak,
+    pods_in_other_namespaces_are_not_asked_about,
+    a_plugin_with_a_configuration_of_its_own_refuses_by_it,
+    a_guest_sees_nothing_of_the_node_and_the_same_thing_each_time,
+    http_links_and_is_denied,
+    the_built_ins_admit_a_modest_pod,
+    a_log_flood_is_cut_and_harmless,
+);
+
+fn reject(reason: &str, message: &str) -> Decision {
+    Decision::Reject { reason: reason.to_owned(), message: message.to_owned() }
+}
+
+async fn a_verdict_decides() {
+    let defer = Decision::Defer {
+        reason: "NotNow".to_owned(),
+        message: "not now".to_owned(),
+        retry_after: Duration::from_secs(5),
+    };
+    let shortage = reject(
+        "OutOfcpu",
+        "Node didn't have enough resource: cpu, requested: 500, used: 800, capacity: 1000",
+    );
+    let cases = [
+        ("admit", Decision::Admit),
+        ("reject", reject("NotWanted", "this pod isn't wanted")),
+        ("defer", defer),
+        ("shortage", shortage),
+    ];
+    for (behaviour, expected) in cases {
+        let node = Node::with(&hostile("only", behaviour, "")).await;
+        assert_eq!(node.admit(pod("web")).await, expected, "{behaviour}");
+    }
+}
+
+async fn the_first_refusal_in_order_decides() {
+    let entries = hostile("second", "reject", "order: 2") + &hostile("first", "defer", "order: 1");
+    let node = Node::with(&entries).await;
+    assert!(matches!(node.admit(pod("web")).await, Decision::Defer { .. }));
+    let names: Vec<String> = node.host.list().into_iter().map(|status| status.name).collect();
+    assert_eq!(names, ["first", "second"]);
+}
+
+/// Others may be ended for it.
+fn critical(name: &str) -> Pod {
+    let mut critical = pod(name);
+    if let Some(spec) = &mut critical.spec {
+        spec.priority = Some(2_000_000_000);
+    }
+    critical
+}
+
+async fn a_shortage_lets_the_later_handlers_speak() {
+    let entries = hostile("full", "shortage", "order: 1") + &hostile("strict", "reject", "order: 2");
+    let node = Node::with(&entries).await;
+    assert_eq!(node.admit(critical("web")).await, reject("NotWanted", "this pod isn't wanted"));
+    match node.admit(pod("web")).await {
+        Decision::Reject { reason, .. } => assert_eq!(reason, "OutOfcpu", "the first refusal is told"),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn pods_in_other_namespaces_are_not_asked_about() {
+    let entries = hostile("strict", "reject", "match: {namespaces: [\"team-*\", prod]}");
+    let node = Node::with(&entries).await;
+    assert_eq!(node.admit(pod_in("default", "web")).await, Decision::Admit);
+    assert_eq!(node.status("strict").calls(), 0);
+    for namespace in ["team-a", "prod"] {
+        assert!(matches!(node.admit(pod_in(namespace, "web")).await, Decision::Reject { .. }), "{namespace}");
+    }
+}
+
+async fn a_plugin_with_a_configuration_of_its_own_refuses_by_it() {
+    let entry = "- {name: no-latest-tag, component: no-latest-tag.wasm, admission: {}, \
+                 limits: {timeout: 5s}, config: {allowedRegistries: [registry.example.com]}}\n";
+    let node = Node::with(entry).await;
+    assert_eq!(node.admit(pod("pinned")).await, Decision::Admit);
+    let mut latest = pod("latest");
+    if let Some(spec) = &mut latest.spec {
+        spec.containers[0].image = Some("registry.example.com/app:latest".to_owned());
+    }
+    match node.admit(latest).await {
+        Decision::Reject { reason, .. } => assert_eq!(reason, "LatestTag"),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn a_guest_sees_nothing_of_the_node_and_the_same_thing_each_time() {
+    let fresh = Node::with(&hostile("curious", "look-around", "")).await;
+    let warm = Node::with(
+        "- {name: curious, component: hostile.wasm, admission: {}, instances: {warm: {max: 1}}, \
+         limits: {timeout: 5s}, config: look-around}\n",
+    )
+    .await;
+    let first = fresh.admit(pod("web")).await;
+    let Decision::Reject { message, .. } = &first else { panic!("{first:?}") };
+    for seen in [
+        "env=0 ",
+        "time=1767323045.678000000 elapsed=0ns ",
+        "file=Err(",
+        "connect=Err(PermissionDenied)",
+        "lookup=false",
+    ] {
+        assert!(message.contains(seen), "{seen} isn't in {message}");
+    }
+    for node in [&fresh, &warm] {
+        assert_eq!(node.admit(pod("web")).await, first, "the same question gets the same answer");
+    }
+    // Rust's hash maps count up from their first random number, so that alone differs in a used instance.
+    let again = warm.admit(pod("web")).await;
+    let Decision::Reject { message: again, .. } = &again else { panic!("{again:?}") };
+    assert_eq!(
+        again.split_once(" random="),
+        message.split_once(" random=").map(|(seen, _)| (seen, again.rsplit('=').next().unwrap_or_default()))
+    );
+    assert_ne!(fresh.admit(pod("other")).await, first, "random numbers follow from the pod's UID");
+}
+
+async fn http_links_and_is_denied() {
+    let node = Node::with(&hostile("chatty", "http", "")).await;
+    assert_eq!(node.admit(pod("web")).await, reject("Http", "set=false denied"));
+}
+
+async fn the_built_ins_admit_a_modest_pod() {
+    let builtins: Vec<_> = witlet_plugins::ADMISSION
+        .iter()
+        .map(|builtin| Builtin::admission(builtin.name, builtin.component))
+        .collect();
+    let compiler = crate::node::compiler(crate::node::cache());
+    let node =
+        Node::start(&hostile("last", "admit", ""), &builtins, compiler).await.expect("the host starts");
+    let names: Vec<String> = node.host.list().into_iter().map(|status| status.name).collect();
+    let mut expected: Vec<&str> = builtins.iter().map(|builtin| builtin.name).collect();
+    expected.push("last");
+    assert_eq!(names, expected, "built-ins come first");
+    // An empty node has room for no pod at all.
+    match node.admit(critical("web")).await {
+        Decision::Reject { reason, .. } => assert_eq!(reason, "UnexpectedAdmissionError"),
+        other => panic!("{other:?}"),
+    }
+    for status in node.host.list() {
+        assert_eq!((status.calls(), status.errors()), (1, 0), "{}", status.name);
+    }
+    // Taking the name of a built-in is refused.
+    node.configure(&configuration(&hostile("host-ports", "admit", "")));
+    node.until("the file is refused", |node| node.host.file_error().is_some()).await;
+    let error = node.host.file_error().unwrap_or_default();
+    assert!(error.contains("plugins[0].name: host-ports is the name of a built-in plugin"), "{error}");
+}
+
+async fn a_log_flood_is_cut_and_harmless() {
+    let slow = "- {name: loud, component: hostile.wasm, admission: {}, limits: {timeout: 5s}, config: ";
+    for behaviour in ["log-flood", "stdout-flood"] {
+        let node = Node::with(&format!("{slow}{behaviour}}}\n")).await;
+        assert_eq!(node.admit(pod("web")).await, Decision::Admit, "{behaviour}");
+    }
+}

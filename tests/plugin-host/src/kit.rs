@@ -1,0 +1,6 @@
+//! The conformance kit: it finds planted faults, and nothing in what ships.
+
+pub(crate) mod faults;
+mod planted;
+mod recorded;
+pub(crate) mod shipped;

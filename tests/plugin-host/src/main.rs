@@ -1,0 +1,78 @@
+//! The plugin host with real components: contracts, limits, the life of plugins, components from registries, and the
+//! conformance kit. Cases that other programs must be installed for count as ignored where they aren't.
+#![forbid(unsafe_code)]
+#![allow(clippy::panic, reason = "a panic is how a test fails")]
+
+mod answers;
+mod builtin_probes;
+mod forging;
+mod kit;
+mod loading;
+mod node;
+mod probing;
+mod recording;
+mod registry;
+mod reloading;
+mod servers;
+mod shipped_admission;
+mod shipped_probes;
+mod sources;
+mod surviving;
+mod swapping;
+mod upstream;
+mod versions;
+mod vouching;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+/// One test: a claim, and what shows it.
+pub(crate) type Claim = (&'static str, fn() -> Shown);
+
+/// A test's run.
+pub(crate) type Shown = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let claims = [
+        builtin_probes::CLAIMS,
+        shipped_admission::CLAIMS,
+        shipped_probes::CLAIMS,
+        loading::CLAIMS,
+        answers::CLAIMS,
+        surviving::CLAIMS,
+        swapping::CLAIMS,
+        forging::CLAIMS,
+        probing::CLAIMS,
+        recording::CLAIMS,
+        reloading::CLAIMS,
+        sources::CLAIMS,
+        upstream::CLAIMS,
+        versions::CLAIMS,
+        vouching::CLAIMS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied();
+    let mut trials: Vec<Trial> =
+        claims.map(|(name, show)| Trial::test(name, move || run(show))).collect();
+    trials.extend(registry::trials(&arguments));
+    trials.extend(kit::shipped::trials());
+    trials.extend(kit::faults::trials());
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn run(show: fn() -> Shown) -> Result<(), libtest_mimic::Failed> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(show());
+    Ok(())
+}
+
+/// Lists tests by name.
+macro_rules! claims {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) const CLAIMS: &[crate::Claim] = &[$((stringify!($name), || Box::pin($name()))),*];
+    };
+}
+pub(crate) use claims;

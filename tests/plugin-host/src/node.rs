@@ -1,0 +1,272 @@
+//! A node with plugins, for the tests to ask.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use tempfile::TempDir;
+use witlet_core::admission::{AdmissionRequest, Decision, Operation};
+use witlet_core::event::Event;
+use witlet_core::node::NodeFacts;
+use witlet_core::pod::SourceName;
+use witlet_harness::WAIT_TIMEOUT;
+use witlet_harness::program::component_cache;
+use witlet_ports::{Clock, ComponentFetcher, Containers, EventSink, NodeWatch};
+use witlet_wasm::compile::CompilerConfig;
+use witlet_wasm::host::{PluginHost, PluginHostConfig, StartError};
+use witlet_wasm::plugin::{Builtin, PluginStatus};
+
+/// Where compiled code goes: once for all suites of this target folder.
+pub(crate) fn cache() -> PathBuf {
+    component_cache().expect("a test lies in a target folder")
+}
+
+/// Compiles in a child, as the daemon does; the child is this package's own program.
+pub(crate) fn compiler(cache: impl Into<PathBuf>) -> CompilerConfig {
+    CompilerConfig { program: env!("CARGO_BIN_EXE_compile-component").into(), ..CompilerConfig::new(cache) }
+}
+
+/// 2026-01-02T03:04:05.678Z
+pub(crate) fn now() -> Timestamp {
+    Timestamp::from_millisecond(1_767_323_045_678).expect("a time in range")
+}
+
+struct FixedClock;
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        now()
+    }
+}
+
+/// Remembers events.
+#[derive(Default)]
+pub(crate) struct Events(Mutex<Vec<Event>>);
+
+impl EventSink for Events {
+    fn record(&self, event: Event) {
+        self.0.lock().expect("no test panics while it holds this").push(event);
+    }
+}
+
+impl Events {
+    /// Messages of all events so far.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        self.0
+            .lock()
+            .expect("no test panics while it holds this")
+            .iter()
+            .map(|event| event.message.clone())
+            .collect()
+    }
+
+    /// Reasons of all events so far.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        self.0
+            .lock()
+            .expect("no test panics while it holds this")
+            .iter()
+            .map(|event| event.reason.clone())
+            .collect()
+    }
+}
+
+/// A running plugin host and the folder that its configuration lies in.
+pub(crate) struct Node {
+    pub(crate) folder: TempDir,
+    pub(crate) host: Arc<PluginHost>,
+    pub(crate) events: Arc<Events>,
+}
+
+/// One entry of the configuration for the guest that does what it is told. Only loops are given the default timeout:
+/// whatever else a guest does takes no time, but the machine may be busy.
+pub(crate) fn hostile(name: &str, behaviour: &str, more: &str) -> String {
+    let limits = if behaviour.starts_with("loop") { "" } else { "limits: {timeout: 5s}, " };
+    format!(
+        "- {{name: {name}, component: hostile.wasm, admission: {{{more}}}, {limits}config: {behaviour}}}\n"
+    )
+}
+
+/// The file with these entries.
+pub(crate) fn configuration(entries: &str) -> String {
+    let entries = if entries.is_empty() { "  []\n" } else { entries };
+    format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginConfiguration\nplugins:\n{entries}")
+}
+
+/// Writes a file as careful programs do: beside it first, then in its place.
+pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) {
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, content).expect("the test's folder is writable");
+    std::fs::rename(&beside, path).expect("the test's folder is writable");
+}
+
+/// What a node has beside its configuration.
+pub(crate) struct Setting {
+    pub(crate) compiler: CompilerConfig,
+    pub(crate) builtins: Vec<Builtin>,
+    /// More files beside the configuration.
+    pub(crate) files: Vec<(&'static str, Vec<u8>)>,
+    pub(crate) node: Option<Arc<dyn NodeWatch>>,
+    /// Runs commands in probed containers.
+    pub(crate) containers: Option<Arc<dyn Containers>>,
+    /// Components that an entry may name.
+    pub(crate) shipped: Vec<(&'static str, &'static [u8])>,
+    /// Brings components from registries.
+    pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
+}
+
+impl Setting {
+    /// Nothing but a compiler.
+    pub(crate) fn new(compiler: CompilerConfig) -> Self {
+        Self {
+            compiler,
+            builtins: Vec::new(),
+            files: Vec::new(),
+            node: None,
+            containers: None,
+            shipped: Vec::new(),
+            fetcher: None,
+        }
+    }
+}
+
+impl Node {
+    /// With these entries in the configuration and all guests beside it; no built-ins.
+    pub(crate) async fn with(entries: &str) -> Self {
+        Self::start(entries, &[], compiler(cache())).await.expect("the host starts")
+    }
+
+    /// With these entries and built-ins; every plugin was tried when this returns.
+    pub(crate) async fn start(
+        entries: &str,
+        builtins: &[Builtin],
+        compiler: CompilerConfig,
+    ) -> Result<Self, StartError> {
+        let node =
+            Self::begin(entries, Setting { builtins: builtins.to_vec(), ..Setting::new(compiler) }).await?;
+        let ready = tokio::time::timeout(WAIT_TIMEOUT, node.host.ready()).await;
+        assert!(ready.is_ok(), "every plugin was tried: {:#?}", node.host.list());
+        Ok(node)
+    }
+
+    /// As soon as the host has started, whatever is still being loaded.
+    pub(crate) async fn begin(entries: &str, setting: Setting) -> Result<Self, StartError> {
+        let folder = TempDir::new().expect("a folder for the test");
+        for (name, bytes) in [
+            ("hostile.wasm", witlet_test_guests::HOSTILE),
+            ("loop-at-start.wasm", witlet_test_guests::LOOP_AT_START),
+            ("no-latest-tag.wasm", witlet_test_guests::NO_LATEST_TAG),
+        ] {
+            write(&folder.path().join(name), bytes);
+        }
+        for (name, bytes) in [
+            ("core-module.wasm", witlet_test_guests::core_module()),
+            ("invalid-code.wasm", witlet_test_guests::invalid_code()),
+            ("truncated.wasm", witlet_test_guests::truncated()),
+            ("wrong-world.wasm", witlet_test_guests::wrong_world()),
+            ("unknown-imports.wasm", witlet_test_guests::unknown_imports()),
+            ("giant-memory.wasm", witlet_test_guests::giant_memory()),
+            ("giant-table.wasm", witlet_test_guests::giant_table()),
+            ("many-memories.wasm", witlet_test_guests::many_memories()),
+            ("text.wasm", b"(component)".to_vec()),
+            ("empty.wasm", Vec::new()),
+        ] {
+            write(&folder.path().join(name), bytes);
+        }
+        for (name, bytes) in setting.files {
+            write(&folder.path().join(name), bytes);
+        }
+        write(&folder.path().join("plugins.yaml"), configuration(entries));
+        let events = Arc::new(Events::default());
+        let host = PluginHost::start(PluginHostConfig {
+            compiler: setting.compiler,
+            plugins_file: Some(folder.path().join("plugins.yaml")),
+            builtins: setting.builtins,
+            shipped: setting.shipped,
+            fetcher: setting.fetcher,
+            containers: setting.containers,
+            state_folder: None,
+            node: setting.node,
+            recorder: None,
+            clock: Arc::new(FixedClock),
+            events: events.clone(),
+        })
+        .await?;
+        Ok(Self { folder, host, events })
+    }
+
+    /// Asks about a pod.
+    pub(crate) async fn admit(&self, pod: Pod) -> Decision {
+        let admission = self.host.admission();
+        let asked = admission.admit(request(pod));
+        tokio::time::timeout(WAIT_TIMEOUT, asked).await.expect("admission answers in time")
+    }
+
+    /// The status of the plugin with this name.
+    pub(crate) fn status(&self, name: &str) -> PluginStatus {
+        self.host.list().into_iter().find(|status| status.name == name).expect("the plugin is listed")
+    }
+
+    /// Writes the configuration anew.
+    pub(crate) fn configure(&self, text: &str) {
+        self.put("plugins.yaml", text);
+    }
+
+    /// Writes a file beside the configuration, and has the host look.
+    pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        write(&self.folder.path().join(name), content);
+        self.host.look();
+    }
+
+    /// Waits until it is so.
+    pub(crate) async fn until(&self, what: &str, so: impl Fn(&Self) -> bool) {
+        let waiting = async {
+            while !so(self) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let waited = tokio::time::timeout(WAIT_TIMEOUT, waiting).await;
+        assert!(waited.is_ok(), "never happened: {what}; plugins: {:#?}", self.host.list());
+    }
+}
+
+/// A pod in a namespace.
+pub(crate) fn pod_in(namespace: &str, name: &str) -> Pod {
+    Pod {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some(namespace.to_owned()),
+            uid: Some(format!("uid-of-{name}")),
+            ..ObjectMeta::default()
+        },
+        spec: Some(PodSpec {
+            containers: vec![Container {
+                name: "main".to_owned(),
+                image: Some("registry.example.com/app:1.2".to_owned()),
+                ..Container::default()
+            }],
+            ..PodSpec::default()
+        }),
+        ..Pod::default()
+    }
+}
+
+/// A pod in the namespace `default`.
+pub(crate) fn pod(name: &str) -> Pod {
+    pod_in("default", name)
+}
+
+/// A question on an empty node.
+pub(crate) fn request(pod: Pod) -> AdmissionRequest {
+    AdmissionRequest {
+        operation: Operation::Add,
+        now: now(),
+        pod: Arc::new(pod),
+        source: SourceName::file(),
+        node: Arc::new(NodeFacts { name: "node-1".to_owned(), ..NodeFacts::default() }),
+        other_pods: Arc::new([]),
+    }
+}

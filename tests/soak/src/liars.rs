@@ -1,0 +1,374 @@
+//! A pod source that fails, lies, hangs, floods and flaps beside a file and another source of pods: each is told by an
+//! event, what it brought before stands, nobody else's pods notice, and it brings pods again once it is well.
+
+use witlet_harness::WAIT_TIMEOUT;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use witlet_harness::fake_node::{FakeNode, LOOK_INTERVAL, Look, pod, write_script};
+use witlet_harness::usage::Usage;
+
+/// Pods of the file, and of the honest source.
+const FILED: usize = 10;
+const HONEST: usize = 2;
+
+/// What a pod of the file is called, and its UID.
+const TAKEN: (&str, &str) = ("filed-0", "00000000000000000000000000000000");
+
+/// The namespace that is the liar's own.
+const OWN: &str = "lies";
+
+/// Bytes of a manifest that is far too long.
+const LONG_BYTES: usize = 40 << 20;
+
+/// Pods of the flood.
+const FLOOD: usize = 10_000;
+
+/// How often a source that flaps has pods and has none.
+const FLAPS: usize = 5;
+
+/// Events about the liar that may be remembered after all of it.
+const EVENTS_MAX: usize = 200;
+
+/// How much more the daemon may have after all lies than before: what was read at once was large.
+const GROWTH_KIB_MAX: u64 = 96 * 1024;
+
+fn entries(folder: &Path, version: u64, allow: &Value) -> Value {
+    let source = |name: &str, version: u64, allow: &Value| {
+        json!({
+            "name": name, "component": "./witness-0.wasm", "config": {"version": version},
+            "podSource": {"interval": "1s", "allow": allow}, "limits": {"timeout": "10s"},
+            "grants": {"files": [{"path": folder.join(name), "guestPath": "/script"}]},
+        })
+    };
+    json!([source("liar", version, allow), source("honest", 0, &json!({"namespaces": ["honest"]}))])
+}
+
+fn bring(texts: &[Value], times: usize) -> Value {
+    let texts: Vec<String> =
+        texts.iter().map(|text| text.as_str().map_or_else(|| text.to_string(), str::to_owned)).collect();
+    json!({"do": "bring", "texts": texts, "times": times})
+}
+
+fn named(namespace: &str, name: &str, uid: &str) -> Value {
+    let mut pod = pod(namespace, name);
+    pod["metadata"]["uid"] = json!(uid);
+    pod
+}
+
+/// What the liar brings while it is well.
+fn good() -> Value {
+    bring(&[named(OWN, "good-{n}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{n}")], 2)
+}
+
+/// What the source does, and how it is told: object, reason and words of an event.
+struct Lie {
+    what: &'static str,
+    script: Value,
+    told: Vec<(&'static str, &'static str, &'static str)>,
+    /// Whether its good pods aren't in the set, so that they end.
+    ends_good: bool,
+}
+
+fn lie(what: &'static str, script: Value, told: &[(&'static str, &'static str, &'static str)]) -> Lie {
+    Lie { what, script, told: told.to_vec(), ends_good: false }
+}
+
+/// Each fails as a whole: the last good set stands.
+fn failures() -> Vec<Lie> {
+    vec![
+        lie(
+            "an error",
+            json!({"do": "fail", "reason": "Unwilling", "message": "not today"}),
+            &[("liar", "PodSourceFailed", "Unwilling: not today")],
+        ),
+        lie(
+            "a set of no pods",
+            json!({"do": "noPods"}),
+            &[("liar", "PodSourceFailed", "the list of pods is empty")],
+        ),
+        lie("a trap", json!({"do": "trap"}), &[("liar", "PodSourceFailed", "")]),
+        lie("no end", json!({"do": "spin"}), &[("liar", "PodSourceFailed", "")]),
+        lie("a memory bomb", json!({"do": "hoard"}), &[("liar", "PodSourceFailed", "")]),
+        lie(
+            "a manifest of 40 MiB",
+            json!({"do": "long", "bytes": LONG_BYTES}),
+            &[("liar", "PodSourceFailed", "")],
+        ),
+        lie(
+            "ten thousand pods",
+            bring(&[pod(OWN, "flood-{n}")], FLOOD),
+            &[("liar", "PodSourceFailed", "10000 pods")],
+        ),
+    ]
+}
+
+/// Each brings something besides its good pods that isn't run.
+fn lies() -> Vec<Lie> {
+    let good = named(OWN, "good-{n}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{n}");
+    let with = |more: &[Value]| {
+        let mut texts =
+            vec![json!(good.to_string().replace("{n}", "0")), json!(good.to_string().replace("{n}", "1"))];
+        texts.extend_from_slice(more);
+        bring(&texts, 1)
+    };
+    let forged = |annotation: &str, value: &str| {
+        let mut pod = pod(OWN, "forged");
+        pod["metadata"]["annotations"] = json!({annotation: value});
+        pod
+    };
+    let mut privileged = pod(OWN, "privileged");
+    privileged["spec"]["containers"][0]["securityContext"] = json!({"privileged": true});
+    let mut on_host = pod(OWN, "on-host");
+    on_host["spec"]["hostNetwork"] = json!(true);
+    on_host["spec"]["volumes"] = json!([{"name": "root", "hostPath": {"path": "/"}}]);
+    let deployment =
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {}});
+    let mut typed = pod(OWN, "typed");
+    typed["spec"]["containers"] = json!("many");
+    let twin = |name: &str| named(OWN, name, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");
+    vec![
+        lie(
+            "wrong types",
+            with(&[json!("not: [yaml"), json!("42"), deployment, typed]),
+            &[("liar", "InvalidManifest", "")],
+        ),
+        lie(
+            "a UID twice",
+            with(&[twin("twin-a"), twin("twin-b")]),
+            &[("liar", "PodForbidden", "has its UID")],
+        ),
+        lie(
+            "a pod of the file",
+            with(&[named("filed", TAKEN.0, TAKEN.1)]),
+            &[("liar", "PodForbidden", "namespace filed isn't allowed")],
+        ),
+        lie(
+            "another's signature",
+            with(&[forged("kubernetes.io/config.source", "file")]),
+            &[("liar", "PodForbidden", "names the source")],
+        ),
+        lie(
+            "an API server's signature",
+            with(&[forged("kubernetes.io/config.mirror", "x")]),
+            &[("liar", "PodForbidden", "isn't a source's to write")],
+        ),
+        lie(
+            "privileged pods",
+            with(&[privileged, on_host]),
+            &[("liar", "PodForbidden", "it isn't baseline")],
+        ),
+    ]
+}
+
+struct Stage {
+    node: FakeNode,
+    /// Another for each lie, so that each begins with a plugin that nothing is known of.
+    version: u64,
+    allow: Value,
+    /// Containers of the file's and the honest source's pods.
+    others: BTreeMap<String, String>,
+    most: u64,
+}
+
+/// Tells all lies.
+#[allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
+pub(crate) async fn play() -> Result<(), Failed> {
+    let allow = json!({"namespaces": [OWN]});
+    let node = FakeNode::start(&["--stop-pods-on-exit"], |folder, _| {
+        let honest = bring(&[pod("honest", "honest-{n}")], HONEST);
+        write_script(folder, "honest", &honest).expect("the folder is the test's own");
+        write_script(folder, "liar", &good()).expect("the folder is the test's own");
+        entries(folder, 0, &allow)
+    })
+    .await?;
+    let mut filed: Vec<Value> = (1..FILED).map(|number| pod("filed", &format!("filed-{number}"))).collect();
+    filed.push(named("filed", TAKEN.0, TAKEN.1));
+    node.put("filed", &filed)?;
+    let mut stage = Stage { node, version: 0, allow, others: BTreeMap::new(), most: 0 };
+    let look =
+        stage.node.until("all pods run", |look| others(look).len() == FILED + HONEST && goods(look) == 2);
+    stage.others = others(&look.await?);
+    let before = stage.usage()?;
+    for lie in failures().into_iter().chain(lies()) {
+        stage.tell(&lie).await?;
+    }
+    stage.everywhere().await?;
+    stage.flap().await?;
+    stage.quarantine().await?;
+    let after = stage.at_rest(before).await?;
+    eprintln!(
+        "a source that lies: the daemon had {} MiB before, {} MiB at most, {} MiB in the end",
+        before.memory_kib / 1024,
+        stage.most / 1024,
+        after.memory_kib / 1024,
+    );
+    if after.memory_kib > before.memory_kib + GROWTH_KIB_MAX {
+        return Err(Failed::from(format!("the daemon grew from {before} to {after}")));
+    }
+    stage.node.end().await
+}
+
+impl Stage {
+    fn usage(&mut self) -> Result<Usage, Failed> {
+        let usage = Usage::of(self.node.daemon.pid().ok_or("the daemon runs")?)?;
+        self.most = self.most.max(usage.memory_kib);
+        Ok(usage)
+    }
+
+    /// What the daemon takes once it has given back what it can, or after a while.
+    async fn at_rest(&mut self, before: Usage) -> Result<Usage, Failed> {
+        let deadline = Instant::now() + WAIT_TIMEOUT;
+        loop {
+            let usage = self.usage()?;
+            if usage.memory_kib <= before.memory_kib + GROWTH_KIB_MAX || Instant::now() >= deadline {
+                return Ok(usage);
+            }
+            sleep(LOOK_INTERVAL).await;
+        }
+    }
+
+    fn next(&mut self, script: &Value) -> Result<(), Failed> {
+        self.version += 1;
+        self.node.script("liar", script)?;
+        self.node.configure(&entries(self.node.folder.path(), self.version, &self.allow))
+    }
+
+    /// The lie is told by events, and changes nothing; then the source is well again.
+    #[allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
+    async fn tell(&mut self, lie: &Lie) -> Result<(), Failed> {
+        let seen = counts(&self.node.until("the daemon answers", |_| true).await?);
+        self.next(&lie.script)?;
+        let (expected, goods_left) = (lie.told.clone(), if lie.ends_good { 0 } else { 2 });
+        let process = self.node.daemon.pid().ok_or("the daemon runs")?;
+        let mut most = 0;
+        let look = self.node.until(lie.what, |look| {
+            most = most.max(Usage::of(process).map_or(0, |usage| usage.memory_kib));
+            let now = counts(look);
+            let is_new = |reason: &str| now.get(reason) > seen.get(reason);
+            expected.iter().all(|(object, reason, words)| look.told(object, reason, words) && is_new(reason))
+        });
+        let look = look.await?;
+        self.most = self.most.max(most);
+        eprintln!("{}: {} MiB; {}", lie.what, most / 1024, last_words(&look));
+        self.nobody_noticed(&look, lie.what)?;
+        if goods(&look) != goods_left {
+            return Err(Failed::from(format!("{}: {} of its good pods run", lie.what, goods(&look))));
+        }
+        self.next(&good())?;
+        let well = self.node.until("its good pods run", |look| goods(look) == 2 && own(look) == 2);
+        let well = well.await?;
+        self.nobody_noticed(&well, lie.what)
+    }
+
+    fn nobody_noticed(&self, look: &Look, what: &str) -> Result<(), Failed> {
+        if others(look) == self.others {
+            return Ok(());
+        }
+        Err(Failed::from(format!(
+            "{what}: pods of others were touched: {:?}, {:?}",
+            others(look),
+            self.others
+        )))
+    }
+
+    /// A source that may bring pods into every namespace brings one that a file has: the file's runs on.
+    async fn everywhere(&mut self) -> Result<(), Failed> {
+        let own = self.allow.clone();
+        self.allow = json!({"namespaces": ["*"]});
+        let mut thief = named("filed", TAKEN.0, TAKEN.1);
+        thief["spec"]["containers"][0]["image"] = json!("registry.example.com/thief:1");
+        let texts = [thief, pod(OWN, "good-0"), pod(OWN, "good-1")];
+        self.next(&bring(&texts, 1))?;
+        let look = self.node.until("it has brought another's pod", |look| goods(look) == 2).await?;
+        sleep(Duration::from_secs(3)).await;
+        self.nobody_noticed(&look, "another's pod")?;
+        let look = self.node.until("the daemon answers", |_| true).await?;
+        self.nobody_noticed(&look, "another's pod")?;
+        self.allow = own;
+        self.next(&good())?;
+        let look = self.node.until("its own pods run", |look| goods(look) == 2).await?;
+        self.nobody_noticed(&look, "another's pod gone")
+    }
+
+    /// Pods and none, by turns.
+    #[allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
+    async fn flap(&mut self) -> Result<(), Failed> {
+        for _ in 0..FLAPS {
+            self.next(&json!({"do": "empty"}))?;
+            let look = self.node.until("it has none", |look| own(look) == 0).await?;
+            self.nobody_noticed(&look, "none")?;
+            self.next(&good())?;
+            let look = self.node.until("it has two", |look| goods(look) == 2).await?;
+            self.nobody_noticed(&look, "some")?;
+            self.usage()?;
+        }
+        let look = self.node.until("the daemon answers", |_| true).await?;
+        let about = look.events.iter().filter(|event| event["involvedObject"]["name"] == "liar").count();
+        eprintln!(
+            "after {FLAPS} flaps {about} events about the liar are remembered, of {}",
+            look.events.len()
+        );
+        if about > EVENTS_MAX {
+            return Err(Failed::from(format!("{about} events about one source are remembered")));
+        }
+        Ok(())
+    }
+
+    /// It falls until it is left alone, and comes back by itself.
+    async fn quarantine(&mut self) -> Result<(), Failed> {
+        self.next(&json!({"do": "trap"}))?;
+        let quarantined =
+            |look: &Look| look.plugin("liar").is_some_and(|plugin| plugin["state"] == "Quarantined");
+        let look = self.node.until("it is in quarantine", quarantined).await?;
+        self.nobody_noticed(&look, "quarantine")?;
+        if !look.told("liar", "PluginQuarantined", "") || goods(&look) != 2 {
+            return Err(Failed::from("a quarantine is told, and ends nothing"));
+        }
+        let brought = bring(&[named(OWN, "later-{n}", "ccccccccccccccccccccccccccccccc{n}")], 1);
+        self.node.script("liar", &brought)?;
+        let look =
+            self.node.until("it is well", |look| look.pod("later-0").is_some() && own(look) == 1).await?;
+        self.nobody_noticed(&look, "the end of the quarantine")
+    }
+}
+
+/// Containers of the pods that aren't the liar's.
+fn others(look: &Look) -> BTreeMap<String, String> {
+    let mut all = look.running("filed");
+    all.extend(look.running("honest"));
+    all
+}
+
+/// How many of its good pods run.
+fn goods(look: &Look) -> usize {
+    look.running(OWN).keys().filter(|name| name.starts_with("good-")).count()
+}
+
+/// How many pods it has at all.
+fn own(look: &Look) -> usize {
+    look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == *OWN).count()
+}
+
+/// How often each reason was told about the liar.
+fn counts(look: &Look) -> BTreeMap<String, u64> {
+    look.events.iter().filter(|event| event["involvedObject"]["name"] == "liar").fold(
+        BTreeMap::new(),
+        |mut all, event| {
+            let reason = event["reason"].as_str().unwrap_or_default().to_owned();
+            *all.entry(reason).or_default() += event["count"].as_u64().unwrap_or_default();
+            all
+        },
+    )
+}
+
+/// The newest event about the liar.
+fn last_words(look: &Look) -> String {
+    let about = look.events.iter().rev().find(|event| event["involvedObject"]["name"] == "liar");
+    about.map_or_else(String::new, |event| format!("{}: {}", event["reason"], event["message"]))
+}

@@ -1,0 +1,277 @@
+//! Plugins of all three roles are swapped while a hundred pods are probed, come and go: each call is answered by the old
+//! version or by the new one, none by the old after the swap, none is lost, and what the swaps took is given back.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use witlet_harness::fake_node::{FakeNode, Look, Told, failed, moment, pod, probed, write_script};
+use witlet_harness::usage::Usage;
+
+/// Pods that are probed.
+const PODS: usize = 100;
+
+/// Pods that the source brings.
+const BROUGHT: usize = 3;
+
+/// Plugins that are swapped with one change of the configuration.
+const PLUGINS: [&str; 3] = ["judge", "witness", "bringer"];
+
+/// Rounds of the short form: 51 swaps.
+const ROUNDS_SHORT: u64 = 17;
+
+/// Rounds of the long form: 1,002 swaps.
+const ROUNDS_LONG: u64 = 334;
+
+/// Rounds after which the daemon has what it needs for swaps.
+const ROUNDS_FIRST: u64 = 5;
+
+/// What may be more after all rounds than after the first ones. Threads come and go with the work.
+const GROWTH_MAX: Usage = Usage { files: 4, threads: 16, memory_kib: 24 * 1024 };
+
+/// How often, and how many times, the daemon is looked at: what it takes at rest is the least of each.
+const REST: (Duration, usize) = (Duration::from_millis(100), 50);
+
+fn entries(folder: &Path, port: u16, version: u64) -> Value {
+    let component = format!("./witness-{}.wasm", version % 2);
+    let network = json!([format!("127.0.0.1:{port}")]);
+    json!([
+        {
+            "name": "judge", "component": component, "config": {"version": version},
+            // A busy machine isn't what this is about.
+            "admission": {}, "limits": {"timeout": "10s"},
+        },
+        {
+            "name": "witness", "component": component, "config": {"version": version, "port": port},
+            "probe": {}, "grants": {"network": network},
+        },
+        {
+            "name": "bringer", "component": component, "config": {"version": version, "port": port},
+            "podSource": {"interval": "1s", "allow": {"namespaces": ["brought"]}},
+            "grants": {"network": network, "files": [{"path": folder.join("script"), "guestPath": "/script"}]},
+        },
+    ])
+}
+
+fn script() -> Value {
+    let mut brought = pod("brought", "brought-{n}");
+    brought["metadata"]["uid"] = json!("0123456789abcdef0123456789abcde{n}");
+    brought["metadata"]["labels"] = json!({"version": "v{version}"});
+    json!({"do": "bring", "texts": [brought.to_string()], "times": BROUGHT})
+}
+
+fn crowd(number: usize) -> Value {
+    let readiness = json!({"type": "witness", "parameters": {}, "periodMilliseconds": 1000, "timeoutMilliseconds": 10_000});
+    probed(pod("crowd", &format!("crowd-{number}")), &readiness)
+}
+
+fn asks(name: &str) -> Value {
+    let mut pod = pod("asks", name);
+    pod["metadata"]["annotations"] = json!({"witness.example.com/tell": "yes"});
+    pod
+}
+
+/// When a version was asked for, and when it was seen in place of the one before.
+#[derive(Clone, Copy, Debug)]
+struct Swap {
+    begun: i64,
+    done: i64,
+}
+
+/// The swaps by their versions.
+type Swaps = BTreeMap<u64, Swap>;
+
+/// Whether the version could be asked when the call began.
+fn is_right(told: &Told, swaps: &Swaps) -> bool {
+    let (own, next) = (swaps.get(&told.version), swaps.get(&(told.version + 1)));
+    own.is_some_and(|own| own.begun <= told.began) && next.is_none_or(|next| told.began <= next.done)
+}
+
+struct Stage {
+    node: FakeNode,
+    swaps: Swaps,
+    /// Containers of what the source brought.
+    brought: BTreeMap<String, String>,
+    digests: Vec<Value>,
+    /// What the witness told of probes, and of polls.
+    heard: (u64, u64),
+    most: Usage,
+}
+
+/// Swaps 51 times, or a thousand.
+#[allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
+pub(crate) async fn play(long: bool) -> Result<(), Failed> {
+    let rounds = if long { ROUNDS_LONG } else { ROUNDS_SHORT };
+    let begun = moment();
+    let node = FakeNode::start(&["--max-pods", "1000", "--stop-pods-on-exit"], |folder, port| {
+        write_script(folder, "script", &script()).expect("the folder is the test's own");
+        entries(folder, port, 0)
+    })
+    .await?;
+    let swaps = Swaps::from([(0, Swap { begun, done: begun })]);
+    let (heard, most, digests) = ((0, 0), Usage::default(), Vec::new());
+    let mut stage = Stage { node, swaps, brought: BTreeMap::new(), digests, heard, most };
+    stage.settle().await?;
+    let mut first = stage.rest().await?;
+    for version in 1..=rounds {
+        stage.round(version).await?;
+        if version == ROUNDS_FIRST {
+            first = stage.rest().await?;
+        }
+    }
+    let last = stage.rest().await?;
+    let Stage { node, heard, most, .. } = stage.finish().await?;
+    eprintln!(
+        "{} swaps of three plugins under {PODS} pods, {} probes and {} polls: {first} after {} swaps, {last} after \
+         all of them, {most} at most",
+        rounds * 3,
+        heard.0,
+        heard.1,
+        ROUNDS_FIRST * 3,
+    );
+    if !last.growth_since(first).is_within(GROWTH_MAX) {
+        return Err(Failed::from(format!("the daemon grew from {first} to {last}")));
+    }
+    node.end().await
+}
+
+impl Stage {
+    /// Everything runs for the first time.
+    async fn settle(&mut self) -> Result<(), Failed> {
+        // A pod whose handler is there before its probe type would tell of a probe that nobody could carry out.
+        let loaded = |look: &Look| look.configured().filter(|plugin| plugin["state"] == "Ready").count() == 3;
+        self.node.until("three plugins are loaded", loaded).await?;
+        for number in 0..PODS {
+            self.node.put(&format!("crowd-{number}"), &[crowd(number)])?;
+        }
+        let look = self.node.until("all pods run and are ready", |look| {
+            ready(look) == PODS && look.running("brought").len() == BROUGHT
+        });
+        let look = look.await?;
+        self.brought = look.running("brought");
+        self.digests = digests(&look);
+        Ok(())
+    }
+
+    async fn round(&mut self, version: u64) -> Result<(), Failed> {
+        let (early, late) = (format!("early-{version}"), format!("late-{version}"));
+        let gone = usize::try_from(version).unwrap_or_default() - 1;
+        self.node.put(&early, &[asks(&early)])?;
+        self.node.remove(&format!("crowd-{gone}"))?;
+        self.node.put(&format!("crowd-{}", gone + PODS), &[crowd(gone + PODS)])?;
+        let begun = moment();
+        self.node.configure(&entries(self.node.folder.path(), self.node.port, version))?;
+        let before = self.digests.clone();
+        let look = self.node.until("three plugins are swapped", |look| {
+            let digests = digests(look);
+            digests.len() == PLUGINS.len() && digests.iter().zip(&before).all(|(now, before)| now != before)
+        });
+        self.digests = digests(&look.await?);
+        self.swaps.insert(version, Swap { begun, done: moment() });
+        self.node.put(&late, &[asks(&late)])?;
+        let label = format!("v{version}");
+        let look = self.node.until("the new versions are heard and the pods run", |look| {
+            let judged = |name: &str| look.pod(name).is_some_and(|pod| pod["status"]["phase"] == "Failed");
+            let brought = look.pods.iter().filter(|pod| pod["metadata"]["labels"]["version"] == *label);
+            judged(&early) && judged(&late) && brought.count() == BROUGHT && ready(look) == PODS
+        });
+        let look = look.await?;
+        self.check(&look, version)?;
+        self.node.remove(&early)?;
+        self.node.remove(&late)?;
+        let process = self.node.daemon.pid().ok_or("the daemon runs")?;
+        self.most = self.most.max(Usage::of(process)?);
+        Ok(())
+    }
+
+    /// Nothing wrong was said, nothing was lost, and nobody was restarted.
+    fn check(&mut self, look: &Look, version: u64) -> Result<(), Failed> {
+        let reason = |name: &str| {
+            look.pod(name).and_then(|pod| pod["status"]["reason"].as_str()).unwrap_or_default().to_owned()
+        };
+        let (old, new) = (format!("Version{}", version - 1), format!("Version{version}"));
+        let (early, late) = (reason(&format!("early-{version}")), reason(&format!("late-{version}")));
+        if (early != old && early != new) || late != new {
+            return Err(Failed::from(format!(
+                "version {version}: judged with {early}, and after it with {late}"
+            )));
+        }
+        if look.running("brought") != self.brought {
+            return Err(Failed::from("what the source brought was restarted"));
+        }
+        for plugin in look.configured() {
+            let errors = plugin["roles"].as_array().into_iter().flatten().map(|role| &role["errors"]);
+            let restarted = plugin["state"] != "Ready";
+            if restarted || errors.into_iter().any(|errors| *errors != 0) {
+                return Err(Failed::from(format!("version {version}: a call was lost: {plugin}")));
+            }
+        }
+        if let Some(event) = look.events.iter().find(|event| event["reason"] == "Unhealthy") {
+            return Err(Failed::from(format!("version {version}: a probe was lost: {event}")));
+        }
+        for told in self.node.take_told() {
+            let heard = if told.who == "source" { &mut self.heard.1 } else { &mut self.heard.0 };
+            *heard += 1;
+            if !is_right(&told, &self.swaps) {
+                let near: Vec<_> = self.swaps.range(told.version..).take(2).collect();
+                return Err(Failed::from(format!("an outdated version was asked: {told:?}, {near:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the daemon takes between calls.
+    async fn rest(&self) -> Result<Usage, Failed> {
+        let process = self.node.daemon.pid().ok_or("the daemon runs")?;
+        let mut least = Usage { files: u64::MAX, threads: u64::MAX, memory_kib: u64::MAX };
+        for _ in 0..REST.1 {
+            let now = Usage::of(process)?;
+            least = Usage {
+                files: least.files.min(now.files),
+                threads: least.threads.min(now.threads),
+                memory_kib: least.memory_kib.min(now.memory_kib),
+            };
+            sleep(REST.0).await;
+        }
+        Ok(least)
+    }
+
+    /// Each probe that was counted has told of itself.
+    async fn finish(mut self) -> Result<Self, Failed> {
+        let pods = self.node.folder.path().join("manifests");
+        for entry in std::fs::read_dir(pods)? {
+            std::fs::remove_file(entry?.path())?;
+        }
+        let gone = self.node.until("the pods are gone", |look| look.running("crowd").is_empty()).await?;
+        let told = self.node.take_told();
+        self.heard.0 +=
+            u64::try_from(told.iter().filter(|told| told.who != "source").count()).unwrap_or_default();
+        let calls = gone.plugin("witness").map(|plugin| plugin["roles"][0]["calls"].as_u64());
+        let calls = calls.flatten().ok_or("the plugin is listed")?;
+        // The end of a pod cuts its probe: it may have told and not been counted, or the other way round.
+        let cut = u64::try_from(PODS).unwrap_or_default() + self.swaps.len() as u64;
+        if calls.abs_diff(self.heard.0) > cut {
+            let told = format!("{calls} probes were counted and {} have told", self.heard.0);
+            return Err(failed(&std::io::Error::other(told)));
+        }
+        Ok(self)
+    }
+}
+
+/// Of the component of each plugin, once all are asked.
+fn digests(look: &Look) -> Vec<Value> {
+    let ready = PLUGINS.iter().filter_map(|name| look.plugin(name));
+    ready
+        .filter(|plugin| plugin["state"] == "Ready" && plugin["pending"].is_null())
+        .map(|plugin| plugin["digest"].clone())
+        .collect()
+}
+
+fn ready(look: &Look) -> usize {
+    let crowd = look.pods.iter().filter(|pod| pod["metadata"]["namespace"] == "crowd");
+    crowd.filter(|pod| pod["status"]["containerStatuses"][0]["ready"] == true).count()
+}
