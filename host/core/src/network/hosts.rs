@@ -13,8 +13,10 @@ use crate::runtime::NamespaceMode;
 #[cfg(test)]
 mod tests;
 
-const OF_POD: &str = "# Hosts as this pod sees them, written by its node's agent.\n";
-const OF_HOST: &str = "# The node's hosts, with the pod's aliases added by the node's agent.\n";
+/// First line of a pod's own file. Programs and test suites look for it (upstream: `managedHostsHeader`).
+const OF_POD: &str = "# Kubernetes-managed hosts file.\n";
+/// First line of the file of a pod on the host's network (upstream: `managedHostsHeaderWithHostNetwork`).
+const OF_HOST: &str = "# Kubernetes-managed hosts file (host network).\n";
 /// Names that every machine has for itself and, in IPv6, for its neighbours (RFC 4291).
 const LOCAL: &str = "\
 127.0.0.1\tlocalhost

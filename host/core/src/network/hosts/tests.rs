@@ -24,7 +24,7 @@ fn file_of(fields: &str, ips: &[&str]) -> String {
 #[test]
 fn a_pod_finds_itself_under_each_address() {
     expect![[r#"
-        # Hosts as this pod sees them, written by its node's agent.
+        # Kubernetes-managed hosts file.
         127.0.0.1	localhost
         ::1	localhost ip6-localhost ip6-loopback
         fe00::0	ip6-localnet
@@ -52,12 +52,13 @@ fn aliases_come_last_with_all_their_names() {
     let expected = "\n# Entries added by HostAliases.\n192.0.2.7\tfoo\tbar\n2001:db8::7\tbaz\n";
     assert!(file_of(aliases, &["10.0.0.7"]).ends_with(&format!("10.0.0.7\tweb\n{expected}")));
     let on_host = file_of(&format!("hostNetwork: true, {aliases}"), &[]);
-    let head = "# The node's hosts, with the pod's aliases added by the node's agent.\n";
+    let head = "# Kubernetes-managed hosts file (host network).\n";
     assert_eq!(on_host, format!("{head}127.0.0.1\tlocalhost\n192.0.2.1\tnode-1\n{expected}"));
 }
 
 #[test]
 fn a_pod_on_the_host_network_has_the_hosts_file_and_no_entry_of_its_own() {
     let text = file_of("hostNetwork: true", &["192.0.2.1"]);
-    assert!(text.ends_with("agent.\n127.0.0.1\tlocalhost\n192.0.2.1\tnode-1\n"), "{text}");
+    let head = "# Kubernetes-managed hosts file (host network).\n";
+    assert_eq!(text, format!("{head}127.0.0.1\tlocalhost\n192.0.2.1\tnode-1\n"));
 }
