@@ -91,6 +91,7 @@ struct Inner {
     log: Vec<String>,
     down: bool,
     network_down: bool,
+    no_user_namespaces: bool,
     looks_take: Duration,
     failures: BTreeMap<&'static str, u32>,
     /// By the command with its arguments; any other command ends well at once.
@@ -98,6 +99,8 @@ struct Inner {
     /// Sandboxes whose removal is never answered: by the name of their pod, how many more times.
     hung_removals: BTreeMap<String, u32>,
     starts: Vec<Start>,
+    /// Commands that didn't come to their end by themselves.
+    cut_execs: Vec<String>,
 }
 
 /// A container's start, with what there was beside it.
@@ -186,6 +189,11 @@ impl FakeRuntime {
         self.lock().network_down = down;
     }
 
+    /// Whether it can give containers ids of their own; at first it can.
+    pub fn set_user_namespaces(&self, can: bool) {
+        self.lock().no_user_namespaces = !can;
+    }
+
     /// A close look at a pod takes this long.
     pub fn set_looks_take(&self, looks_take: Duration) {
         self.lock().looks_take = looks_take;
@@ -261,6 +269,11 @@ impl FakeRuntime {
         };
         let newest = inner.containers.iter().rfind(|(_, c)| is_it(c)).map(|(number, _)| *number);
         inner.containers.remove(&newest.expect("the container exists"));
+    }
+
+    /// Every command that was cut before its own end so far, by its time or by its container's end: when, command, container.
+    pub fn cut_execs(&self) -> Vec<String> {
+        self.lock().cut_execs.clone()
     }
 
     /// Every start of a container so far.

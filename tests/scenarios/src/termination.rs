@@ -76,6 +76,37 @@ async fn a_pre_stop_hook_that_never_returns_is_cut_by_the_grace() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pre_stop_hook_that_never_returns_goes_on_in_the_least_grace_and_ends_with_its_container() {
+    let node = started();
+    node.runtime.add_image("stubborn:1", FakeImage::present(Behaviour::IgnoresStop));
+    node.runtime.set_exec("hang", takes(86_400));
+    let hook = json!({"preStop": {"exec": {"command": ["hang"]}}});
+    let sidecar = |name: &str| json!({"name": name, "image": "stubborn:1", "restartPolicy": "Always", "lifecycle": hook});
+    let spec = json!({
+        "terminationGracePeriodSeconds": 30,
+        "initContainers": [sidecar("one"), sidecar("two"), sidecar("three")],
+        "containers": [{"name": "app", "image": "sleeper:1"}],
+    });
+    node.source.put("web", vec![from_spec("web", spec)]);
+    pass(5.0).await;
+    orders(&node);
+    node.source.remove("web");
+    pass(60.0).await;
+    let log = orders(&node);
+    for name in ["one", "two", "three"] {
+        let stop = format!("35.000 stop within 2s web-node1/{name}#0");
+        assert!(log.contains(&stop), "{stop} in\n{log}");
+    }
+    let mut cut = node.runtime.cut_execs();
+    cut.sort();
+    expect![[r#"
+        37.000 "hang" in web-node1/one#0
+        37.000 "hang" in web-node1/three#0
+        37.000 "hang" in web-node1/two#0"#]]
+    .assert_eq(&cut.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pod_beyond_its_deadline_fails_at_that_second() {
     let node = started();
     let spec = json!({"activeDeadlineSeconds": 100, "containers": [{"name": "app", "image": "sleeper:1"}]});

@@ -11,7 +11,6 @@ use witlet_core::probe::TargetError;
 use witlet_core::runtime::{ContainerId, ExecOutput, ObservedContainer};
 use witlet_ports::{HookError, RuntimeError};
 
-use super::kill::Grace;
 use super::{Executor, Job};
 use witlet_core::error::one_line;
 
@@ -109,44 +108,52 @@ impl Executor {
         }
     }
 
-    /// Runs the preStop hook of a container that ends, if it has one. Whatever becomes of it, the end goes on. What it
-    /// says may be secret, and doesn't become part of the event.
-    pub(super) async fn run_pre_stop(
-        &self,
-        job: &Job,
-        pod: Option<&Pod>,
-        kill: &KillContainer,
-        grace: &Grace,
-    ) {
-        let known = pod.and_then(|pod| container_named(pod, &kill.name)).map(|found| found.container);
-        let Some(container) = known.or_else(|| self.noted_container(job, kill).map(Cow::Owned)) else {
-            return;
-        };
-        let handler = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.pre_stop.as_ref());
-        let limit = grace.left();
-        let Some(handler) = handler.filter(|_| !limit.is_zero()) else { return };
+    /// Runs the preStop hook of a container that ends, if it has one. Whatever becomes of it, the end goes on: whoever calls
+    /// sets the limit, and [`HOOK_MAX`] holds in any case. What the hook says may be secret, and doesn't become part of the
+    /// event.
+    pub(super) async fn run_pre_stop(&self, job: &Job, pod: Option<&Pod>, kill: &KillContainer) {
+        let Some(container) = self.ending_container(job, pod, kill) else { return };
+        let Some(handler) = pre_stop(&container) else { return };
         let pod_ip = self.pod_ip(job);
         let run = HookRun {
             container: &container,
             id: &kill.id,
             handler,
             pod_ip: pod_ip.as_deref(),
-            limit: limit.min(HOOK_MAX),
+            limit: HOOK_MAX,
         };
-        match self.run_hook(job, run).await {
-            Ok(()) => {}
-            // Nobody waits any longer for it to have slept enough.
-            Err(HookFailure::Overdue { .. }) if handler.sleep.is_some() => {}
-            Err(failure) => {
-                tracing::warn!(pod = %job.full_name, container = kill.name, error = one_line(&failure), "preStop");
-                let events = self.events(job);
-                let events = match pod {
-                    Some(pod) => events.of(pod, &kill.name),
-                    None => events,
-                };
-                events.warning("FailedPreStopHook", "PreStopHook failed");
-            }
+        if let Err(failure) = self.run_hook(job, run).await {
+            tracing::warn!(pod = %job.full_name, container = kill.name, error = one_line(&failure), "preStop");
+            self.pre_stop_failed(job, pod, kill);
         }
+    }
+
+    /// The container's end has cut its preStop hook off. Of one that sleeps nobody waits any longer that it has slept enough.
+    pub(super) fn pre_stop_was_cut(&self, job: &Job, pod: Option<&Pod>, kill: &KillContainer) {
+        let Some(container) = self.ending_container(job, pod, kill) else { return };
+        if pre_stop(&container).is_some_and(|handler| handler.sleep.is_none()) {
+            self.pre_stop_failed(job, pod, kill);
+        }
+    }
+
+    fn pre_stop_failed(&self, job: &Job, pod: Option<&Pod>, kill: &KillContainer) {
+        let events = self.events(job);
+        let events = match pod {
+            Some(pod) => events.of(pod, &kill.name),
+            None => events,
+        };
+        events.warning("FailedPreStopHook", "PreStopHook failed");
+    }
+
+    /// The container as the spec has it, or else as its own annotations do.
+    fn ending_container<'a>(
+        &self,
+        job: &Job,
+        pod: Option<&'a Pod>,
+        kill: &KillContainer,
+    ) -> Option<Cow<'a, Container>> {
+        let known = pod.and_then(|pod| container_named(pod, &kill.name)).map(|found| found.container);
+        known.or_else(|| self.noted_container(job, kill).map(Cow::Owned))
     }
 
     /// Of a container that no spec has, what its annotations note.
@@ -162,6 +169,10 @@ impl Executor {
         let seen = || self.cache.peek(&job.uid).and_then(|seen| seen.ips.first().map(ToString::to_string));
         shown.or_else(seen)
     }
+}
+
+fn pre_stop(container: &Container) -> Option<&LifecycleHandler> {
+    container.lifecycle.as_ref()?.pre_stop.as_ref()
 }
 
 /// What the annotations of a container say of its hooks, with the ports that hooks may name. Annotations that make no sense

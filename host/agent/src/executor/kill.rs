@@ -1,6 +1,8 @@
-//! Stops containers as a plan says: hooks first, each in its turn, all within its grace.
+//! Stops containers as a plan says: hooks first, each in its turn, all within its grace; but every container gets a least
+//! time to end, also after a hook that took the whole grace.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -59,11 +61,26 @@ impl Executor {
         };
         events.normal("Killing", &kill.message);
         let grace = Grace::begin(kill.grace_seconds);
-        if kill.reason.runs_pre_stop() {
-            self.run_pre_stop(job, pod, kill, &grace).await;
-        }
+        let mut hook = pin!(async {
+            if kill.reason.runs_pre_stop() {
+                self.run_pre_stop(job, pod, kill).await;
+            }
+        });
+        let is_overdue = tokio::time::timeout(grace.left(), &mut hook).await.is_err();
         grace.wait_for_all(ended, &kill.stop_after).await;
-        self.runtime.containers.stop(&kill.id, grace.left_for_stop()).await?;
+        let mut stop = self.runtime.containers.stop(&kill.id, grace.left_for_stop());
+        if is_overdue {
+            // As upstream has it, the hook goes on in what the container still gets, and ends with the container.
+            tokio::select! {
+                stopped = &mut stop => {
+                    stopped?;
+                    self.pre_stop_was_cut(job, pod, kill);
+                }
+                () = hook => stop.await?,
+            }
+        } else {
+            stop.await?;
+        }
         ended.send_modify(|ended| {
             ended.insert(kill.id.clone());
         });

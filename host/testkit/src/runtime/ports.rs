@@ -9,12 +9,28 @@ use tokio::sync::mpsc;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
     CgroupDriver, ContainerConfig, ContainerId, ContainerRunState, ExecOutput, ImageAuth, ImageInfo,
-    LinuxResources, ListedContainer, ListedSandbox, ObservedPod, RuntimeCondition, RuntimeEvent, RuntimePod,
-    RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId, SandboxState,
+    LinuxResources, ListedContainer, ListedSandbox, ObservedPod, RuntimeCondition, RuntimeEvent,
+    RuntimeHandler, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId, SandboxState,
 };
 use witlet_ports::{Clock, Containers, Images, PodView, RuntimeError, RuntimeInfo, Sandboxes};
 
 use super::{ASKED, Behaviour, FakeContainer, FakeRuntime, Inner, KILLED, Sandbox, has_own_network};
+
+/// A command that runs in a container. Unless it came to its own end, it counts as cut.
+struct Exec<'a> {
+    runtime: &'a FakeRuntime,
+    what: String,
+    has_ended: bool,
+}
+
+impl Drop for Exec<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            let at = self.runtime.clock.elapsed().as_secs_f64();
+            self.runtime.lock().cut_execs.push(format!("{at:.3} {}", self.what));
+        }
+    }
+}
 
 #[async_trait]
 impl RuntimeInfo for FakeRuntime {
@@ -28,7 +44,10 @@ impl RuntimeInfo for FakeRuntime {
     }
 
     async fn status(&self) -> Result<RuntimeStatus, RuntimeError> {
-        let network_down = self.answer("Status")?.network_down;
+        let (network_down, user_namespaces) = {
+            let inner = self.answer("Status")?;
+            (inner.network_down, !inner.no_user_namespaces)
+        };
         let condition = |kind: &str, status| RuntimeCondition {
             kind: kind.to_owned(),
             status,
@@ -36,7 +55,8 @@ impl RuntimeInfo for FakeRuntime {
             message: if status { String::new() } else { "the test wants it so".to_owned() },
         };
         let conditions = vec![condition("RuntimeReady", true), condition("NetworkReady", !network_down)];
-        Ok(RuntimeStatus { conditions, ..RuntimeStatus::default() })
+        let handlers = vec![RuntimeHandler { user_namespaces, ..RuntimeHandler::default() }];
+        Ok(RuntimeStatus { conditions, handlers, ..RuntimeStatus::default() })
     }
 
     async fn cgroup_driver(&self) -> Result<Option<CgroupDriver>, RuntimeError> {
@@ -293,7 +313,7 @@ impl Containers for FakeRuntime {
     ) -> Result<ExecOutput, RuntimeError> {
         const CALL: &str = "ExecSync";
         let command = command.join(" ");
-        let script = {
+        let (script, mut exec) = {
             let mut inner = self.answer(CALL)?;
             let name = inner.container_name(id);
             let Some(container) = inner.container_mut(id) else {
@@ -304,7 +324,8 @@ impl Containers for FakeRuntime {
                 return Err(RuntimeError::Failed { call: CALL, message });
             }
             self.record(&mut inner, &format!("exec {command:?} in"), &name);
-            inner.execs.get(&command).cloned().unwrap_or_default()
+            let exec = Exec { runtime: self, what: format!("{command:?} in {name}"), has_ended: false };
+            (inner.execs.get(&command).cloned().unwrap_or_default(), exec)
         };
         match timeout.filter(|timeout| *timeout < script.takes) {
             Some(limit) => {
@@ -313,6 +334,7 @@ impl Containers for FakeRuntime {
             }
             None => {
                 tokio::time::sleep(script.takes).await;
+                exec.has_ended = true;
                 let (stdout, stderr) = (script.stdout.into_bytes(), script.stderr.into_bytes());
                 Ok(ExecOutput { stdout, stderr, exit_code: script.exit_code })
             }
