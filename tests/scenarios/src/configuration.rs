@@ -326,6 +326,24 @@ async fn a_pod_with_users_of_its_own_keeps_their_ids_over_restarts_and_gives_the
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pod_with_users_of_its_own_is_not_made_where_the_runtime_would_give_it_the_hosts() {
+    let mut node = node();
+    node.runtime.set_user_namespaces(false);
+    node.start();
+    let app = json!({"name": "app", "image": "sleeper:1"});
+    node.source.put("web", vec![from_spec("web", json!({"hostUsers": false, "containers": [app]}))]);
+    pass(5.0).await;
+    assert_eq!(node.runtime.sandbox_config("web-node1"), None);
+    let events = told(&node, "web");
+    let why = "FailedCreatePodSandBox ×1 Failed to create pod sandbox: can't set `spec.hostUsers: false`, \
+               runtime does not support user namespaces\n";
+    assert_eq!(events, why);
+    node.runtime.set_user_namespaces(true);
+    pass(30.0).await;
+    assert_eq!(status(&node, "web"), "Running app: running, 0 restarts");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_pods_status_says_what_it_was_made_with() {
     let node = started();
     let pod = app(json!({"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}));

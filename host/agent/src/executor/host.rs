@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use witlet_core::container::config::Host;
 use witlet_core::node::NodeFacts;
+use witlet_core::runtime::RuntimeHandler;
 use witlet_ports::{FilesError, HostFiles};
 
 use crate::config::HostSettings;
@@ -15,6 +16,7 @@ pub(super) struct HostNow<'a> {
     settings: &'a HostSettings,
     node: Arc<NodeFacts>,
     runtime_classes: Arc<BTreeMap<String, String>>,
+    runtime_handlers: Arc<[RuntimeHandler]>,
     resolv_conf: Option<String>,
     etc_hosts: String,
 }
@@ -24,6 +26,7 @@ impl<'a> HostNow<'a> {
     pub(super) async fn read(
         settings: &'a HostSettings,
         node: Arc<NodeFacts>,
+        runtime_handlers: Arc<[RuntimeHandler]>,
         of_cluster: Option<Arc<BTreeMap<String, String>>>,
         files: &dyn HostFiles,
     ) -> Result<Self, FilesError> {
@@ -37,7 +40,7 @@ impl<'a> HostNow<'a> {
             }
             None => Arc::new(own.clone()),
         };
-        Ok(Self { settings, node, runtime_classes, resolv_conf, etc_hosts })
+        Ok(Self { settings, node, runtime_classes, runtime_handlers, resolv_conf, etc_hosts })
     }
 
     /// The same as decisions take it.
@@ -51,6 +54,7 @@ impl<'a> HostNow<'a> {
             cluster_domain: &self.settings.cluster_domain,
             etc_hosts: &self.etc_hosts,
             runtime_classes: &self.runtime_classes,
+            runtime_handlers: &self.runtime_handlers,
             swap_controller: self.settings.swap_controller,
         }
     }

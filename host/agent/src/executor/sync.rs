@@ -239,13 +239,12 @@ impl Executor {
     }
 
     async fn read_host(&self, job: &Job) -> Result<HostNow<'_>, ()> {
-        let node = self.node.borrow().clone();
-        HostNow::read(&self.host, node, self.objects.runtime_classes(), &*self.host_files).await.map_err(
-            |error| {
-                let message = format!("error reading files of the node: {}", one_line(&error));
-                self.events(job).warning("FailedSync", &message);
-            },
-        )
+        let (node, handlers) = (self.node.borrow().clone(), self.health.borrow().handlers.clone());
+        let classes = self.objects.runtime_classes();
+        HostNow::read(&self.host, node, handlers, classes, &*self.host_files).await.map_err(|error| {
+            let message = format!("error reading files of the node: {}", one_line(&error));
+            self.events(job).warning("FailedSync", &message);
+        })
     }
 
     /// Containers that wait for their delay to end say so, whatever else happens in this sync.

@@ -146,7 +146,23 @@ pub enum ConfigError {
         /// Its name.
         name: String,
     },
-    /// The pod wants ids of its own, and has none.
-    #[error("the pod has hostUsers: false, and no ids were set apart for it")]
+    /// The pod wants ids of its own, and none are left, in upstream's words.
+    #[error("create user namespace: could not find an empty slot to allocate a user namespace")]
     NoUserNamespace,
+    /// The pod wants ids of its own, and its runtime can't give containers any, in upstream's words.
+    #[error("can't set `spec.hostUsers: false`, {} does not support user namespaces{}", of_handler(handler),
+        if *is_unknown { format!(": the handler {handler:?} is not known") } else { String::new() })]
+    NoUserNamespaces {
+        /// The handler of its runtime class; empty is the default one.
+        handler: String,
+        /// The runtime names its handlers, and this one isn't among them.
+        is_unknown: bool,
+    },
+}
+
+fn of_handler(handler: &str) -> String {
+    match handler {
+        "" => "runtime".to_owned(),
+        name => format!("RuntimeClass handler {name:?}"),
+    }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use crate::node::{NodeFacts, facts};
-use crate::runtime::{CgroupDriver, ContainerId, Device, Mount, UserNamespace};
+use crate::runtime::{CgroupDriver, ContainerId, Device, Mount, RuntimeHandler, UserNamespace};
 
 /// The machine as the generated configuration needs it.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,8 @@ pub struct Host<'a> {
     pub etc_hosts: &'a str,
     /// Handlers of the runtime by the names of runtime classes.
     pub runtime_classes: &'a BTreeMap<String, String>,
+    /// What the runtime says that its handlers can do; empty where it says nothing, as older ones.
+    pub runtime_handlers: &'a [RuntimeHandler],
     /// Whether the kernel counts swap by cgroup (`memory.swap.max` exists below the root).
     pub swap_controller: bool,
 }
@@ -45,6 +47,7 @@ impl<'a> Host<'a> {
             cluster_domain: "",
             etc_hosts: "",
             runtime_classes: NO_CLASSES,
+            runtime_handlers: &[],
             swap_controller: false,
         }
     }

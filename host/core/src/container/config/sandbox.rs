@@ -36,7 +36,7 @@ pub fn sandbox_config(input: SandboxInput<'_>) -> Result<SandboxConfig, ConfigEr
         network,
         pid: pid_namespace(spec),
         ipc: if spec.host_ipc.unwrap_or_default() { NamespaceMode::Node } else { NamespaceMode::Pod },
-        user_namespace: user_namespace(input)?,
+        user_namespace: user_namespace(input, spec)?,
         sysctls: security::sysctls(pod),
         overhead: linux::overhead(pod, host),
         resources: linux::of_sandbox(pod, host),
@@ -72,11 +72,22 @@ fn runtime_handler(input: SandboxInput<'_>, spec: &PodSpec) -> Result<String, Co
     }
 }
 
-fn user_namespace(input: SandboxInput<'_>) -> Result<Option<UserNamespace>, ConfigError> {
-    match (user_namespace::wants_own(input.pod), input.user_namespace) {
-        (false, _) => Ok(None),
-        (true, Some(ids)) => Ok(Some(ids.clone())),
-        (true, None) => Err(ConfigError::NoUserNamespace),
+/// The pod's ids. A runtime that knows no user namespaces drops them without a word, and root in the pod is root on the
+/// machine then: such a pod isn't made (upstream: `GetOrCreateUserNamespaceMappings`).
+fn user_namespace(input: SandboxInput<'_>, spec: &PodSpec) -> Result<Option<UserNamespace>, ConfigError> {
+    if !user_namespace::wants_own(input.pod) {
+        return Ok(None);
+    }
+    let name = runtime_handler(input, spec)?;
+    let handlers = input.host.runtime_handlers;
+    match handlers.iter().find(|handler| handler.name == name) {
+        Some(handler) if handler.user_namespaces => {
+            input.user_namespace.cloned().map(Some).ok_or(ConfigError::NoUserNamespace)
+        }
+        found => {
+            let is_unknown = found.is_none() && !handlers.is_empty();
+            Err(ConfigError::NoUserNamespaces { handler: name, is_unknown })
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use super::*;
 use crate::container::plan::app_containers;
 use crate::fixtures::pod as plain_pod;
 use crate::runtime::{
-    Device, DnsConfig, IdMapping, LinuxResources, Mount, NamespaceMode, Protocol, SandboxConfig,
-    UserNamespace,
+    Device, DnsConfig, IdMapping, LinuxResources, Mount, NamespaceMode, Protocol, RuntimeHandler,
+    SandboxConfig, UserNamespace,
 };
 
 const POD: &str = "
@@ -157,7 +157,8 @@ fn a_pod_with_ids_of_its_own_gets_those_that_were_set_apart() {
         let mut pod = plain_pod("Always", &["a"]);
         crate::fixtures::spec(&mut pod).host_users = host_users;
         let node = fixtures::node("1");
-        let host = fixtures::host(&node);
+        let handlers = [RuntimeHandler { user_namespaces: true, ..RuntimeHandler::default() }];
+        let host = Host { runtime_handlers: &handlers, ..fixtures::host(&node) };
         let log_directory = Path::new("/");
         sandbox_config(SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: ids, host })
             .map(|sandbox| sandbox.user_namespace)
@@ -166,6 +167,41 @@ fn a_pod_with_ids_of_its_own_gets_those_that_were_set_apart() {
     assert_eq!(with_ids(Some(false), None), Err(ConfigError::NoUserNamespace));
     assert_eq!(with_ids(Some(true), Some(&ids)), Ok(None));
     assert_eq!(with_ids(None, None), Ok(None));
+}
+
+#[test]
+fn a_pod_with_ids_of_its_own_is_refused_where_its_handler_knows_no_user_namespaces() {
+    let mapping = IdMapping { host_id: 65_536, container_id: 0, length: 65_536 };
+    let ids = UserNamespace { uids: vec![mapping], gids: vec![mapping] };
+    let handler = |name: &str, user_namespaces| RuntimeHandler {
+        name: name.to_owned(),
+        user_namespaces,
+        ..RuntimeHandler::default()
+    };
+    let able = [handler("", true), handler("runsc", false)];
+    let unable = [handler("", false), handler("runsc", true)];
+    let classes = BTreeMap::from([("sandboxed".to_owned(), "runsc".to_owned())]);
+    let refusal = |class: Option<&str>, runtime_handlers: &[RuntimeHandler]| {
+        let mut pod = plain_pod("Always", &["a"]);
+        let spec = crate::fixtures::spec(&mut pod);
+        (spec.host_users, spec.runtime_class_name) = (Some(false), class.map(str::to_owned));
+        let node = fixtures::node("1");
+        let host = Host { runtime_classes: &classes, runtime_handlers, ..fixtures::host(&node) };
+        let log_directory = Path::new("/");
+        let input = SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: Some(&ids), host };
+        sandbox_config(input).err().map(|error| error.to_string())
+    };
+    let of_runtime = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+    let of_class =
+        "can't set `spec.hostUsers: false`, RuntimeClass handler \"runsc\" does not support user namespaces";
+    assert_eq!(refusal(None, &able), None);
+    assert_eq!(refusal(Some("sandboxed"), &unable), None);
+    assert_eq!(refusal(None, &unable).as_deref(), Some(of_runtime));
+    // An old runtime names no handlers.
+    assert_eq!(refusal(None, &[]).as_deref(), Some(of_runtime));
+    assert_eq!(refusal(Some("sandboxed"), &able).as_deref(), Some(of_class));
+    let unknown = format!("{of_class}: the handler \"runsc\" is not known");
+    assert_eq!(refusal(Some("sandboxed"), &able[..1]).as_deref(), Some(unknown.as_str()));
 }
 
 #[test]
