@@ -215,7 +215,7 @@ impl EventLoop {
 
     /// Runs until the agent is told to end and, if its pods are to end with it, they have.
     pub(crate) async fn run(mut self, mut inputs: Inputs) {
-        self.tell_of_node(EventType::Normal, "Starting", "Starting the node agent.".to_owned());
+        self.tell_of_node(EventType::Normal, "Starting", "Starting kubelet.".to_owned());
         self.show_node();
         self.plugin_sources = inputs.plugin_sources.now();
         loop {

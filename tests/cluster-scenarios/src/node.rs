@@ -93,8 +93,8 @@ async fn a_new_node_is_registered_leased_and_ready_and_runs_what_is_bound_to_it(
     .assert_eq(&lines(&events(&world, "Node")));
     expect![[r#"
         Pulled ×1: Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1: Created container app
-        Started ×1: Started container app
+        Created ×1: Container created
+        Started ×1: Container started
     "#]]
     .assert_eq(&lines(&events(&world, "Pod")));
     world.server.clear_requests();

@@ -65,8 +65,8 @@ async fn an_annotation_replaces_the_check_of_each_probe_that_it_names() {
     assert!(!asked(&node, "/alive").is_empty(), "the others are the spec's");
     expect![[r#"
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
         Unhealthy ×3 Readiness probe failed: no answer to PING
     "#]]
     .assert_eq(&told(&node, "web"));
@@ -187,8 +187,8 @@ async fn an_annotation_that_cant_be_read_fails_every_probe_of_its_container() {
         Unhealthy ×1 Startup probe failed: the annotation probe.witlet.dev/app is wrong: EOF while parsing an object at line 1 column 12
         Killing ×1 Container app failed startup probe, will be restarted
         Pulled ×2 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×2 Created container app
-        Started ×2 Started container app
+        Created ×2 Container created
+        Started ×2 Container started
     "#]]
     .assert_eq(&told(&node, "web"));
     assert_eq!(node.endpoints.log(), [""; 0]);

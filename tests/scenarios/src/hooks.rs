@@ -39,11 +39,11 @@ async fn a_post_start_hook_that_fails_stops_its_container_and_is_told_without_it
     expect!["Running app: CrashLoopBackOff(back-off 10s restarting failed container=app pod=web-node1_default(27ff77d294d2ef917a4b2be452ae8fe3)), 1 restarts other: running, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container other
-        Started ×1 Started container other
+        Created ×1 Container created
+        Started ×1 Container started
         Pulled ×2 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×2 Created container app
-        Started ×2 Started container app
+        Created ×2 Container created
+        Started ×2 Container started
         FailedPostStartHook ×2 PostStartHook failed
         Killing ×2 FailedPostStartHook
         BackOff ×2 Back-off restarting failed container app in pod web-node1_default(27ff77d294d2ef917a4b2be452ae8fe3)
@@ -129,8 +129,8 @@ async fn a_failed_hook_ends_a_container_that_runs_once_for_good() {
     expect!["Failed app: ended 143, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
         FailedPostStartHook ×1 PostStartHook failed
         Killing ×1 FailedPostStartHook
     "#]]

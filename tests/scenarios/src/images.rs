@@ -54,15 +54,15 @@ async fn a_failing_pull_is_tried_again_with_a_delay_that_doubles() {
     .assert_eq(&orders(&node));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "p"));
     expect![[r#"
-        MissingClusterDNS ×1 pod: "p-node1_default(b320256a674511a08c4724a1f79d22d8)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
+        MissingClusterDNS ×1 pod: "p-node1_default(b320256a674511a08c4724a1f79d22d8)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.
         Failed ×4 Failed to pull image "image:1": PullImage: registry says no
         Failed ×4 Error: ErrImagePull
         BackOff ×5 Back-off pulling image "image:1"
         Failed ×5 Error: ImagePullBackOff
         Pulling ×5 Pulling image "image:1"
         Pulled ×1 Successfully pulled image "image:1" in 0.0s (0.0s including waiting). Image size: 1 bytes.
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
     "#]]
     .assert_eq(&events(&node, "p"));
 }
@@ -120,8 +120,8 @@ async fn pods_that_want_the_same_image_share_a_pull_and_others_wait_their_turn()
     expect![[r#"
         Pulling ×1 Pulling image "one:1"
         Pulled ×1 Successfully pulled image "one:1" in 5.0s (5.0s including waiting). Image size: 1 bytes.
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
     "#]]
     .assert_eq(&told(&node, "a"));
 }
@@ -141,8 +141,8 @@ async fn pull_secrets_that_are_missing_are_told_and_the_pull_goes_on() {
         Pulling ×1 Pulling image "private:1"
         FailedToRetrieveImagePullSecret ×1 Unable to retrieve some image pull secrets (nowhere); attempting to pull the image may not succeed.
         Pulled ×1 Successfully pulled image "private:1" in 0.0s (0.0s including waiting). Image size: 1 bytes.
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
     "#]].assert_eq(&told(&node, "web"));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
 }

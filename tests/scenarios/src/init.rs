@@ -100,8 +100,8 @@ async fn an_ephemeral_container_without_its_target_is_told_as_a_fault_of_its_con
     pass(3.0).await;
     expect![[r#"
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Failed ×1 Error: unable to find target container nobody
     "#]]

@@ -36,13 +36,13 @@ async fn a_pod_is_started_and_ended_in_upstreams_order_and_leaves_nothing() {
     "#]]
     .assert_eq(&orders(&node));
     expect![[r#"
-        MissingClusterDNS ×1 pod: "web-node1_default(440cda402a4cee28061db28d1d0ffffd)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
+        MissingClusterDNS ×1 pod: "web-node1_default(440cda402a4cee28061db28d1d0ffffd)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container side
-        Started ×1 Started container side
+        Created ×1 Container created
+        Started ×1 Container started
         Killing ×1 Stopping container side
         Killing ×1 Stopping container app
     "#]]

@@ -76,10 +76,10 @@ async fn a_modest_pod_ends_within_its_own_grace_and_the_critical_one_takes_its_p
         Running app: running, 0 restarts"#]]
     .assert_eq(&format!("{}\n{}\n{}", status(&node, "vital"), status(&node, "big"), status(&node, "small")));
     expect![[r#"
-        MissingClusterDNS ×1 pod: "big-node1_default(uid-big-node1)". no cluster DNS address is configured, so the pod can't be created with policy "ClusterFirst". Falling back to policy "Default".
+        MissingClusterDNS ×1 pod: "big-node1_default(uid-big-node1)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.
         Pulled ×1 Container image "clinging:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
         Preempting ×1 Preempted in order to admit critical pod
         Killing ×1 Stopping container app
     "#]].assert_eq(&events(&node, "big"));

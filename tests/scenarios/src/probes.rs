@@ -133,8 +133,8 @@ async fn a_startup_probe_that_never_passes_ends_the_container() {
         Unhealthy ×3 Startup probe failed: HTTP probe failed with statuscode: 500
         Killing ×1 Container app failed startup probe, will be restarted
         Pulled ×2 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×2 Created container app
-        Started ×2 Started container app
+        Created ×2 Container created
+        Started ×2 Container started
     "#]]
     .assert_eq(&told(&node, "web"));
 }
@@ -240,8 +240,8 @@ async fn an_ended_container_is_not_probed_and_a_failed_liveness_probe_runs_hooks
     expect!["Failed app: ended 143, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
         Unhealthy ×1 Liveness probe failed: HTTP probe failed with statuscode: 500
         Killing ×1 Stopping container app
     "#]]

@@ -37,8 +37,8 @@ async fn a_resize_changes_the_running_container_and_is_told_from_beginning_to_en
     .assert_eq(&orders(&node));
     expect![[r#"
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
         ResizeStarted ×1 Pod resize started
         ResizeError ×1 Pod resize error: resizing container app: UpdateContainerResources: failed as the test wanted
         ResizeCompleted ×1 Pod resize completed
@@ -150,8 +150,8 @@ async fn a_wish_that_has_no_room_waits_until_another_pod_leaves() {
     assert_eq!(limits(&node, "web"), "cpu 3 memory 1Gi");
     expect![[r#"
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
         ResizeDeferred ×1 Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000
         ResizeStarted ×1 Pod resize started
         ResizeCompleted ×1 Pod resize completed

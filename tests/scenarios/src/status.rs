@@ -157,7 +157,7 @@ async fn a_readiness_gate_holds_back_ready_and_nothing_else() {
     });
     node.source.put("web", vec![from_spec("web", spec)]);
     pass(3.0).await;
-    expect!["False ReadinessGatesNotReady: readiness gate example.com/open has no condition"]
+    expect![[r#"False ReadinessGatesNotReady: corresponding condition of pod readiness gate "example.com/open" does not exist."#]]
         .assert_eq(&condition(&node, "web", "Ready").unwrap_or_default());
     assert_eq!(condition(&node, "web", "ContainersReady").as_deref(), Some("True"));
 }

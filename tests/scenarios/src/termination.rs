@@ -58,8 +58,8 @@ async fn a_pre_stop_hook_that_never_returns_is_cut_by_the_grace() {
     pass(5.5).await;
     expect![[r#"
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
         Killing ×1 Stopping container app
         FailedPreStopHook ×1 PreStopHook failed
     "#]]
@@ -123,8 +123,8 @@ async fn a_pod_beyond_its_deadline_fails_at_that_second() {
     expect!["Failed DeadlineExceeded app: ended 143, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
         DeadlineExceeded ×1 Pod was active on the node longer than the specified deadline
         Killing ×1 Stopping container app
     "#]]
@@ -216,8 +216,8 @@ async fn a_hook_before_the_end_that_fails_is_told_and_the_end_goes_on() {
     pass(0.5).await;
     expect![[r#"
         Pulled ×2 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×2 Created container app
-        Started ×2 Started container app
+        Created ×2 Container created
+        Started ×2 Container started
         Killing ×1 Stopping container app
         FailedPreStopHook ×1 PreStopHook failed
     "#]]

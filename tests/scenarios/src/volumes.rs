@@ -29,8 +29,8 @@ async fn a_volume_that_hangs_or_fails_holds_up_its_own_pod_only() {
     expect![[r#"
         FailedMount ×1 MountVolume.SetUp failed for volume "flaky" : set up /var/lib/witlet/pods/34692ad4c6a0e83de6e35ff01d6d61ec/volumes/flaky: failed as the test wanted
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
-        Created ×1 Created container app
-        Started ×1 Started container app
+        Created ×1 Container created
+        Started ×1 Container started
     "#]].assert_eq(&told(&node, "flaky"));
     pass(120.0).await;
     expect![[r#"

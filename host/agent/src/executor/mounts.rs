@@ -57,13 +57,9 @@ pub(super) enum MountError {
     Spec(VolumeSpecError),
     #[error("volume {volume} of container {container} isn't set up")]
     NoVolume { volume: String, container: String },
+    /// Without the cause, as upstream has it: that may tell of the machine's files what the pod isn't to know.
     #[error("failed to prepare subPath for volumeMount {volume:?} of container {container:?}")]
-    SubPath {
-        volume: String,
-        container: String,
-        #[source]
-        cause: VolumeError,
-    },
+    SubPath { volume: String, container: String },
     #[error("environment file {} of volume {volume}", path.display())]
     EnvFile {
         volume: String,
@@ -251,10 +247,11 @@ impl Executor {
             MountSource::Volume(name) => volume(name).cloned(),
             MountSource::SubPath(sub_path) => {
                 let below = volume(&sub_path.volume)?;
-                self.volumes.sub_path(&job.uid, below, sub_path).await.map_err(|cause| MountError::SubPath {
-                    volume: sub_path.volume.clone(),
-                    container: container(),
-                    cause,
+                self.volumes.sub_path(&job.uid, below, sub_path).await.map_err(|cause| {
+                    let (volume, container) = (sub_path.volume.clone(), container());
+                    let error = one_line(&cause);
+                    tracing::error!(pod = %job.full_name, container, volume, error, "preparing a subPath failed");
+                    MountError::SubPath { volume, container }
                 })
             }
             MountSource::HostsFile => self.write_hosts(job, of).await.map_err(MountError::Hosts),

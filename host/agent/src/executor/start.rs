@@ -133,13 +133,9 @@ impl Executor {
         let Ok(of_pod) = dns::of_pod(scene.pod, scene.host.facts()) else { return };
         for warning in of_pod.warnings {
             self.events(job).warning(warning.reason, &warning.message);
-            if warning.on_node {
-                self.events.record(Event {
-                    object: EventObject::Node,
-                    kind: dns::Warning::KIND,
-                    reason: warning.reason.to_owned(),
-                    message: warning.message,
-                });
+            if let Some(message) = warning.on_node {
+                let (object, kind) = (EventObject::Node, dns::Warning::KIND);
+                self.events.record(Event { object, kind, reason: warning.reason.to_owned(), message });
             }
         }
     }
@@ -257,9 +253,9 @@ impl Executor {
             .await
             .map_err(|e| refuse(WaitingReason::CreateContainerError)(&e))?;
         let events = self.events(job).of(starting.scene.pod, &start.name);
-        events.normal("Created", &format!("Created container {}", start.name));
+        events.normal("Created", "Container created");
         containers.start(&id).await.map_err(|e| refuse(WaitingReason::RunContainerError)(&e))?;
-        events.normal("Started", &format!("Started container {}", start.name));
+        events.normal("Started", "Container started");
         job.memory.started(&start.name);
         job.memory.actuated.insert(id.clone(), ContainerResources::of(starting.scene.pod, container));
         let log = sandbox.log_directory.join(&config.log_path);

@@ -40,8 +40,8 @@ pub enum ResolvConfError {
 /// What an event tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Whether it concerns the node as well as the pod.
-    pub on_node: bool,
+    /// What the node is told of it, if it concerns that as well as the pod.
+    pub on_node: Option<String>,
     /// Upstream's reason: `DNSConfigForming`, `MissingClusterDNS`.
     pub reason: &'static str,
     /// For people.
@@ -109,16 +109,14 @@ fn base(pod: &Pod) -> Base {
 fn missing_cluster_dns(pod: &Pod) -> Warning {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let meta = &pod.metadata;
+    // People and tools search for upstream's words.
+    let on_node = "kubelet does not have ClusterDNS IP configured and cannot create Pod using \"ClusterFirst\" policy. \
+                   Falling back to \"Default\" policy.";
+    let pod = format!("{}_{}({})", text(&meta.name), text(&meta.namespace), text(&meta.uid));
     Warning {
-        on_node: true,
+        on_node: Some(on_node.to_owned()),
         reason: "MissingClusterDNS",
-        message: format!(
-            "pod: \"{}_{}({})\". no cluster DNS address is configured, so the pod can't be created with policy \
-             \"ClusterFirst\". Falling back to policy \"Default\".",
-            text(&meta.name),
-            text(&meta.namespace),
-            text(&meta.uid)
-        ),
+        message: format!("pod: {pod:?}. {on_node}"),
     }
 }
 
@@ -183,7 +181,7 @@ fn without_duplicates(texts: Vec<String>) -> Vec<String> {
 }
 
 fn forming(message: String) -> Warning {
-    Warning { on_node: false, reason: "DNSConfigForming", message }
+    Warning { on_node: None, reason: "DNSConfigForming", message }
 }
 
 fn fit_servers(mut servers: Vec<String>, warnings: &mut Vec<Warning>) -> Vec<String> {

@@ -243,10 +243,13 @@ fn ready(pod: &Pod, containers_ready: &Finding) -> Finding {
         .filter_map(|gate| {
             let kind = gate.condition_type.as_str();
             match foreign(pod).find(|condition| condition.type_ == kind) {
-                None => Some(format!("readiness gate {kind} has no condition")),
+                None => {
+                    Some(format!("corresponding condition of pod readiness gate {kind:?} does not exist."))
+                }
                 Some(condition) if condition.status == "True" => None,
                 Some(condition) => {
-                    Some(format!("condition of readiness gate {kind} is {}", condition.status))
+                    let status = &condition.status;
+                    Some(format!("the status of pod readiness gate {kind:?} is not \"True\", but {status}"))
                 }
             }
         })

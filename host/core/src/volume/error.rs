@@ -141,22 +141,20 @@ pub enum VolumeSpecError {
         container: String,
     },
     /// `subPathExpr` names variables that aren't there or are empty.
-    #[error("volume mount {volume:?} of container {container:?}: missing value for {variables}")]
+    #[error("missing value for {variables}")]
     NoVariable {
-        /// The volume.
-        volume: String,
-        /// The container.
-        container: String,
         /// The variables, with commas between.
         variables: String,
     },
+    /// A sub-path that is no path below the volume.
+    #[error("error SubPath `{path}` must not be an absolute path")]
+    AbsoluteSubPath {
+        /// The path, expanded.
+        path: String,
+    },
     /// A sub-path that can't be.
-    #[error("volume mount {volume:?} of container {container:?}: SubPath {path:?} {problem}")]
+    #[error("unable to provision SubPath `{path}`: {problem}")]
     SubPath {
-        /// The volume.
-        volume: String,
-        /// The container.
-        container: String,
         /// The path, expanded.
         path: String,
         /// What is wrong with it.
@@ -169,15 +167,17 @@ pub enum VolumeSpecError {
         mode: String,
     },
     /// Recursive read-only where it can't be.
-    #[error("volume {volume:?} requested recursive read-only mode, but it is {problem}")]
+    #[error(
+        "failed to resolve recursive read-only mode: volume {volume:?} requested recursive read-only mode, but it is {problem}"
+    )]
     RecursiveReadOnly {
         /// The volume.
         volume: String,
         /// What stands against it.
-        problem: &'static str,
+        problem: String,
     },
     /// `recursiveReadOnly` is no word of the API.
-    #[error("unknown recursive read-only mode {mode:?}")]
+    #[error("failed to resolve recursive read-only mode: unknown recursive read-only mode {mode:?}")]
     RecursiveReadOnlyMode {
         /// The word.
         mode: String,

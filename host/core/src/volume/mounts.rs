@@ -137,20 +137,13 @@ fn is_read_only(volume: &Volume) -> bool {
 /// The place below the volume, expanded; none is the volume itself.
 fn sub_path(input: MountInput<'_>, mount: &VolumeMount) -> Result<Option<PathBuf>, VolumeSpecError> {
     let plain = mount.sub_path.clone().unwrap_or_default();
-    let problem = |path: &str, problem| VolumeSpecError::SubPath {
-        volume: mount.name.clone(),
-        container: input.container.name.clone(),
-        path: path.to_owned(),
-        problem,
-    };
+    let problem = |path: &str, problem| VolumeSpecError::SubPath { path: path.to_owned(), problem };
     let text = match mount.sub_path_expr.as_deref().filter(|text| !text.is_empty()) {
         None => plain,
         Some(text) => expand(text, input.env).map_err(|error| match error {
-            ExpandError::Missing(variables) => VolumeSpecError::NoVariable {
-                volume: mount.name.clone(),
-                container: input.container.name.clone(),
-                variables: Vec::from_iter(variables).join(", "),
-            },
+            ExpandError::Missing(variables) => {
+                VolumeSpecError::NoVariable { variables: Vec::from_iter(variables).join(", ") }
+            }
             ExpandError::TooLong => problem(text, "is longer than 4096 bytes when expanded"),
         })?,
     };
@@ -159,7 +152,7 @@ fn sub_path(input: MountInput<'_>, mount: &VolumeMount) -> Result<Option<PathBuf
     }
     let path = Path::new(&text);
     if path.is_absolute() {
-        return Err(problem(&text, "must not be an absolute path"));
+        return Err(VolumeSpecError::AbsoluteSubPath { path: text });
     }
     if path.components().any(|part| part == Component::ParentDir) {
         return Err(problem(&text, "must not contain '..'"));
@@ -183,12 +176,15 @@ fn recursive_read_only(mount: &VolumeMount, can: bool) -> Result<bool, VolumeSpe
     let Some(mode) = mount.recursive_read_only.as_deref().filter(|mode| *mode != "Disabled") else {
         return Ok(false);
     };
-    let problem = |problem| VolumeSpecError::RecursiveReadOnly { volume: mount.name.clone(), problem };
+    let problem = |problem: &str| VolumeSpecError::RecursiveReadOnly {
+        volume: mount.name.clone(),
+        problem: problem.to_owned(),
+    };
     if !mount.read_only.unwrap_or_default() {
         return Err(problem("not read-only"));
     }
-    if mount.mount_propagation.as_deref().is_some_and(|mode| mode != "None") {
-        return Err(problem("not compatible with its mount propagation"));
+    if let Some(propagation) = mount.mount_propagation.as_deref().filter(|mode| *mode != "None") {
+        return Err(problem(&format!("not compatible with propagation {propagation:?}")));
     }
     match mode {
         "IfPossible" => Ok(can),

@@ -19,8 +19,8 @@ fn the_object_of_an_event_can_be_found() {
 fn a_wide_table_says_which_container_an_event_is_about() {
     let object =
         json!({"kind": "Pod", "namespace": "default", "name": "web", "fieldPath": "spec.containers{app}"});
-    let event = json!({"involvedObject": object, "count": 1, "message": "Started container app"});
+    let event = json!({"involvedObject": object, "count": 1, "message": "Container started"});
     let row = |wide| event_row(&event, wide, Timestamp::UNIX_EPOCH);
-    assert_eq!(row(true)[4..], ["pod/web", "spec.containers{app}", "Started container app"]);
-    assert_eq!(row(false)[4..], ["pod/web", "Started container app"]);
+    assert_eq!(row(true)[4..], ["pod/web", "spec.containers{app}", "Container started"]);
+    assert_eq!(row(false)[4..], ["pod/web", "Container started"]);
 }

@@ -124,7 +124,10 @@ fn without_a_cluster_the_host_answers_and_pod_and_node_are_told() {
         let dns = dns_of(fields, Some(HOST), &[]);
         assert_eq!(dns.config, config("192.0.2.53", "host.example", "timeout:2 rotate"));
         assert_eq!(reasons(&dns), ["MissingClusterDNS"]);
-        assert!(dns.warnings[0].on_node && dns.warnings[0].message.starts_with("pod: \"web_ns(uid-1)\"."));
+        let on_node = "kubelet does not have ClusterDNS IP configured and cannot create Pod using \"ClusterFirst\" policy. \
+                       Falling back to \"Default\" policy.";
+        assert_eq!(dns.warnings[0].on_node.as_deref(), Some(on_node));
+        assert_eq!(dns.warnings[0].message, format!("pod: \"web_ns(uid-1)\". {on_node}"));
     }
     assert_eq!(reasons(&dns_of("dnsPolicy: ClusterFirst, hostNetwork: true", Some(HOST), &[])), [""; 0]);
 }
@@ -195,7 +198,7 @@ fn a_fourth_server_is_left_out_and_told() {
     assert_eq!(four.config.servers, ["192.0.2.53", "192.0.2.1", "192.0.2.2"]);
     let told = "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: \
                 192.0.2.53 192.0.2.1 192.0.2.2";
-    let warning = Warning { on_node: false, reason: "DNSConfigForming", message: told.to_owned() };
+    let warning = Warning { on_node: None, reason: "DNSConfigForming", message: told.to_owned() };
     assert_eq!(four.warnings, [warning]);
 }
 

@@ -240,9 +240,16 @@ fn of_others(pod: &mut Pod, conditions: &[(&str, &str)]) {
 
 #[test]
 fn readiness_gates_hold_a_ready_pod_back() {
-    let missing = |gate| format!("False ReadinessGatesNotReady: readiness gate {gate} has no condition");
-    let is_false =
-        |gate| format!("False ReadinessGatesNotReady: condition of readiness gate {gate} is False");
+    let missing = |gate| {
+        format!(
+            "False ReadinessGatesNotReady: corresponding condition of pod readiness gate {gate:?} does not exist."
+        )
+    };
+    let is_false = |gate| {
+        format!(
+            "False ReadinessGatesNotReady: the status of pod readiness gate {gate:?} is not \"True\", but False"
+        )
+    };
     // The gates, the conditions that others set, the marks of the container, what `Ready` says.
     type Case = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str, String);
     let cases: Vec<Case> = vec![
@@ -256,7 +263,8 @@ fn readiness_gates_hold_a_ready_pod_back() {
             &["g", "h"],
             &[("h", "False")],
             "a+",
-            "False ReadinessGatesNotReady: readiness gate g has no condition, condition of readiness gate h is False"
+            "False ReadinessGatesNotReady: corresponding condition of pod readiness gate \"g\" does not exist., \
+             the status of pod readiness gate \"h\" is not \"True\", but False"
                 .into(),
         ),
         (
@@ -281,7 +289,8 @@ fn a_gate_that_only_the_agent_could_open_stays_shut() {
     let mut facts = Facts::of(pod("Always", &["a"]), Phase::Running, "a+");
     gates(&mut facts.pod, &["Ready"]);
     of_others(&mut facts.pod, &[("Ready", "True")]);
-    assert_eq!(facts.word("Ready"), "False ReadinessGatesNotReady: readiness gate Ready has no condition");
+    let told = "False ReadinessGatesNotReady: corresponding condition of pod readiness gate \"Ready\" does not exist.";
+    assert_eq!(facts.word("Ready"), told);
 }
 
 #[test]
