@@ -142,6 +142,26 @@ async fn a_pod_that_comes_back_with_the_uid_of_one_that_still_ends_starts_from_t
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_manifest_removed_and_written_again_restarts_its_pod_within_its_grace() {
+    for (between, at) in [(0.1, "7.050"), (1.0, "7.050"), (3.9, "7.050"), (4.1, "7.100")] {
+        let node = started();
+        node.runtime.add_image("stubborn:1", FakeImage::present(Behaviour::IgnoresStop));
+        let manifest = pod("web").image("stubborn:1").grace_seconds(4).build();
+        node.source.put("web", vec![manifest.clone()]);
+        pass(3.0).await;
+        orders(&node);
+        node.source.remove("web");
+        pass(between).await;
+        node.source.put("web", vec![manifest]);
+        pass(15.0).await;
+        let log = orders(&node);
+        assert_eq!(status(&node, "web"), "Running app: running, 1 restarts", "{between}\n{log}");
+        let started = format!("{at} start web-node1/app#1\n");
+        assert!(log.contains(&started), "{between}: {started} in\n{log}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lost_sandbox_is_replaced_and_everything_in_it_restarted() {
     let node = started();
     node.source.put("web", vec![sleeper("web").build()]);

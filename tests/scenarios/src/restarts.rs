@@ -6,7 +6,7 @@ use expect_test::expect;
 use tokio::time::Instant;
 use witlet_testkit::{Behaviour, FakeImage, SourceHandle, container, pod};
 
-use crate::support::{node, orders, pass, sleeper, started, status};
+use crate::support::{node, orders, pass, sleeper, started, status, told};
 
 #[tokio::test(start_paused = true)]
 async fn a_restarted_agent_gives_the_runtime_no_orders_and_judges_nobody_again() {
@@ -138,6 +138,37 @@ async fn a_pod_edited_while_the_agent_was_away_starts_after_the_old_one_ended() 
         15.000 remove sandbox web-node1#0
     "#]]
     .assert_eq(&orders(&node));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_static_pod_edited_while_the_agent_was_away_replaces_the_old_one_though_a_source_is_unseen() {
+    let mut node = node();
+    node.runtime.add_image("stubborn:1", FakeImage::present(Behaviour::IgnoresStop));
+    let second = SourceHandle::new("second", "node1");
+    second.speak();
+    node.more_sources.push(second);
+    node.start();
+    node.source.put("p", vec![pod("web").image("stubborn:1").grace_seconds(6).build()]);
+    node.source.put("gone", vec![sleeper("gone").build()]);
+    pass(5.0).await;
+    orders(&node);
+    node.kill();
+    node.source.put("p", vec![sleeper("web").build()]);
+    node.source.remove("gone");
+    node.more_sources = vec![SourceHandle::new("second", "node1")];
+    node.start();
+    pass(60.0).await;
+    // What nobody has taken the name of waits for the source.
+    expect![[r#"
+        15.000 stop within 6s web-node1/app#0
+        21.000 ended with 137 web-node1/app#0
+        21.000 stop sandbox web-node1#0
+        21.000 run sandbox web-node1#0
+        21.000 create web-node1/app#0
+        21.000 start web-node1/app#0
+    "#]]
+    .assert_eq(&orders(&node));
+    assert!(told(&node, "web").contains("Replacing ×1 Pod "), "{}", told(&node, "web"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -134,7 +134,7 @@ impl EventLoop {
 
     /// Whether the pod, which ran before this agent and which no source has brought since, may be in a part of a
     /// source that can't be read.
-    fn may_be_unread(&self, uid: &PodUid) -> bool {
+    pub(super) fn may_be_unread(&self, uid: &PodUid) -> bool {
         self.something_is_unread() && !self.met.contains(uid)
     }
 

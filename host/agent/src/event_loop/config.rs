@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::config::{Duplicate, PodOperation, SourceChange};
 use witlet_core::event::{Event, EventObject, EventType};
-use witlet_core::pod::static_pod::is_mirror;
+use witlet_core::pod::static_pod::{is_mirror, takes_remains_over};
 use witlet_core::pod::worker::UpdateKind;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::status::{Phase, is_ended_by_node, is_readiness_outdated};
@@ -69,7 +69,7 @@ impl EventLoop {
     fn add(&mut self, pod: Arc<Pod>, source: &SourceName) {
         let uid = PodUid::of(&pod);
         let has_worker = self.workers.contains_key(&uid);
-        let returns = self.has_remains(&uid);
+        let returns = self.has_remains(&uid) && !takes_remains_over(&pod);
         if !has_worker {
             self.outside.board.remove(&uid);
         }
@@ -111,8 +111,8 @@ impl EventLoop {
         }
     }
 
-    /// Whether there is still something dead of a pod with this UID that this agent has ended: a new one isn't to be
-    /// taken for it.
+    /// Whether there is still something dead of a pod with this UID that this agent has ended: a new one that isn't to be
+    /// taken for it waits until that is gone.
     fn has_remains(&self, uid: &PodUid) -> bool {
         let seen = self.outside.cache.peek(uid);
         self.met.contains(uid) && seen.is_some_and(|seen| !seen.is_absent() && !seen.is_alive())

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use tokio::time::Instant;
-use witlet_core::pod::static_pod::is_static;
+use witlet_core::pod::static_pod::{is_static, takes_remains_over};
 use witlet_core::pod::worker::{
     Effect, KillOptions, Origin, Outcome, RequeueCause, Task, Update, UpdateKind, Work, Worker, WorkerEvent,
     requeue_after,
 };
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::probe::{ProbeKind, ProbeResult};
+use witlet_core::runtime::RuntimePod;
 use witlet_core::status::{self, Phase};
 
 use super::{EventLoop, Managed, Stage};
 use crate::board::Standing;
+use crate::executor::events::PodEvents;
 use crate::executor::{End, Job, PodMemory};
 use crate::housekeeping::is_alive;
 use crate::inputs::{Event, WorkEnd};
@@ -230,17 +232,40 @@ impl EventLoop {
             return true;
         }
         self.statics.enqueue(full_name, uid);
+        let holders = self.running_under(full_name, uid);
+        for holder in &holders {
+            self.end_replaced(holder, full_name, uid);
+        }
+        holders.is_empty() && self.statics.allow_start(full_name, uid)
+    }
+
+    /// Static pods of this name that still run, and pods that no source has brought. Pods of the API server hold no name.
+    fn running_under(&self, full_name: &PodFullName, uid: &PodUid) -> Vec<PodUid> {
         let relisted = self.outside.relisted.borrow();
-        let held = relisted.pods.iter().any(|pod| {
+        let holds = |pod: &&RuntimePod| {
             let same_name = pod.name == *full_name.name && pod.namespace == *full_name.namespace;
             let over = self.workers.get(&pod.uid).is_some_and(|managed| managed.worker.is_finished());
             // The list may be a second old; what the pod's end saw is newer.
             let seen = self.outside.cache.peek(&pod.uid);
             let gone = seen.is_some_and(|seen| !seen.is_alive());
-            same_name && pod.uid != *uid && !over && !gone && is_alive(pod)
-        });
-        drop(relisted);
-        !held && self.statics.allow_start(full_name, uid)
+            let counts = self.records.get(&pod.uid).is_none_or(|record| is_static(&record.pod));
+            same_name && pod.uid != *uid && counts && !over && !gone && is_alive(pod)
+        };
+        relisted.pods.iter().filter(holds).map(|pod| pod.uid.clone()).collect()
+    }
+
+    /// A pod of an earlier life of the agent that a static pod has taken the name of has no manifest any more, whatever
+    /// sources have yet to be seen: a name is one pod's. The clean-up would wait for them, and be it the API server that the
+    /// edited manifest is to bring back.
+    fn end_replaced(&mut self, holder: &PodUid, full_name: &PodFullName, by: &PodUid) {
+        let is_orphan = !self.records.contains_key(holder) && !self.workers.contains_key(holder);
+        if !is_orphan || (self.all_sources_seen() && !self.may_be_unread(holder)) {
+            return;
+        }
+        let message = format!("Pod {holder} of the same name still runs and is ended first");
+        PodEvents::new(&*self.outside.events, full_name, by).normal("Replacing", &message);
+        let grace = self.stored_grace(holder);
+        self.kill_orphan(holder, full_name.clone(), grace);
     }
 
     pub(super) fn work_ended(&mut self, end: WorkEnd) {
@@ -295,9 +320,22 @@ impl EventLoop {
             self.workers.remove(uid);
             self.set_stage(uid, Stage::Returning);
         }
+        self.go_on_with_remains(uid);
     }
 
-    /// A pod with a UID that was used before starts over, with nothing left of the one before.
+    /// A pod that came back while the one before with its UID was ending begins at once if it takes over what is left of
+    /// that; else the clean-up has to remove it first.
+    fn go_on_with_remains(&mut self, uid: &PodUid) {
+        let returning = self.records.get(uid).filter(|record| record.stage == Stage::Returning);
+        let returning = returning.filter(|record| takes_remains_over(&record.pod));
+        if let Some(pod) = returning.map(|record| record.pod.clone())
+            && !self.workers.contains_key(uid)
+        {
+            self.readmit(uid, pod);
+        }
+    }
+
+    /// A pod with a UID that was used before is judged anew, and nothing is remembered of the one before.
     pub(super) fn readmit(&mut self, uid: &PodUid, pod: Arc<Pod>) {
         self.forget(uid);
         self.outside.board.put_pod(uid, pod);

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
 
-use k8s_openapi::api::core::v1::{Pod, PodStatus, Toleration};
+use k8s_openapi::api::core::v1::{Container, Pod, PodStatus, Toleration};
 use sha2::{Digest, Sha256};
 
 use super::{PodFullName, PodUid, SourceName};
@@ -127,6 +127,18 @@ pub fn is_mirror(pod: &Pod) -> bool {
 pub fn is_critical(pod: &Pod) -> bool {
     let priority = pod.spec.as_ref().and_then(|spec| spec.priority);
     is_static(pod) || is_mirror(pod) || priority.is_some_and(|priority| priority >= CRITICAL_PRIORITY_MIN)
+}
+
+/// Whether a pod that comes back with the UID of one that has ended goes on with what is left of that: its dead containers
+/// count as restarted, as upstream has it for a manifest that is removed and written again. One whose containers may be over
+/// for good begins from the beginning instead, or it would never run again.
+pub fn takes_remains_over(pod: &Pod) -> bool {
+    let Some(spec) = &pod.spec else { return false };
+    let always = |policy: &Option<String>| policy.as_deref().is_none_or(|policy| policy == "Always");
+    let has_own = |container: &Container| {
+        container.restart_policy.is_some() || container.restart_policy_rules.is_some()
+    };
+    always(&spec.restart_policy) && !spec.containers.iter().any(has_own)
 }
 
 /// Lets one static pod run under each full name, in the order in which they came.

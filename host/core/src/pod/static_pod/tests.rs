@@ -172,3 +172,18 @@ fn pods_that_are_over_before_their_turn_are_not_waited_for() {
     assert!(queue.allow_start(&name, &uids[2]));
     assert_eq!(queue.waiting[&name], [uids[3].clone()]);
 }
+
+#[test]
+fn only_a_pod_whose_containers_always_restart_takes_over_what_is_left_of_one_with_its_uid() {
+    for (spec, takes_over) in [
+        ("{containers: [{name: a}]}", true),
+        ("{restartPolicy: Always, containers: [{name: a}], initContainers: [{name: i}]}", true),
+        ("{restartPolicy: Always, containers: [], initContainers: [{name: s, restartPolicy: Always}]}", true),
+        ("{restartPolicy: OnFailure, containers: [{name: a}]}", false),
+        ("{restartPolicy: Never, containers: [{name: a}]}", false),
+        ("{restartPolicy: Always, containers: [{name: a}, {name: b, restartPolicy: Never}]}", false),
+    ] {
+        let pod = Pod { spec: Some(serde_saphyr::from_str(spec).unwrap()), ..Pod::default() };
+        assert_eq!(takes_remains_over(&pod), takes_over, "{spec}");
+    }
+}
