@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use witlet_core::container::gc::GcPolicy;
 use witlet_core::pod::worker::RequeueIntervals;
 
 use crate::container_logs::LogLimits;
@@ -24,6 +25,8 @@ pub const RUNTIME_EVENTS_MAX: usize = 256;
 pub const ADMISSIONS_MAX: usize = 16;
 /// How many remembered events are kept.
 pub const EVENTS_MAX: usize = 2000;
+/// A clean-up that takes longer than this is told (upstream: `housekeepingWarningDuration`).
+pub(crate) const CLEAN_UP_WARNING: Duration = Duration::from_secs(1);
 /// One round of removals may take this long; what isn't done by then is decided anew. A runtime that hangs on one call
 /// must not keep the leftovers of all other pods.
 pub(crate) const CLEAN_UP_MAX: Duration = Duration::from_secs(30);
@@ -76,6 +79,9 @@ pub struct AgentConfig {
     pub sync_tick: Duration,
     /// Clean-up of what no pod needs any more runs this often.
     pub housekeeping: Duration,
+    /// How many dead containers are kept, and from which age on they may go (the kubelet's `--maximum-dead-containers`,
+    /// `--maximum-dead-containers-per-container`, `--minimum-container-ttl-duration`).
+    pub container_gc: GcPolicy,
     /// The runtime is asked for all its pods this often.
     pub relist: Duration,
     /// A last successful relist older than this makes the runtime unhealthy.
@@ -111,6 +117,7 @@ impl Default for AgentConfig {
         Self {
             sync_tick: Duration::from_secs(1),
             housekeeping: Duration::from_secs(2),
+            container_gc: GcPolicy::default(),
             relist: Duration::from_secs(1),
             relist_age_max: Duration::from_secs(180),
             runtime_check: Duration::from_secs(5),

@@ -56,8 +56,13 @@ pub(crate) fn is_alive(pod: &RuntimePod) -> bool {
         || pod.sandboxes.iter().any(|sandbox| sandbox.state == SandboxState::Ready)
 }
 
-/// Decides what of these pods is to go.
-pub(crate) fn plan(listed: &[RuntimePod], standing: impl Fn(&PodUid) -> Standing, now: Timestamp) -> CleanUp {
+/// Decides what of these pods is to go. How many dead containers stay is `policy`'s, whatever the standing.
+pub(crate) fn plan(
+    listed: &[RuntimePod],
+    standing: impl Fn(&PodUid) -> Standing,
+    policy: GcPolicy,
+    now: Timestamp,
+) -> CleanUp {
     let mut kill = Vec::new();
     let mut needs = BTreeMap::new();
     for pod in listed {
@@ -74,10 +79,10 @@ pub(crate) fn plan(listed: &[RuntimePod], standing: impl Fn(&PodUid) -> Standing
     let Garbage { mut containers, sandboxes } = collect(GcInput {
         pods: listed,
         needs: &needs,
-        // Nobody cleans up before.
+        // Before, each pod is one that is kept.
         sources_ready: true,
         evict_ended: false,
-        policy: GcPolicy { age_min: ABOUT_TO_START, ..GcPolicy::default() },
+        policy: GcPolicy { age_min: policy.age_min.max(ABOUT_TO_START), ..policy },
         now,
     });
     // These go with their sandbox, in one call.

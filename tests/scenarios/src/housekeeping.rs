@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use expect_test::expect;
 use serde_json::json;
+use witlet_core::container::gc::GcPolicy;
 use witlet_core::event::EventObject;
-use witlet_ports::AgentView;
-use witlet_testkit::FakeNode;
+use witlet_core::runtime::{ContainerRunState, RuntimePod};
+use witlet_ports::{AgentView, PodView};
+use witlet_testkit::{FakeNode, SourceHandle, container};
 
 use crate::support::{
     ends_after, from_spec, left, node, orders, pass, pod_with_uid, sleeper, started, status,
@@ -89,6 +91,43 @@ async fn one_dead_instance_of_each_container_is_kept_and_the_newest_dead_sandbox
     .assert_eq(&names.join("\n"));
     let sandboxes: usize = pods.iter().map(|pod| pod.sandboxes.len()).sum();
     expect!["2"].assert_eq(&sandboxes.to_string());
+}
+
+#[tokio::test(start_paused = true)]
+async fn dead_containers_of_pods_that_run_are_collected_though_a_source_is_unseen() {
+    let mut node = node();
+    let silent = SourceHandle::new("silent", "node1");
+    node.more_sources.push(silent.clone());
+    ends_after(&node, "crasher:1", 1, 1);
+    node.start();
+    node.source.put("web", vec![sleeper("web").container(container("crasher", "crasher:1")).build()]);
+    pass(400.0).await;
+    let dead = |pods: &[RuntimePod]| {
+        let all = pods.iter().flat_map(|pod| &pod.containers);
+        all.filter(|container| container.state == ContainerRunState::Exited).count()
+    };
+    let pods = node.runtime.list_pods().await.expect("it is up");
+    assert_eq!(dead(&pods), 1, "{pods:?}");
+    // What no source that was seen has is left alone, dead or alive.
+    node.source.remove("web");
+    pass(60.0).await;
+    assert_eq!(node.runtime.list_pods().await.expect("it is up").len(), 1);
+    silent.speak();
+    pass(60.0).await;
+    assert_eq!(node.runtime.list_pods().await.expect("it is up").len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_many_dead_containers_are_kept_as_the_settings_say() {
+    let mut node = node();
+    node.config.container_gc = GcPolicy { per_container_max: Some(3), ..GcPolicy::default() };
+    ends_after(&node, "crasher:1", 1, 1);
+    node.start();
+    node.source
+        .put("web", vec![from_spec("web", json!({"containers": [{"name": "app", "image": "crasher:1"}]}))]);
+    pass(1000.0).await;
+    let pods = node.runtime.list_pods().await.expect("it is up");
+    assert_eq!(pods.iter().map(|pod| pod.containers.len()).sum::<usize>(), 3, "{pods:?}");
 }
 
 #[tokio::test(start_paused = true)]

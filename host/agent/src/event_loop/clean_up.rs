@@ -4,28 +4,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use tokio::time::Instant;
 use witlet_core::pod::PodUid;
 use witlet_core::pod::worker::{GRACE_SECONDS_MIN, UpdateKind};
 use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedContainer};
 
 use super::{EventLoop, Stage};
-use crate::config::CLEAN_UP_MAX;
+use crate::config::{CLEAN_UP_MAX, CLEAN_UP_WARNING};
 use crate::housekeeping::{self, CleanUp, Machine, Standing};
 use crate::inputs::Event;
+use crate::pleg::Relisted;
 
 /// Pods that are remembered as met while a source can't be read. Beyond that, folders of pods that ended meanwhile stay
 /// until it can be.
 const MET_MAX: usize = 10_000;
 
 impl EventLoop {
-    /// Only once every source was seen: before, a pod that seems unwanted may just not have been told of.
+    /// Pods end and are forgotten only once every source was seen: before, one that seems unwanted may just not have been
+    /// told of. Until then nothing but superseded dead containers and sandboxes goes.
     pub(super) fn clean_up(&mut self) {
         let listed = self.outside.relisted.borrow().clone();
-        if !self.all_sources_seen() || listed.at.is_none() {
+        if listed.at.is_none() {
             return;
         }
+        let (policy, now) = (self.config.container_gc, self.outside.clock.now());
+        if !self.all_sources_seen() {
+            let plan = housekeeping::plan(&listed.pods, |_| Standing::Kept, policy, now);
+            return self.remove_leftovers(plan, &listed, |_| true);
+        }
         self.end_unwanted();
-        let plan = housekeeping::plan(&listed.pods, |uid| self.standing(uid), self.outside.clock.now());
+        let plan = housekeeping::plan(&listed.pods, |uid| self.standing(uid), policy, now);
         for (uid, full_name) in &plan.kill {
             let grace = self.stored_grace(uid);
             self.kill_orphan(uid, full_name.clone(), grace);
@@ -54,10 +62,6 @@ impl EventLoop {
         if admitted || ids {
             self.save();
         }
-        if self.cleaning {
-            return;
-        }
-        self.cleaning = true;
         let kept: BTreeSet<PodUid> = self
             .records
             .keys()
@@ -65,6 +69,24 @@ impl EventLoop {
             .chain(in_runtime.iter().copied())
             .cloned()
             .collect();
+        let board = self.outside.board.clone();
+        let met = if unread { self.met.clone() } else { BTreeSet::new() };
+        let is_known =
+            move |uid: &PodUid| kept.contains(uid) || board.shows(uid) || (unread && !met.contains(uid));
+        self.remove_leftovers(plan, &listed, is_known);
+    }
+
+    /// Carries a plan out beside the loop, one at a time, and removes folders of pods that aren't known.
+    fn remove_leftovers(
+        &mut self,
+        plan: CleanUp,
+        listed: &Relisted,
+        is_known: impl Fn(&PodUid) -> bool + Send + Sync + 'static,
+    ) {
+        if std::mem::replace(&mut self.cleaning, true) {
+            return;
+        }
+        let in_runtime: BTreeSet<&PodUid> = listed.pods.iter().map(|pod| &pod.uid).collect();
         let logs = self.logs_of(&plan, &in_runtime);
         let executor = &self.outside.executor;
         let runtime = executor.runtime.clone();
@@ -77,14 +99,14 @@ impl EventLoop {
         let containers = listed.pods.iter().flat_map(|pod| &pod.containers);
         let running = containers.filter(|container| container.state == ContainerRunState::Running);
         let running: Vec<ContainerId> = running.map(|container| container.id.clone()).collect();
-        let board = self.outside.board.clone();
-        let met = if unread { self.met.clone() } else { BTreeSet::new() };
-        let is_known =
-            move |uid: &PodUid| kept.contains(uid) || board.shows(uid) || (unread && !met.contains(uid));
         let cleaning = async move {
+            let begun = Instant::now();
             let round = housekeeping::carry_out(plan, logs, is_known, &running, runtime, machine);
             if tokio::time::timeout(CLEAN_UP_MAX, round).await.is_err() {
                 tracing::warn!("the clean-up took longer than {}s and begins anew", CLEAN_UP_MAX.as_secs());
+            } else if begun.elapsed() > CLEAN_UP_WARNING {
+                let (took, expected) = (begun.elapsed(), CLEAN_UP_WARNING);
+                tracing::error!(?expected, actual = ?took, "Housekeeping took longer than expected");
             }
             Event::CleanedUp
         };

@@ -54,7 +54,7 @@ fn pod(text: &str) -> RuntimePod {
 }
 
 fn shown(pod_text: &str, standing: Standing) -> String {
-    let plan = plan(&[pod(pod_text)], |_| standing, NOW);
+    let plan = plan(&[pod(pod_text)], |_| standing, GcPolicy::default(), NOW);
     let mut words: Vec<String> = plan.kill.iter().map(|(_, name)| format!("kill {name}")).collect();
     words.extend(plan.containers.iter().map(|dead| dead.id.to_string()));
     words.extend(plan.sandboxes.iter().map(ToString::to_string));
@@ -78,6 +78,24 @@ fn of_a_pod_that_is_kept_only_older_dead_containers_and_empty_sandboxes_go() {
         ("the newest sandbox, though dead", "s1", ""),
     ] {
         assert_eq!(shown(pod, Standing::Kept), goes, "{name}");
+    }
+}
+
+#[test]
+fn as_many_dead_containers_stay_as_the_settings_say() {
+    let default = GcPolicy::default();
+    let pod = [pod("s1! app:c4@s1=running app:c3@s1=exited app:c2@s1=exited app:c1@s1=exited")];
+    for (name, policy, goes) in [
+        ("one", default, "c1 c2"),
+        ("none", GcPolicy { per_container_max: Some(0), ..default }, "c1 c2 c3"),
+        ("two", GcPolicy { per_container_max: Some(2), ..default }, "c1"),
+        ("any number", GcPolicy { per_container_max: None, ..default }, ""),
+        ("two in all", GcPolicy { per_container_max: None, total_max: Some(2), ..default }, "c1"),
+        ("young ones", GcPolicy { age_min: SignedDuration::from_hours(2), ..default }, ""),
+    ] {
+        let plan = plan(&pod, |_| Standing::Kept, policy, NOW);
+        let removed: Vec<&str> = plan.containers.iter().map(|dead| dead.id.as_str()).collect();
+        assert_eq!(removed.join(" "), goes, "{name}");
     }
 }
 
