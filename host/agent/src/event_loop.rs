@@ -28,7 +28,7 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pod::static_pod::StaticPodQueue;
 use witlet_core::pod::worker::{RequeueCause, UpdateKind, Worker};
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
-use witlet_core::status::ResizePending;
+use witlet_core::status::{AdmissionPending, ResizePending};
 use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter, StateStore};
 
 use crate::admission_queue::AdmissionQueue;
@@ -60,6 +60,8 @@ struct Record {
     resize_pending: Option<ResizePending>,
     /// Since when such a wish waits.
     resize_since: Option<Timestamp>,
+    /// Why the verdict on a pod that runs already is put off.
+    admission_pending: Option<AdmissionPending>,
 }
 
 /// How far a wanted pod has come.
@@ -67,6 +69,8 @@ struct Record {
 enum Stage {
     /// It waits for its verdict.
     Waiting,
+    /// It runs from before, and goes on as it was made until its verdict comes.
+    GoesOn,
     /// It was refused, for good.
     Rejected,
     /// It was admitted, and starts once that is saved.
@@ -271,6 +275,7 @@ impl EventLoop {
                 for uid in self.due.take_due(Instant::now()) {
                     self.wake(&uid);
                 }
+                self.end_overdue();
             }
             Event::Housekeeping => {
                 self.clean_up();

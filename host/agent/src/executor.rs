@@ -27,7 +27,9 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pod::worker::{Outcome, RequeueCause, Task, Work};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{ContainerId, ObservedPod, RuntimeHandler, UserNamespace};
-use witlet_core::status::{self, ResizeInProgress, ResizePending, ResizeStatus, StatusInput};
+use witlet_core::status::{
+    self, AdmissionPending, ResizeInProgress, ResizePending, ResizeStatus, StatusInput,
+};
 use witlet_ports::{
     Clock, ClusterObjects, ContainerFiles, EventSink, HookRequests, HostFiles, PodFiles, Runtime,
     RuntimeError, Volumes,
@@ -54,6 +56,8 @@ pub(crate) struct Job {
     pub(crate) memory: PodMemory,
     /// A resize that the node hasn't granted.
     pub(crate) resize_pending: Option<ResizePending>,
+    /// The pod ran before, and nothing of its spec that is other than it was is admitted yet.
+    pub(crate) admission_pending: Option<AdmissionPending>,
     /// The ids of a pod with a user namespace of its own.
     pub(crate) user_namespace: Option<UserNamespace>,
     /// The pod is only remembered: its source wasn't heard since the agent's start.
@@ -175,6 +179,11 @@ impl Executor {
             ends,
             now: self.clock.now(),
         });
+        let mut status = status;
+        if let Some(pending) = &job.admission_pending {
+            let now = self.clock.now();
+            status::put_admission_pending(&mut status, pod, pending, previous.as_deref(), now);
+        }
         self.show(job, pod, previous.as_deref(), status.clone());
         self.probe_what_may_be_ready(job, &status);
         status

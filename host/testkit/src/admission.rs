@@ -1,5 +1,6 @@
 //! Admission handlers that answer as a test wants.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,11 +30,21 @@ pub struct FakeAdmission {
     generation: watch::Sender<u64>,
     asked: Mutex<Vec<String>>,
     node: Mutex<Option<Arc<Node>>>,
+    defers: AtomicBool,
+    refuses: Mutex<Option<String>>,
 }
 
 impl Default for FakeAdmission {
     fn default() -> Self {
-        Self { generation: watch::Sender::new(0), asked: Mutex::default(), node: Mutex::default() }
+        let generation = watch::Sender::new(0);
+        let defers = AtomicBool::new(false);
+        Self {
+            generation,
+            asked: Mutex::default(),
+            node: Mutex::default(),
+            defers,
+            refuses: Mutex::default(),
+        }
     }
 }
 
@@ -41,6 +52,18 @@ impl FakeAdmission {
     /// The label that makes handlers hang on a pod.
     pub fn hangs_label() -> (&'static str, &'static str) {
         (HANGS, "true")
+    }
+
+    /// Whether the handlers put off whatever pod they are asked about, as while a plugin is loaded.
+    pub fn set_defers(&self, defers: bool) {
+        self.defers.store(defers, Ordering::Relaxed);
+        self.change();
+    }
+
+    /// The handlers refuse the pod of this name from now on.
+    pub fn set_refuses(&self, pod: &str) {
+        *self.refuses.lock().unwrap_or_else(PoisonError::into_inner) = Some(pod.to_owned());
+        self.change();
     }
 
     /// The handlers changed.
@@ -75,6 +98,8 @@ impl Admission for FakeAdmission {
         };
         self.lock().push(format!("{asked} beside {}", request.other_pods.len()));
         *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(request.node.node.clone()));
+        let is_refused =
+            meta.name.is_some() && *self.refuses.lock().unwrap_or_else(PoisonError::into_inner) == meta.name;
         let hangs = meta.labels.as_ref().is_some_and(|labels| labels.contains_key(HANGS));
         if hangs {
             tokio::time::sleep(DEADLINE).await;
@@ -85,6 +110,17 @@ impl Admission for FakeAdmission {
                 message: "handler fake took longer than 100ms".to_owned(),
                 retry_after: Duration::from_secs(10),
             };
+        }
+        if self.defers.load(Ordering::Relaxed) {
+            return Decision::Defer {
+                reason: "PluginLoading".to_owned(),
+                message: "handler fake is still being loaded".to_owned(),
+                retry_after: Duration::from_secs(10),
+            };
+        }
+        if is_refused {
+            let (reason, message) = ("AsScripted".to_owned(), "the test wants it so".to_owned());
+            return Decision::Reject { reason, message };
         }
         if let Some(decision) = not_before(&request) {
             return decision;

@@ -16,6 +16,7 @@ mod loop_health;
 mod preemption;
 mod probes;
 mod properties;
+mod readmission;
 mod reports;
 mod resize;
 mod restart_rules;

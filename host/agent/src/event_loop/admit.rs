@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::time::Instant;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation, preemption};
 use witlet_core::pod::worker::UpdateKind;
-use witlet_core::pod::{PodFullName, PodUid};
-use witlet_core::status;
+use witlet_core::pod::{PodFullName, PodUid, deadline};
+use witlet_core::status::{self, AdmissionPending, NodeEnd};
 use witlet_ports::{FilesError, StateStore};
 
 use super::ledger::{self, ADMITTED_PODS, Ledger};
-use super::{EventLoop, Saving, SavingState, Stage};
+use super::{EventLoop, Record, Saving, SavingState, Stage};
 use crate::admission_queue::{AskId, Judged, Next};
 use crate::executor::events::PodEvents;
 use crate::inputs::Event;
@@ -31,7 +32,7 @@ impl Stage {
     /// What the handlers are asked about a pod that has come this far.
     pub(super) fn operation(self) -> Operation {
         match self {
-            Self::Waiting | Self::Rejected | Self::Returning => Operation::Add,
+            Self::Waiting | Self::GoesOn | Self::Rejected | Self::Returning => Operation::Add,
             Self::Saving | Self::Admitted => Operation::Resize,
         }
     }
@@ -74,7 +75,7 @@ impl EventLoop {
         let Some(record) = self.records.get(uid) else { return };
         let operation = record.stage.operation();
         // What a pod has already, or waits for, it doesn't have to share with itself.
-        if operation == Operation::Resize || record.waits_for_room {
+        if operation == Operation::Resize || record.waits_for_room || record.stage == Stage::GoesOn {
             other_pods = other_pods.iter().filter(|other| PodUid::of(&other.pod) != *uid).cloned().collect();
         }
         let request = AdmissionRequest {
@@ -130,6 +131,7 @@ impl EventLoop {
         match decision {
             Decision::Admit => {
                 self.admissions += 1;
+                self.set_pending(&uid, None);
                 self.set_stage(&uid, Stage::Saving);
                 self.settle_room(&uid);
                 self.ledger.admit(&pod);
@@ -138,15 +140,7 @@ impl EventLoop {
                 self.saving.waiting.push((self.saving.version, uid));
                 self.queue.world_changed();
             }
-            Decision::Reject { reason, message } => {
-                let full_name = PodFullName::of(&pod);
-                PodEvents::new(&*self.outside.events, &full_name, &uid).warning(&reason, &message);
-                self.count_rejection(&reason);
-                let rejected = status::rejected(&pod, &reason, &message, self.outside.clock.now());
-                self.set_stage(&uid, Stage::Rejected);
-                self.outside.board.put_status(&uid, rejected);
-                self.settle_room(&uid);
-            }
+            Decision::Reject { reason, message } => self.reject(&uid, &pod, &reason, &message),
             Decision::Preempt { victims, message } => self.preempt(&uid, &victims, &message),
             Decision::Defer { reason, message, .. } => {
                 if reason != preemption::REASON {
@@ -157,6 +151,70 @@ impl EventLoop {
         }
     }
 
+    fn reject(&mut self, uid: &PodUid, pod: &Pod, reason: &str, message: &str) {
+        let full_name = PodFullName::of(pod);
+        PodEvents::new(&*self.outside.events, &full_name, uid).warning(reason, message);
+        self.count_rejection(reason);
+        self.set_pending(uid, None);
+        self.set_stage(uid, Stage::Rejected);
+        let (last, now) = (self.outside.board.status(uid), self.outside.clock.now());
+        if self.workers.contains_key(uid) {
+            // It went on until now, and ends with a status that its end doesn't take back.
+            let text = format!("Pod was rejected: {message}");
+            let end = NodeEnd { reason: reason.to_owned(), message: text.clone(), condition_message: text };
+            let status =
+                status::ended_by_node(pod, last.as_deref().unwrap_or(&PodStatus::default()), &end, now);
+            self.outside.board.put_status(uid, status);
+            self.update_worker(uid, UpdateKind::Kill, None);
+        } else {
+            self.outside.board.put_status(uid, status::rejected(pod, reason, message, now));
+        }
+        self.settle_room(uid);
+    }
+
+    /// Ends what has waited for its admission for longer than it may be active (`activeDeadlineSeconds`). What runs has a
+    /// worker that does.
+    pub(super) fn end_overdue(&mut self) {
+        let now = self.outside.clock.now();
+        let is_overdue = |uid: &PodUid, record: &Record| {
+            let started_at = self.outside.board.status(uid).and_then(|status| status.start_time.clone());
+            matches!(record.stage, Stage::Waiting | Stage::Saving)
+                && !self.workers.contains_key(uid)
+                && deadline::is_over(&record.pod, started_at.map(|time| time.0), now)
+        };
+        let overdue: Vec<(PodUid, Arc<Pod>)> = self
+            .records
+            .iter()
+            .filter(|(uid, record)| is_overdue(uid, record))
+            .map(|(uid, record)| (uid.clone(), record.pod.clone()))
+            .collect();
+        for (uid, pod) in overdue {
+            let full_name = PodFullName::of(&pod);
+            let events = PodEvents::new(&*self.outside.events, &full_name, &uid);
+            events.normal(deadline::REASON, deadline::MESSAGE);
+            let last = self.outside.board.status(&uid);
+            self.outside.board.put_status(&uid, status::overdue(&pod, last.as_deref(), now));
+            self.queue.remove(&uid);
+            self.set_stage(&uid, Stage::Rejected);
+            self.settle_room(&uid);
+        }
+    }
+
+    fn set_pending(&mut self, uid: &PodUid, pending: Option<AdmissionPending>) {
+        if let Some(record) = self.records.get_mut(uid) {
+            record.admission_pending = pending;
+        }
+    }
+
+    /// A pod that ran before it was judged again isn't taken out of service because its verdict is put off: it goes on as it
+    /// was made, is probed, restarted and counted.
+    fn go_on(&mut self, uid: &PodUid, reason: &str, message: &str) {
+        let pending = AdmissionPending { reason: reason.to_owned(), message: message.to_owned() };
+        self.set_pending(uid, Some(pending));
+        self.set_stage(uid, Stage::GoesOn);
+        self.update_worker(uid, UpdateKind::Sync, None);
+    }
+
     fn count_rejection(&mut self, reason: &str) {
         let counts = &mut self.stats.rejections;
         let is_kept = counts.contains_key(reason) || counts.len() < REJECTION_REASONS_MAX;
@@ -165,10 +223,14 @@ impl EventLoop {
     }
 
     /// The pod waits, for everybody to see.
-    pub(super) fn show_blocked(&self, uid: &PodUid, reason: &str, message: &str) {
+    pub(super) fn show_blocked(&mut self, uid: &PodUid, reason: &str, message: &str) {
         let Some(record) = self.records.get(uid) else { return };
         let full_name = PodFullName::of(&record.pod);
         let events = PodEvents::new(&*self.outside.events, &full_name, uid);
+        if record.stage == Stage::GoesOn || self.is_in_runtime(uid) {
+            events.warning("AdmissionPending", &format!("The pod goes on as it is. {reason}: {message}"));
+            return self.go_on(uid, reason, message);
+        }
         events.warning("Blocked", &format!("{reason}: {message}"));
         let (previous, now) = (self.outside.board.status(uid), self.outside.clock.now());
         let blocked = status::blocked(&record.pod, previous.as_deref(), reason, message, now);
@@ -231,11 +293,13 @@ impl EventLoop {
             match self.records.get(&uid).map(|record| record.stage) {
                 Some(Stage::Saving) => {
                     self.set_stage(&uid, Stage::Admitted);
-                    self.update_worker(&uid, UpdateKind::Create, None);
+                    let goes_on = self.workers.contains_key(&uid);
+                    let kind = if goes_on { UpdateKind::Update } else { UpdateKind::Create };
+                    self.update_worker(&uid, kind, None);
                 }
                 // It was granted other resources.
                 Some(Stage::Admitted) => self.update_worker(&uid, UpdateKind::Update, None),
-                Some(Stage::Waiting | Stage::Rejected | Stage::Returning) | None => {}
+                Some(Stage::Waiting | Stage::GoesOn | Stage::Rejected | Stage::Returning) | None => {}
             }
         }
         match self.saving.is_urgent {

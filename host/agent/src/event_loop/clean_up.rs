@@ -170,7 +170,7 @@ impl EventLoop {
             return Standing::Kept;
         }
         match self.records.get(uid).map(|record| record.stage) {
-            Some(Stage::Waiting | Stage::Saving | Stage::Admitted) => Standing::Kept,
+            Some(Stage::Waiting | Stage::GoesOn | Stage::Saving | Stage::Admitted) => Standing::Kept,
             Some(Stage::Returning) => Standing::Returning,
             None if self.may_be_unread(uid) => Standing::Kept,
             Some(Stage::Rejected) | None => Standing::Unwanted,

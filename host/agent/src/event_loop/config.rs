@@ -83,6 +83,7 @@ impl EventLoop {
             waits_for_room: false,
             resize_pending: None,
             resize_since: None,
+            admission_pending: None,
         };
         self.records.insert(uid.clone(), record);
         self.met.insert(uid.clone());
@@ -133,6 +134,15 @@ impl EventLoop {
                 self.update_worker(&uid, UpdateKind::Update, None);
             }
             Stage::Waiting => self.ask_for(&uid),
+            // Nothing is made of what changed before the verdict on it.
+            Stage::GoesOn => {
+                self.refresh_allocated(&uid);
+                self.update_worker(&uid, UpdateKind::Update, None);
+                match is_ending(&pod) {
+                    true => self.queue.remove(&uid),
+                    false => self.ask_for(&uid),
+                }
+            }
             // The verdict on a pod that runs stands, also after a restart of the agent.
             Stage::Saving | Stage::Admitted => {
                 if self.ledger.revise(&pod) {

@@ -78,7 +78,7 @@ impl EventLoop {
         let stage = self.records.get(uid).map(|record| record.stage);
         match stage {
             None | Some(Stage::Waiting | Stage::Rejected | Stage::Returning) => false,
-            Some(Stage::Saving | Stage::Admitted) => {
+            Some(Stage::GoesOn | Stage::Saving | Stage::Admitted) => {
                 self.workers.get(uid).is_none_or(|managed| !managed.worker.is_terminated())
             }
         }

@@ -123,7 +123,7 @@ impl EventLoop {
         let Some(record) = self.records.get_mut(uid) else { return };
         if pending.as_ref().is_none_or(|pending| pending.reason == ResizePendingReason::Infeasible) {
             record.resize_since = None;
-            if record.stage != Stage::Waiting {
+            if !matches!(record.stage, Stage::Waiting | Stage::GoesOn) {
                 self.queue.remove(uid);
             }
         }

@@ -38,7 +38,7 @@ impl EventLoop {
         if let Some(managed) = self.workers.get_mut(uid) {
             let effects = managed.worker.transition(WorkerEvent::Update(update));
             self.carry_out(uid, effects);
-        } else if record.is_some_and(|record| record.stage == Stage::Admitted)
+        } else if record.is_some_and(|record| matches!(record.stage, Stage::Admitted | Stage::GoesOn))
             && self.stopping.is_none()
             && let Some(pod) = pod
         {
@@ -146,15 +146,17 @@ impl EventLoop {
                 let may_run = self.is_in_runtime(uid);
                 Standing { may_run, is_finished: !may_run, is_ending: false }
             }
-            (None, Some(Stage::Waiting | Stage::Saving | Stage::Admitted | Stage::Returning) | None) => {
-                Standing::NEW
-            }
+            (
+                None,
+                Some(Stage::Waiting | Stage::GoesOn | Stage::Saving | Stage::Admitted | Stage::Returning)
+                | None,
+            ) => Standing::NEW,
         }
     }
 
     /// Whether the runtime has anything of the pod that lives. The list may be a second old; what was seen of the pod alone is
     /// newer.
-    fn is_in_runtime(&self, uid: &PodUid) -> bool {
+    pub(super) fn is_in_runtime(&self, uid: &PodUid) -> bool {
         match self.outside.cache.peek(uid) {
             Some(seen) => seen.is_alive(),
             None => self.outside.relisted.borrow().pods.iter().any(|pod| pod.uid == *uid && is_alive(pod)),
@@ -202,7 +204,9 @@ impl EventLoop {
             return self.carry_out(uid, effects);
         }
         managed.cancel = self.cancel_work.child_token();
-        let resize_pending = self.records.get(uid).and_then(|record| record.resize_pending.clone());
+        let record = self.records.get(uid);
+        let resize_pending = record.and_then(|record| record.resize_pending.clone());
+        let admission_pending = record.and_then(|record| record.admission_pending.clone());
         let task = work.task;
         let job = Job {
             uid: uid.clone(),
@@ -210,6 +214,7 @@ impl EventLoop {
             work,
             memory: managed.memory.take().unwrap_or_else(PodMemory::new),
             resize_pending,
+            admission_pending,
             user_namespace: self.ledger.user_namespaces().of(uid),
             is_restored: self.records.get(uid).is_some_and(|record| !self.merged.is_seen(&record.source)),
             cancel: managed.cancel.clone(),

@@ -193,7 +193,7 @@ impl Executor {
             let most = restart_counts.entry(name).or_default();
             *most = (*most).max(count);
         }
-        plan(PlanInput {
+        let plan = plan(PlanInput {
             pod,
             observed,
             backoff: &job.memory.restarts,
@@ -201,7 +201,11 @@ impl Executor {
             restart_counts: &restart_counts,
             resize: Some(resize_facts(&job.memory)),
             now,
-        })
+        });
+        match job.admission_pending {
+            Some(_) => plan.as_it_was(pod, observed),
+            None => plan,
+        }
     }
 
     /// What a pod needs before any container can run. Gives the end if that isn't there.

@@ -21,7 +21,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 use crate::container::backoff::BackoffTable;
 use crate::probe::{ContainerProbes, ProbeResults};
-use crate::runtime::{ContainerId, ObservedContainer, ObservedPod, SandboxId};
+use crate::runtime::{ContainerId, ObservedContainer, ObservedPod, SandboxId, SandboxState};
 
 pub use kill::{GRACE_SECONDS_DEFAULT, GRACE_SECONDS_MIN, grace_seconds, plan_kill};
 use resize::{ResizeError, ResizeFacts};
@@ -106,6 +106,20 @@ impl Plan {
                 | Step::ResizePod(_) => None,
             })
             .min()
+    }
+
+    /// The same plan without what a spec brings that hasn't been admitted yet: what runs goes on as it was made, and what ended
+    /// is started again if it would be the same (a running pod whose admission is put off).
+    pub fn as_it_was(self, pod: &Pod, observed: &ObservedPod) -> Self {
+        let was_ready = observed.sandboxes.first().is_some_and(|newest| newest.state == SandboxState::Ready);
+        let replaces = |step: &Step| matches!(step, Step::CreateSandbox { .. });
+        let had_sandbox = !self.steps.iter().any(replaces);
+        let steps: Vec<Step> =
+            self.steps.into_iter().filter_map(|step| step.as_it_was(pod, observed)).collect();
+        let starts = steps.iter().any(|step| matches!(step, Step::StartContainer(_)));
+        // A sandbox that is well can only be replaced for another spec; and one for nothing isn't made.
+        let steps = if had_sandbox || (starts && !was_ready) { steps } else { Vec::new() };
+        Self { sandbox: self.sandbox, steps, resize_error: None }
     }
 
     /// Whether carrying it out changes anything: there is more to do than to wait.

@@ -18,7 +18,9 @@ pub(super) const CONTAINERS_READY: &str = "ContainersReady";
 const SCHEDULED: &str = "PodScheduled";
 /// Condition that others and the agent share: the pod ends for a reason that isn't its own.
 pub(super) const DISRUPTION_TARGET: &str = "DisruptionTarget";
-pub(super) const OWNED: [&str; 8] = [
+/// Condition: the pod runs, and its admission, which is asked for again, is put off.
+pub(super) const ADMISSION_PENDING: &str = "witlet.dev/AdmissionPending";
+pub(super) const OWNED: [&str; 9] = [
     READY_TO_START,
     INITIALIZED,
     READY,
@@ -27,6 +29,7 @@ pub(super) const OWNED: [&str; 8] = [
     resize::PENDING,
     resize::IN_PROGRESS,
     restart_all::CONDITION,
+    ADMISSION_PENDING,
 ];
 
 const UNKNOWN_CONTAINER_STATUSES: &str = "UnknownContainerStatuses";

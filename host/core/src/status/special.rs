@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodCondition, PodStatus};
 
-use super::conditions::{self, ConditionInput, DISRUPTION_TARGET, turned};
+use super::conditions::{self, ADMISSION_PENDING, ConditionInput, DISRUPTION_TARGET, turned};
 use super::containers::{is_waiting, last_terminated_state, lost_with_pod, terminated_state, waiting_status};
 use super::resize::ResizeStatus;
 use super::waiting::{Waiting, WaitingReason};
 use super::{Phase, base, some};
 use crate::container::plan::{app_containers, init_containers};
+use crate::pod::deadline;
 use crate::pod::static_pod::is_static;
 
 /// Why the node ends a pod that would have gone on, as its status tells it.
@@ -56,6 +57,50 @@ pub fn blocked(
         ..base(pod, previous, now)
     };
     set_conditions(&mut status, pod, Phase::Pending, previous, now);
+    status
+}
+
+/// Why the admission of a pod that runs is put off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmissionPending {
+    /// The handler's reason.
+    pub reason: String,
+    /// One sentence for people.
+    pub message: String,
+}
+
+/// Adds to a status that the pod goes on without a new verdict, which it waits for: the condition
+/// `witlet.dev/AdmissionPending`. A status that is generated anew doesn't have it.
+pub fn put_admission_pending(
+    status: &mut PodStatus,
+    pod: &Pod,
+    pending: &AdmissionPending,
+    previous: Option<&PodStatus>,
+    now: Timestamp,
+) {
+    let before = previous.and_then(|previous| conditions::find(previous, ADMISSION_PENDING));
+    let condition = PodCondition {
+        type_: ADMISSION_PENDING.to_owned(),
+        status: "True".to_owned(),
+        reason: Some(pending.reason.clone()),
+        message: Some(pending.message.clone()),
+        observed_generation: pod.metadata.generation,
+        last_transition_time: turned(before, "True", now),
+        ..PodCondition::default()
+    };
+    conditions::put(status.conditions.get_or_insert_default(), condition);
+}
+
+/// The status of a pod that never ran here and has waited for its admission, or for a disk that takes it, for longer than it
+/// may be active.
+pub fn overdue(pod: &Pod, last: Option<&PodStatus>, now: Timestamp) -> PodStatus {
+    let mut status = PodStatus {
+        phase: Some(Phase::Failed.as_str().to_owned()),
+        reason: Some(deadline::REASON.to_owned()),
+        message: Some(deadline::MESSAGE.to_owned()),
+        ..last.cloned().unwrap_or_else(|| base(pod, None, now))
+    };
+    set_conditions(&mut status, pod, Phase::Failed, last, now);
     status
 }
 

@@ -1,11 +1,14 @@
 //! The steps of a plan.
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
 
+use super::apps::spec_changed;
+use super::container_at;
 use super::resize::{ResizeContainer, ResizePod};
 use super::spec::ContainerKind;
 use crate::container::backoff::{BackoffKey, Wait};
-use crate::runtime::{ContainerId, SandboxId};
+use crate::runtime::{ContainerId, ObservedPod, SandboxId};
 
 /// One step of a plan. A step that fails ends the plan, save for a `StartContainer` whose kind says otherwise
 /// ([`ContainerKind::failed_start_ends_plan`]).
@@ -95,7 +98,43 @@ pub enum KillReason {
     Resize,
 }
 
+impl Step {
+    /// The step as far as it isn't due to a spec that is other than what was made from it.
+    pub(super) fn as_it_was(self, pod: &Pod, observed: &ObservedPod) -> Option<Self> {
+        match self {
+            Self::KillContainers(mut kills) => {
+                kills.retain(|kill| !kill.reason.is_for_another_spec());
+                (!kills.is_empty()).then_some(Self::KillContainers(kills))
+            }
+            Self::StartContainer(start) => {
+                let container = container_at(pod, start.kind, start.index)?.container;
+                let before = observed.container(&start.name)?;
+                let is_same = before.spec_hash.is_some() && !spec_changed(&container, before);
+                is_same.then_some(Self::StartContainer(start))
+            }
+            Self::ResizeContainer(_) | Self::ResizePod(_) => None,
+            Self::KillPod(_)
+            | Self::RemoveContainers(_)
+            | Self::CreateSandbox { .. }
+            | Self::WaitBackoff { .. } => Some(self),
+        }
+    }
+}
+
 impl KillReason {
+    fn is_for_another_spec(self) -> bool {
+        match self {
+            Self::SpecChanged | Self::NotInSpec | Self::Resize => true,
+            Self::PodEnds
+            | Self::SandboxChanged
+            | Self::Superseded
+            | Self::Unknown
+            | Self::LivenessProbe
+            | Self::StartupProbe
+            | Self::RestartAll => false,
+        }
+    }
+
     /// Whether its preStop hook runs first. Not when all containers begin anew, which has to be quick.
     pub fn runs_pre_stop(self) -> bool {
         match self {

@@ -13,6 +13,7 @@ use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, NamespaceMode, SandboxState};
 
 mod adopted;
+mod as_it_was;
 mod convergence;
 mod ephemeral;
 mod init;
