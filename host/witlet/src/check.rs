@@ -66,7 +66,7 @@ fn manifests(path: &Path, node_name: &str) -> Result<usize, OutputError> {
 async fn check_plugins(path: &Path, cache: &ComponentCacheArgs) -> Result<usize, CheckError> {
     let scratch = tempfile::tempdir().map_err(CheckError::Scratch)?;
     let clock = Arc::new(SystemClock);
-    let fetcher = plugins::fetcher(scratch.path(), None, Egress::system())?;
+    let fetcher = plugins::fetcher(scratch.path().join("components"), None, Egress::system())?;
     let started = PluginHost::start(PluginHostConfig {
         compiler: CompilerConfig::new(cache.or(scratch.path().join("plugins"))),
         plugins_file: Some(path.to_owned()),

@@ -5,6 +5,7 @@ mod cluster;
 mod embedded;
 mod endpoints;
 mod lock;
+mod own_files;
 pub(crate) mod plugins;
 mod runtime_facts;
 pub(crate) mod signals;
@@ -37,6 +38,7 @@ use crate::run::cluster::{Cluster, ClusterError};
 use crate::run::embedded::{Embedded, EmbeddedError};
 use crate::run::endpoints::{Answers, Endpoints, EndpointsError};
 use crate::run::lock::{LockError, RootLock};
+use crate::run::own_files::{OwnFiles, OwnFilesError};
 use crate::settings::{Folders, Manifests, Settings};
 
 /// Where the kernel takes a process's out-of-memory score.
@@ -60,6 +62,9 @@ pub(crate) enum RunError {
     /// The agent's folder isn't this process's.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// The agent's own files can't be kept.
+    #[error(transparent)]
+    OwnFiles(#[from] OwnFilesError),
     /// `--container-runtime-endpoint` or `--image-service-endpoint` is no endpoint.
     #[error("--{flag}")]
     Endpoint {
@@ -116,6 +121,7 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     }
     create_folder(&settings.folders.root)?;
     let _lock = RootLock::take(&settings.folders.root)?;
+    OwnFiles::below(&settings.folders.root).prepare()?;
     let base = Base::new(&settings)?;
     let reached = cluster::reach(&settings, &base)?;
     let socket = RootOnlySocket::bind(&settings.api_socket).await?;

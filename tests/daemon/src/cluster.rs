@@ -86,7 +86,7 @@ async fn pods_run_again_without_it() -> Result<(), Failed> {
     let mut cluster = Cluster::start().await?;
     cluster.create("web")?;
     let before = container(&cluster.ready("web").await?);
-    let saved = cluster.ground.path("agent/state").join(SAVED_PODS);
+    let saved = cluster.ground.path("agent/witlet/state").join(SAVED_PODS);
     cluster
         .until("the last set is on disk", |_| {
             let text = std::fs::read_to_string(&saved).ok()?;

@@ -68,7 +68,8 @@ async fn is_whole(node: &FakeNode, version: u64) -> Result<(), Failed> {
     if node.cri.starts().len() != PODS || !node.cri.ends().is_empty() {
         return Err(Failed::from("a pod was restarted"));
     }
-    let left = unfinished(&node.cache())?;
+    let mut left = unfinished(&node.cache())?;
+    left.extend(unfinished(&node.folder.path().join("agent/witlet"))?);
     if left.is_empty() { Ok(()) } else { Err(Failed::from(format!("half files are left: {left:?}"))) }
 }
 

@@ -334,7 +334,7 @@ Examples:
     /// Ask a recorded call's question again, and tell whether the answer is the same
     #[command(
         after_help = "Entries of the PluginConfiguration with `record: {max: N}` keep their last N calls below
-plugins/recorded in the daemon's --root-dir. Admission is replayed in full; a probe with the results of its commands,
+witlet/recorded in the daemon's --root-dir. Admission is replayed in full; a probe with the results of its commands,
 unless it had network access or secrets, which aren't recorded; a pod source not at all.
 
 Exit codes: 0 for the same answer, 4 for another one, 1 if the question can't be asked again.

@@ -10,6 +10,7 @@ use witlet_ports::Runtime;
 
 use crate::run::RunError;
 use crate::run::embedded::{self, Embedded};
+use crate::run::own_files::OwnFiles;
 use crate::run::runtime_facts::RuntimeFacts;
 use crate::settings::{RuntimeSettings, Settings};
 
@@ -52,7 +53,7 @@ impl Base {
             cri,
             runtime,
             egress: Egress::system(),
-            state: Arc::new(FileStateStore::new(settings.folders.root.join("state"))),
+            state: Arc::new(FileStateStore::new(OwnFiles::below(&settings.folders.root).state())),
             root: settings.folders.root.clone(),
         })
     }

@@ -1,6 +1,6 @@
 //! The plugin host of this binary: which components are on, what each of them is granted, and what it gets of the node.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -14,10 +14,8 @@ use witlet_wasm::plugin::Builtin;
 use witlet_wasm::plugin::config::Grants;
 use witlet_wasm::record::RecorderConfig;
 
+use crate::run::own_files::OwnFiles;
 use crate::settings::Settings;
-
-/// Below `--root-dir`: compiled code, components from registries, recorded calls, and what plugins keep.
-const FOLDER: &str = "plugins";
 
 /// What the plugin host needs of the rest of the node.
 pub(crate) struct Node {
@@ -30,32 +28,32 @@ pub(crate) struct Node {
 
 /// The host's configuration for a running node.
 pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostConfig, RegistryError> {
-    let folder = settings.folders.root.join(FOLDER);
-    let cache = settings.folders.component_cache.clone().unwrap_or_else(|| folder.clone());
+    let own = OwnFiles::below(&settings.folders.root);
+    let cache = settings.folders.component_cache.clone().unwrap_or_else(|| own.code());
     let Node { info, containers, clock, events, egress } = node;
     Ok(PluginHostConfig {
         compiler: CompilerConfig { mapped: heap::map_singly, ..CompilerConfig::new(cache) },
         plugins_file: settings.plugins.clone(),
         builtins: builtins(&settings.pods.allowed_unsafe_sysctls),
         shipped: shipped(),
-        fetcher: Some(fetcher(&folder, settings.pods.registry_credentials.as_deref(), egress)?),
+        fetcher: Some(fetcher(own.components(), settings.pods.registry_credentials.as_deref(), egress)?),
         containers: Some(containers),
-        state_folder: Some(folder.join("state")),
+        state_folder: Some(own.plugin_state()),
         node: Some(info),
-        recorder: Some(RecorderConfig { folder: folder.join("recorded"), clock: clock.clone() }),
+        recorder: Some(RecorderConfig { folder: own.recorded(), clock: clock.clone() }),
         clock,
         events,
     })
 }
 
-/// Brings components from registries, and keeps them below `folder`.
+/// Brings components from registries, and keeps them in `folder`.
 pub(crate) fn fetcher(
-    folder: &Path,
+    folder: PathBuf,
     credentials: Option<&Path>,
     egress: Egress,
 ) -> Result<Arc<dyn ComponentFetcher>, RegistryError> {
     let config = RegistriesConfig {
-        folder: folder.join("components"),
+        folder,
         egress,
         credentials: credentials.map(Path::to_path_buf),
         progress: Arc::new(|progress: Progress<'_>| {
