@@ -120,7 +120,7 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
         set_oom_score(score);
     }
     create_folder(&settings.folders.root)?;
-    let _lock = RootLock::take(&settings.folders.root)?;
+    let _lock = RootLock::take(&settings.folders.root).await?;
     OwnFiles::below(&settings.folders.root).prepare()?;
     let base = Base::new(&settings)?;
     let reached = cluster::reach(&settings, &base)?;

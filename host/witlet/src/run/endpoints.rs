@@ -1,13 +1,16 @@
 //! The endpoints that the API server and kubectl need: bound at the start, so that a port that is taken is told at once, and
 //! served beside the agent.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_ports::{AgentView, Clock, Containers, LogFiles, NodeAccess, PodView, Streaming};
 use witlet_server::{
@@ -16,6 +19,11 @@ use witlet_server::{
 };
 
 use crate::settings::{self, ServerSettings, Settings};
+
+/// A port may be of an agent that was killed and isn't gone yet: so long it is waited for.
+const PORT_WAIT_MAX: Duration = Duration::from_secs(2);
+/// And tried this often.
+const PORT_RETRY: Duration = Duration::from_millis(100);
 
 /// Why the endpoints can't be had.
 #[derive(Debug, Error)]
@@ -112,7 +120,15 @@ impl Endpoints {
 }
 
 async fn listen(address: SocketAddr, flag: &'static str) -> Result<TcpListener, EndpointsError> {
-    TcpListener::bind(address).await.map_err(|cause| EndpointsError::Listen { address, flag, cause })
+    let until = Instant::now() + PORT_WAIT_MAX;
+    loop {
+        match TcpListener::bind(address).await {
+            Err(cause) if cause.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
+                sleep(PORT_RETRY).await;
+            }
+            bound => return bound.map_err(|cause| EndpointsError::Listen { address, flag, cause }),
+        }
+    }
 }
 
 fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
@@ -167,5 +183,27 @@ impl NodeAccess for Nobody {
         _: &witlet_ports::NodeAction,
     ) -> Result<Result<(), String>, witlet_ports::AccessError> {
         Ok(Err("this node has no API server that could be asked".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A port that is taken.
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_port_that_becomes_free_soon_is_waited_for() {
+        let first = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a port");
+        let address = first.local_addr().expect("it is bound");
+        let second = listen(address, "--port");
+        let freed = async {
+            sleep(PORT_RETRY * 2).await;
+            drop(first);
+        };
+        let (second, ()) = tokio::join!(second, freed);
+        let second = second.expect("the first is gone");
+        let third = listen(second.local_addr().expect("it is bound"), "--port").await;
+        assert!(third.is_err_and(|error| error.to_string().contains("choose another one with --port")));
     }
 }

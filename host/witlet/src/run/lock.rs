@@ -5,13 +5,22 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use std::time::Duration;
+
 use thiserror::Error;
+use tokio::time::{Instant, sleep};
 
 /// The lock in the agent's folder.
 const FILE_NAME: &str = "lock";
 
 /// Access to it.
 const FILE_MODE: u32 = 0o600;
+
+/// An agent that was killed has the lock until the kernel has taken it apart: the next one waits so long for that.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// And looks this often.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A process identifier has fewer digits than this.
 const HOLDER_BYTES_MAX: u64 = 20;
@@ -48,8 +57,33 @@ pub(crate) struct RootLock {
 }
 
 impl RootLock {
-    /// Takes the folder, which must be there. The kernel gives it up when the process ends, however that happens.
-    pub(crate) fn take(root_dir: &Path) -> Result<Self, LockError> {
+    /// Takes the folder, which must be there, and waits up to [`WAIT_MAX`] while another agent has it: that one may have been killed and
+    /// not be gone yet. The kernel gives the folder up when the process ends, however that happens.
+    ///
+    /// # Errors
+    /// The other agent still has it, or the file system refuses.
+    pub(crate) async fn take(root_dir: &Path) -> Result<Self, LockError> {
+        let until = Instant::now() + WAIT_MAX;
+        let mut has_waited = false;
+        loop {
+            match Self::try_take(root_dir) {
+                Err(LockError::Held { holder, .. }) if Instant::now() < until => {
+                    if !std::mem::replace(&mut has_waited, true) {
+                        tracing::warn!(
+                            root_dir = %root_dir.display(),
+                            holder,
+                            "waiting up to {}s for another witlet that has --root-dir to end",
+                            WAIT_MAX.as_secs()
+                        );
+                    }
+                    sleep(POLL_INTERVAL).await;
+                }
+                taken => return taken,
+            }
+        }
+    }
+
+    fn try_take(root_dir: &Path) -> Result<Self, LockError> {
         let path = root_dir.join(FILE_NAME);
         let failed = |cause| LockError::Io { path: path.clone(), cause };
         let mut file = OpenOptions::new()
