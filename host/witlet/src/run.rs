@@ -6,6 +6,7 @@ mod embedded;
 mod endpoints;
 mod lock;
 mod own_files;
+mod parts;
 pub(crate) mod plugins;
 mod runtime_facts;
 pub(crate) mod signals;
@@ -16,7 +17,6 @@ use std::sync::Arc;
 use rustix::process::{Resource, Rlimit};
 use serde_json::Value;
 use thiserror::Error;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_agent::{Agent, AgentConfig, EventLog, HostSettings, Ports};
 use witlet_core::pod::worker::RequeueIntervals;
@@ -39,6 +39,7 @@ use crate::run::embedded::{Embedded, EmbeddedError};
 use crate::run::endpoints::{Answers, Endpoints, EndpointsError};
 use crate::run::lock::{LockError, RootLock};
 use crate::run::own_files::{OwnFiles, OwnFilesError};
+use crate::run::parts::{PartError, Parts};
 use crate::settings::{Folders, Manifests, Settings};
 
 /// Where the kernel takes a process's out-of-memory score.
@@ -98,6 +99,9 @@ pub(crate) enum RunError {
     /// The local API has no socket.
     #[error(transparent)]
     Socket(#[from] BindError),
+    /// A part of the agent ended that shouldn't have.
+    #[error("a part of the agent doesn't run any more")]
+    Part(#[from] PartError),
     /// The local API failed.
     #[error("serve the local API")]
     Api(#[source] std::io::Error),
@@ -289,10 +293,10 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
     // The endpoints answer until the agent has ended: a pod that takes its grace is worth looking at. The API server hears
     // how pods ended.
     let ended = CancellationToken::new();
-    let mut beside = JoinSet::new();
-    beside.spawn(endpoints.serve(answers, ended.clone()));
+    let mut beside = Parts::default();
+    beside.spawn_whole("the node's endpoints", endpoints.serve(answers, ended.clone()));
     if let Some(cluster) = cluster {
-        beside.spawn(cluster.run(view, ended.clone()));
+        beside.spawn_whole("the edge to the API server", cluster.run(view, ended.clone()));
     }
     let work = async {
         let agent = async {
@@ -300,10 +304,14 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
             ended.cancel();
         };
         let trim = witlet_node::heap::trim_regularly(ended.clone());
-        let (served, (), (), ()) =
-            tokio::join!(api.serve(socket, ended.clone()), agent, machine.run(ended.clone()), trim);
-        while beside.join_next().await.is_some() {}
-        served.map_err(RunError::Api)
+        let own = async {
+            let (served, (), (), ()) =
+                tokio::join!(api.serve(socket, ended.clone()), agent, machine.run(ended.clone()), trim);
+            served.map_err(RunError::Api)
+        };
+        let beside = async { beside.run(&ended).await.map_err(RunError::Part) };
+        // The first error ends the process: the next life of the agent has all its parts.
+        tokio::try_join!(own, beside).map(|((), ())| ())
     };
     signals::stopping(work, stop.clone()).await
 }

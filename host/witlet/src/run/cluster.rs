@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_cluster::{
     Access, ApiEvents, ApiPods, ClusterNode, ConnectError, ConnectOptions, Connection, EventLimit, Lease,
@@ -16,6 +15,7 @@ use witlet_ports::{AgentView, EventSink, NodeGauge, NodeWatch, PodSource};
 use crate::kubelet::KUBERNETES_VERSION;
 use crate::run::base::Base;
 use crate::run::embedded;
+use crate::run::parts::{PartError, Parts};
 use crate::settings::{ClusterSettings, Settings};
 
 /// Why the node can't be part of its cluster.
@@ -167,21 +167,30 @@ fn node_options(settings: ClusterSettings, port: Option<u16>, node_ips: Vec<Stri
 
 impl Cluster {
     /// Keeps all parts going until `stop` is cancelled; what can be told at once then still is.
-    pub(crate) async fn run(self, view: Arc<dyn AgentView>, stop: CancellationToken) {
+    ///
+    /// # Errors
+    /// One of them ended before.
+    pub(crate) async fn run(
+        self,
+        view: Arc<dyn AgentView>,
+        stop: CancellationToken,
+    ) -> Result<(), PartError> {
         let Self { connection, manager, lease, events, statuses, objects, node, .. } = self;
-        let mut parts = JoinSet::new();
-        parts.spawn(manager.run(view, stop.clone()));
-        parts.spawn(lease.run(stop.clone()));
-        parts.spawn(events.run(stop.clone()));
-        parts.spawn(statuses.run(stop.clone()));
-        parts.spawn(objects.run(stop.clone()));
-        parts.spawn(node.run(stop));
+        let mut parts = Parts::default();
+        parts.spawn("the node's status", manager.run(view, stop.clone()));
+        parts.spawn("the node's lease", lease.run(stop.clone()));
+        parts.spawn("the sender of events", events.run(stop.clone()));
+        parts.spawn("the pod status manager", statuses.run(stop.clone()));
+        parts.spawn("the watch of config maps and secrets", objects.run(stop.clone()));
+        parts.spawn("the watch of the node", node.run(stop.clone()));
         // The way to the server stays until the last part is done with it.
         let closed = CancellationToken::new();
         let all = async {
-            while parts.join_next().await.is_some() {}
+            let ended = parts.run(&stop).await;
             closed.cancel();
+            ended
         };
-        tokio::join!(connection.run(closed.clone()), all);
+        let ((), ended) = tokio::join!(connection.run(closed.clone()), all);
+        ended
     }
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use serde_json::Value;
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_ports::{AgentView, Clock, Containers, LogFiles, NodeAccess, PodView, Streaming};
@@ -18,6 +17,7 @@ use witlet_server::{
     TlsError, TlsOptions,
 };
 
+use crate::run::parts::{PartError, Parts};
 use crate::settings::{self, ServerSettings, Settings};
 
 /// A port may be of an agent that was killed and isn't gone yet: so long it is waited for.
@@ -98,24 +98,29 @@ impl Endpoints {
     }
 
     /// Serves them until `stop` is cancelled.
-    pub(crate) async fn serve(self, answers: Answers, stop: CancellationToken) {
+    ///
+    /// # Errors
+    /// One of them ended before.
+    pub(crate) async fn serve(self, answers: Answers, stop: CancellationToken) -> Result<(), PartError> {
         let Self { secure, healthz, read_only } = self;
         if secure.is_none() && healthz.is_none() && read_only.is_none() {
-            return;
+            stop.cancelled().await;
+            return Ok(());
         }
         let server = KubeletServer::new(parts(answers, secure.as_ref().map(|(.., settings)| settings)));
-        let mut listeners = JoinSet::new();
+        let mut listeners = Parts::default();
         if let Some((listener, tls, _)) = secure {
-            listeners.spawn(tls.clone().run(stop.clone()));
-            listeners.spawn(server.clone().serve(listener, tls, stop.clone()));
+            listeners.spawn("the server's certificates", tls.clone().run(stop.clone()));
+            listeners.spawn("the server of --port", server.clone().serve(listener, tls, stop.clone()));
         }
         if let Some(listener) = healthz {
-            listeners.spawn(server.clone().serve_healthz(listener, stop.clone()));
+            listeners
+                .spawn("the server of --healthz-port", server.clone().serve_healthz(listener, stop.clone()));
         }
         if let Some(listener) = read_only {
-            listeners.spawn(server.serve_read_only(listener, stop));
+            listeners.spawn("the server of --read-only-port", server.serve_read_only(listener, stop.clone()));
         }
-        while listeners.join_next().await.is_some() {}
+        listeners.run(&stop).await
     }
 }
 
