@@ -320,6 +320,7 @@ impl Teller {
         Seen {
             machine: &look.facts.node,
             ready,
+            source: conditions::of_type(&look.shown, conditions::SOURCE_UNREADABLE),
             agent: look.shown.status.as_ref(),
             pressures: look.pressures,
             images: self.images.as_ref().map(|(_, images)| images.as_slice()),

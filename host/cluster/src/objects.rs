@@ -304,7 +304,8 @@ async fn watch_one<K: Watched + Clone + Into<Object>>(
             Change::Deleted(_) => of.hear(&name, None),
             Change::Malformed(malformed) => of.fail(&name, malformed.message),
             Change::Disconnected(error) => of.disconnected(&name, &error),
-            Change::Connected => {}
+            // Pods that wait for the object say so themselves.
+            Change::Connected | Change::Unread(_) => {}
         }
     };
     watch::run(&of.client, &selection, &*of.jitter, &stop, on).await;

@@ -7,18 +7,20 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt as _;
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{Notify, mpsc, watch as channel};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::node::conditions::{UnreadSource, source_message};
 use witlet_core::pod::static_pod::is_mirror;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::reflector::Initial;
-use witlet_ports::{Clock, EventSink, Jitter, PodSource, SourceSnapshot};
+use witlet_ports::{Clock, EventSink, Jitter, PodSource, SourceHealth, SourceSnapshot};
 
 use crate::saved::{Outdated, SavedPods};
-use crate::watch::{self, Change, Malformed, ObjectKey, Selection};
+use crate::watch::{self, Change, Malformed, ObjectKey, Selection, Unread};
 
 pub use known::KnownPods;
 use set::PodSet;
@@ -54,6 +56,7 @@ pub struct ApiPods {
     clock: Arc<dyn Clock>,
     jitter: Arc<dyn Jitter>,
     events: Option<Arc<dyn EventSink>>,
+    health: Arc<SourceHealth>,
     known: Arc<KnownPods>,
     mirrors: channel::Sender<Mirrors>,
 }
@@ -75,6 +78,7 @@ impl ApiPods {
             clock,
             jitter,
             events: None,
+            health: Arc::default(),
             known: Arc::default(),
             mirrors: channel::Sender::default(),
         }
@@ -84,6 +88,13 @@ impl ApiPods {
     #[must_use]
     pub fn telling(mut self, events: Arc<dyn EventSink>) -> Self {
         self.events = Some(events);
+        self
+    }
+
+    /// Notes there while the API server's pods can't be read.
+    #[must_use]
+    pub fn with_health(mut self, health: Arc<SourceHealth>) -> Self {
+        self.health = health;
         self
     }
 
@@ -204,6 +215,13 @@ impl ApiPods {
             }
             _ => {}
         }
+        match &change {
+            Change::Unread(unread) => self.report(unread),
+            Change::Replaced { .. } | Change::Connected => {
+                self.health.read(API_SOURCE);
+            }
+            _ => {}
+        }
         let mut set = shared.set();
         let now = self.clock.now();
         let change = match &change {
@@ -243,6 +261,21 @@ impl ApiPods {
 }
 
 impl ApiPods {
+    /// Tells that the pods couldn't be read for long, where people look: in the log, on the node, by an event of it.
+    fn report(&self, Unread { lasted, error }: &Unread) {
+        let since = self.clock.now() - SignedDuration::try_from(*lasted).unwrap_or_default();
+        let since = witlet_core::node::whole_seconds(since);
+        let unread = UnreadSource { source: API_SOURCE.to_owned(), since, error: error.clone() };
+        let message = source_message(&unread);
+        tracing::warn!(seconds = lasted.as_secs(), "{message}");
+        self.health.unread(unread);
+        if let Some(events) = &self.events {
+            let (object, kind, reason) =
+                (EventObject::Node, EventType::Warning, "SourceUnreadable".to_owned());
+            events.record(Event { object, kind, reason, message });
+        }
+    }
+
     /// Tells of an object that can't be read, where people look: in the log, and beside the pod.
     fn warn(&self, malformed: &Malformed) {
         let Malformed { key, message } = malformed;

@@ -88,6 +88,7 @@ impl Services {
             }
             Change::Malformed(malformed) => warn("service", &malformed),
             // What was read stays: a service's address changes seldom.
+            Change::Unread(unread) => unread.warn("services"),
             Change::Disconnected(_) | Change::Connected => {}
         }
     }
@@ -117,6 +118,7 @@ impl Services {
                 }
             }
             Change::Malformed(malformed) => warn("runtime class", &malformed),
+            Change::Unread(unread) => unread.warn("runtime classes"),
             Change::Disconnected(_) | Change::Connected => {}
         }
     }

@@ -18,12 +18,16 @@ use witlet_core::reflector::{Failure, Initial, PAGES_MAX, Reflector, Request};
 use witlet_ports::Jitter;
 
 use answers::{Listed, Said};
+use health::Health;
 use lines::{Line, Lines};
 
 mod answers;
+mod health;
 mod lines;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use health::Unread;
 
 /// Bytes of one event; the server's own bound for an object is far below.
 const EVENT_BYTES_MAX: usize = 8 << 20;
@@ -101,6 +105,9 @@ pub(crate) enum Change<K> {
     Disconnected(WatchError),
     /// A watch goes on after requests had failed: what is known is as new as the server tells it.
     Connected,
+    /// What is known couldn't be renewed for a minute, or longer: told again and again, less and less often, until
+    /// [`Change::Replaced`] or [`Change::Connected`].
+    Unread(Unread),
 }
 
 /// A list or watch failed.
@@ -160,7 +167,7 @@ fn is_refused(error: &kube::Error) -> bool {
 }
 
 /// Reads the objects and watches them until `stop` is cancelled. `on` hears of all changes in their order and doesn't block;
-/// the first is [`Change::Replaced`], however long that takes, save for failures before it.
+/// the first is [`Change::Replaced`], however long that takes, save for failures and reports before it.
 pub(crate) async fn run<K: Watched>(
     client: &kube::Client,
     selection: &Selection,
@@ -168,26 +175,31 @@ pub(crate) async fn run<K: Watched>(
     stop: &CancellationToken,
     on: impl FnMut(Change<K>) + Send,
 ) {
+    let health = Health::new(on);
     let mut watch = Watch {
         client,
         selection,
         jitter,
-        on,
+        health: &health,
         reflector: Reflector::new(selection.initial),
-        began: Instant::now(),
         is_failing: false,
         listed: Listed::default(),
     };
-    stop.run_until_cancelled(watch.run()).await;
+    let both = async {
+        tokio::select! {
+            () = watch.run() => {}
+            () = health.report::<K>() => {}
+        }
+    };
+    stop.run_until_cancelled(both).await;
 }
 
 struct Watch<'a, K, F> {
     client: &'a kube::Client,
     selection: &'a Selection,
     jitter: &'a dyn Jitter,
-    on: F,
+    health: &'a Health<F>,
     reflector: Reflector,
-    began: Instant,
     is_failing: bool,
     /// What came of a list that isn't whole yet.
     listed: Listed<K>,
@@ -215,11 +227,13 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
 
     fn failed(&mut self, error: WatchError) -> Duration {
         let failure = error.failure();
-        let wait = self.reflector.failed(failure, self.began.elapsed(), self.jitter.unit());
+        let wait = self.reflector.failed(failure, self.health.elapsed(), self.jitter.unit());
         tracing::debug!(kind = %K::plural(&()), "list or watch: {error}; again in {}ms", wait.as_millis());
-        if failure != Failure::Unsupported {
+        if self.reflector.is_falling_back() {
+            self.health.failed(&error);
+        } else {
             self.is_failing = true;
-            (self.on)(Change::Disconnected(error));
+            self.health.tell(Change::Disconnected(error));
         }
         wait
     }
@@ -240,6 +254,7 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
         let answer = self.client.send(http::Request::from_parts(head, body)).await;
         let answer = answer.map_err(WatchError::Request)?;
         if answer.status().is_success() {
+            answers::check_type(answer.headers())?;
             return Ok(answer.into_body());
         }
         let (head, body) = answer.into_parts();
@@ -281,7 +296,7 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
     fn synced(&mut self) {
         self.is_failing = false;
         let Listed { objects, malformed } = std::mem::take(&mut self.listed);
-        (self.on)(Change::Replaced { objects, malformed });
+        self.health.tell(Change::Replaced { objects, malformed });
     }
 
     /// Watches from a version on, which all objects were read at; or with all objects first.
@@ -302,7 +317,7 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
         let mut body = sent.map_err(|_| WatchError::TimedOut(ANSWER_WITHIN))??;
         let opened = Instant::now();
         if is_synced && std::mem::take(&mut self.is_failing) {
-            (self.on)(Change::Connected);
+            self.health.tell(Change::Connected);
         }
         let mut lines = Lines::new(EVENT_BYTES_MAX);
         let mut events: u64 = 0;
@@ -328,19 +343,22 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
                 is_synced = self.hear(line, is_synced)?;
             }
         }
-        Ok(self.reflector.ended(opened.elapsed(), events, self.began.elapsed(), self.jitter.unit()))
+        Ok(self.reflector.ended(opened.elapsed(), events, self.health.elapsed(), self.jitter.unit()))
     }
 
     /// Takes one event. Gives whether all objects were read by now.
     fn hear(&mut self, line: Line<'_>, is_synced: bool) -> Result<bool, WatchError> {
         let Said { version, event } = match line {
             Line::Whole(line) => answers::event::<K>(line)?,
-            Line::TooLong => Said::malformed(format!("an event has more than {EVENT_BYTES_MAX} bytes")),
+            Line::TooLong => Said::unread(format!("an event has more than {EVENT_BYTES_MAX} bytes")),
         };
         let change = match event {
             answers::Event::Put(object) => Change::Put(object),
             answers::Event::Deleted(key) => Change::Deleted(key),
             answers::Event::Malformed(malformed) => Change::Malformed(malformed),
+            // Which objects there are isn't known then; a list may say so.
+            answers::Event::Unread(message) if !is_synced => return Err(WatchError::Malformed(message)),
+            answers::Event::Unread(message) => Change::Malformed(Malformed { key: None, message }),
             answers::Event::Bookmark { is_end } => {
                 if is_end && !is_synced {
                     self.reflector.synced(&version);
@@ -356,7 +374,7 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
         }
         if is_synced {
             self.reflector.saw(&version);
-            (self.on)(change);
+            self.health.tell(change);
         } else {
             self.listed.take(change)?;
         }

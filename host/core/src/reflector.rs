@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+pub mod outage;
 #[cfg(test)]
 mod tests;
 
@@ -30,11 +31,17 @@ pub const PAGE_OBJECTS: u32 = 500;
 pub const PAGES_MAX: u32 = 500;
 /// A watch that ends sooner isn't simply opened again.
 pub const SHORT_WATCH: Duration = Duration::from_secs(1);
+/// After so many streams in a row that ended before all objects came, these are read by pages.
+pub const EARLY_ENDS_MAX: u32 = 2;
+/// After so many failures in a row of a server that can't open or keep a watch, all objects are read anew after each further one: they
+/// are no older than that where watches never work.
+pub const FAILING_WATCHES_MAX: u32 = 3;
 
 /// How all objects are read at first, and after a version was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Initial {
-    /// By a watch that begins with them (`sendInitialEvents`); by pages from when the server refuses that.
+    /// By a watch that begins with them (`sendInitialEvents`). When one fails, by pages at once, as client-go does; only a server that
+    /// refuses connections or asks for patience is asked for a watch again. By pages for good where the server doesn't do such watches.
     #[default]
     Stream,
     /// By lists.
@@ -80,8 +87,10 @@ pub enum Failure {
     Refused,
     /// The server doesn't do watches that begin with all objects.
     Unsupported,
-    /// The server can't now (429, 5xx), and may have said when.
+    /// The server asks for patience (429), and may have said for how long.
     Busy(Option<Duration>),
+    /// The server can't (5xx), and may have said when to come again.
+    Failing(Option<Duration>),
     /// The connection broke, or there was no answer.
     Broken,
     /// Any other refusal, or an answer that makes no sense.
@@ -93,7 +102,7 @@ impl Failure {
     fn is_answer(self) -> bool {
         match self {
             Self::Expired | Self::TooLarge | Self::Unsupported | Self::Other => true,
-            Self::Refused | Self::Busy(_) | Self::Broken => false,
+            Self::Refused | Self::Busy(_) | Self::Failing(_) | Self::Broken => false,
         }
     }
 }
@@ -123,6 +132,12 @@ pub struct Reflector {
     /// Whether the server doesn't have that version.
     is_lost: bool,
     stage: Stage,
+    /// Whether all objects are read by pages this time, for a stream of them failed.
+    falls_back: bool,
+    /// Streams in a row that ended before all objects came.
+    early_ends: u32,
+    /// Failures in a row of a server that can't watch.
+    failing_watches: u32,
     /// Whether an event was missed, so that what was seen isn't all that there is.
     has_missed: bool,
     /// Whether a request had no answer since the back-off last began anew.
@@ -139,6 +154,9 @@ impl Reflector {
             version: String::new(),
             is_lost: false,
             stage: Stage::Begin,
+            falls_back: false,
+            early_ends: 0,
+            failing_watches: 0,
             has_missed: false,
             was_away: false,
             back_off,
@@ -149,7 +167,8 @@ impl Reflector {
     pub fn next(&self, unit: f64) -> Request {
         let timeout = WATCH_MIN + WATCH_MIN.mul_f64(unit);
         let known = if self.is_lost { "" } else { self.version.as_str() };
-        match (&self.stage, self.initial) {
+        let initial = if self.falls_back { Initial::Pages } else { self.initial };
+        match (&self.stage, initial) {
             (Stage::Watch, _) => Request::Watch { version: self.version.clone(), timeout },
             (Stage::Pages { token, .. }, _) => {
                 Request::Page { version: None, limit: Some(PAGE_OBJECTS), token: Some(token.clone()) }
@@ -190,7 +209,14 @@ impl Reflector {
         self.version = version.to_owned();
         self.is_lost = false;
         self.has_missed = false;
+        self.falls_back = false;
+        self.early_ends = 0;
         self.stage = Stage::Watch;
+    }
+
+    /// Whether the last failure was a stream's, and its objects are read by pages next: nothing is known to be outdated yet.
+    pub fn is_falling_back(&self) -> bool {
+        self.falls_back && self.stage == Stage::Begin
     }
 
     /// A change or a bookmark of this version was seen.
@@ -206,10 +232,16 @@ impl Reflector {
     }
 
     /// The watch ended, however, after it was open for so long; `events` came, bookmarks included. Gives how long to wait
-    /// before the next request. The watch goes on where it ended; if nothing ever came, or not all objects had come, all are read anew.
+    /// before the next request. The watch goes on where it ended; if nothing ever came, or not all objects had come, all are read anew:
+    /// by pages after [`EARLY_ENDS_MAX`] streams.
     pub fn ended(&mut self, lived: Duration, events: u64, now: Duration, unit: f64) -> Duration {
         let is_short = lived < SHORT_WATCH;
         let was_watched = self.stage == Stage::Watch;
+        self.failing_watches = 0;
+        if !was_watched {
+            self.early_ends = self.early_ends.saturating_add(1);
+            self.falls_back = self.early_ends >= EARLY_ENDS_MAX;
+        }
         if (is_short && events == 0) || self.has_missed {
             self.stage = Stage::Begin;
         }
@@ -228,11 +260,11 @@ impl Reflector {
             self.was_away = false;
         }
         let watched = self.stage == Stage::Watch;
+        let streamed = self.stage == Stage::Begin && self.initial == Initial::Stream && !self.falls_back;
+        if streamed && let Some(wait) = self.fall_back(failure) {
+            return wait;
+        }
         match failure {
-            Failure::Unsupported if self.initial == Initial::Stream && !watched => {
-                self.initial = Initial::Pages;
-                return Duration::ZERO;
-            }
             Failure::Expired | Failure::TooLarge if !watched => {
                 let is_first = !self.is_lost;
                 self.is_lost = true;
@@ -247,14 +279,43 @@ impl Reflector {
                 self.is_lost = true;
                 self.stage = Stage::Begin;
             }
+            Failure::Failing(_) if watched => {
+                self.failing_watches = self.failing_watches.saturating_add(1);
+                if self.failing_watches >= FAILING_WATCHES_MAX {
+                    self.stage = Stage::Begin;
+                }
+            }
             Failure::Refused | Failure::Busy(_) | Failure::Broken if watched => {}
             _ => self.stage = Stage::Begin,
         }
+        // The next reading begins with a stream again.
+        self.falls_back = false;
         match failure {
             Failure::Refused => REFUSED_WAIT,
-            Failure::Busy(Some(asked)) => self.back_off.next(now, unit).max(asked.min(RETRY_AFTER_MAX)),
+            Failure::Busy(Some(asked)) | Failure::Failing(Some(asked)) => {
+                self.back_off.next(now, unit).max(asked.min(RETRY_AFTER_MAX))
+            }
             _ => self.back_off.next(now, unit),
         }
+    }
+}
+
+impl Reflector {
+    /// What a failed stream leads to, where that isn't another stream: pages, after a time that the server asked for.
+    fn fall_back(&mut self, failure: Failure) -> Option<Duration> {
+        let wait = match failure {
+            Failure::Refused | Failure::Busy(_) => return None,
+            // Once more, with the newest version.
+            Failure::Expired | Failure::TooLarge if !self.is_lost => return None,
+            Failure::Unsupported => {
+                self.initial = Initial::Pages;
+                Duration::ZERO
+            }
+            Failure::Failing(asked) => asked.unwrap_or_default().min(RETRY_AFTER_MAX),
+            Failure::Expired | Failure::TooLarge | Failure::Broken | Failure::Other => Duration::ZERO,
+        };
+        self.falls_back = true;
+        Some(wait)
     }
 }
 

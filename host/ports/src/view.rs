@@ -59,6 +59,8 @@ pub struct AgentStats {
     pub deferred: usize,
     /// Whether every source was seen.
     pub sources_ready: bool,
+    /// Sources whose pods can't be read, and for how long.
+    pub unread_sources: BTreeMap<String, Duration>,
     /// When the first sync finished, if one did.
     pub first_sync: Option<Timestamp>,
     /// Probes since the agent began.

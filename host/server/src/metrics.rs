@@ -108,9 +108,21 @@ impl Collector for OfAgent {
             "1 while the agent is healthy",
             f64::from(u8::from(self.0.unhealthy().is_empty())),
         )?;
+        unread(&mut encoder, &stats)?;
         probes(&mut encoder, &stats.probes)?;
         refusals(&mut encoder, &stats)
     }
+}
+
+/// A source that can be read isn't there.
+fn unread(encoder: &mut DescriptorEncoder<'_>, stats: &AgentStats) -> fmt::Result {
+    let help = "For how long the pods of a source can't be read";
+    let name = "witlet_source_unread_seconds";
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for (source, unread) in &stats.unread_sources {
+        family.encode_family(&[("source", source.as_str())])?.encode_gauge(&unread.as_secs_f64())?;
+    }
+    Ok(())
 }
 
 /// Under upstream's name, without its labels that name pods: there is no bound to those.

@@ -7,6 +7,7 @@ use k8s_openapi::List;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::Value;
 use thiserror::Error;
+use witlet_core::node::conditions;
 use witlet_ports::Clock;
 use witlet_server::{ClientError, LocalClient};
 
@@ -133,28 +134,32 @@ async fn node(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
     let text = match args.output {
         OutputFormat::Json | OutputFormat::Yaml => structured(&node, args.output)?,
         OutputFormat::Table | OutputFormat::Wide => {
-            let status = node.status.unwrap_or_default();
-            let ready = status.conditions.iter().flatten().find(|c| c.type_ == "Ready");
-            let word = match ready.map(|c| c.status.as_str()) {
-                Some("True") => "Ready",
-                Some(_) => "NotReady",
-                None => "Unknown",
-            };
-            let since = ready.and_then(|c| c.last_transition_time.as_ref()).map(|at| table::age(now, at.0));
-            let why =
-                ready.filter(|c| c.status != "True").and_then(|c| c.message.clone()).unwrap_or_default();
-            let version = status.node_info.map(|info| info.kubelet_version).unwrap_or_default();
-            let row = vec![
-                node.metadata.name.unwrap_or_default(),
-                word.into(),
-                since.unwrap_or_default(),
-                version,
-                why,
-            ];
-            table::render(&["NAME", "STATUS", "SINCE", "VERSION", "MESSAGE"], &[row])
+            table::render(&["NAME", "STATUS", "SINCE", "VERSION", "MESSAGE"], &[node_row(&node, now)])
         }
     };
     Ok(print(&text)?)
+}
+
+/// The message says what is wrong with the node: why it isn't ready, and which sources of pods can't be read.
+fn node_row(node: &Node, now: Timestamp) -> Vec<String> {
+    let ready = conditions::ready(node);
+    let word = match ready.map(|c| c.status.as_str()) {
+        Some("True") => "Ready",
+        Some(_) => "NotReady",
+        None => "Unknown",
+    };
+    let since = ready.and_then(|c| c.last_transition_time.as_ref()).map(|at| table::age(now, at.0));
+    let not_ready = ready.filter(|c| c.status != "True");
+    let unread = conditions::of_type(node, conditions::SOURCE_UNREADABLE).filter(|c| c.status == "True");
+    let wrong: Vec<&str> = not_ready.into_iter().chain(unread).filter_map(|c| c.message.as_deref()).collect();
+    let info = node.status.as_ref().and_then(|status| status.node_info.as_ref());
+    vec![
+        node.metadata.name.clone().unwrap_or_default(),
+        word.into(),
+        since.unwrap_or_default(),
+        info.map(|info| info.kubelet_version.clone()).unwrap_or_default(),
+        wrong.join("; "),
+    ]
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ mod lock;
 mod own_files;
 mod parts;
 pub(crate) mod plugins;
+mod reported_state;
+mod reporting;
 mod runtime_facts;
 pub(crate) mod signals;
 
@@ -40,6 +42,8 @@ use crate::run::endpoints::{Answers, Endpoints, EndpointsError};
 use crate::run::lock::{LockError, RootLock};
 use crate::run::own_files::{OwnFiles, OwnFilesError};
 use crate::run::parts::{PartError, Parts};
+use crate::run::reported_state::ReportedState;
+use crate::run::reporting::Reporting;
 use crate::settings::{Folders, Manifests, Settings};
 
 /// Where the kernel takes a process's out-of-memory score.
@@ -151,9 +155,14 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     let plugins = PluginHost::start(plugins::host_config(&settings, around)?).await?;
     // Last of what can fail: an embedded runtime that was started goes on without the agent.
     let embedded = embedded(&settings).await?;
-    let ports = ports(&settings, &base, cluster.as_mut(), &plugins, node, events);
+    let ports = ports(&settings, &base, cluster.as_mut(), &plugins, node, events.clone());
     let (agent, handle) = Agent::new(ports, agent_config(&settings));
-    let view: Arc<dyn AgentView> = Arc::new(handle);
+    let view: Arc<dyn AgentView> = Arc::new(Reporting::new(
+        Arc::new(handle),
+        base.health.clone(),
+        base.state.clone(),
+        base.clock.clone(),
+    ));
     let metrics = Box::new(plugins.metrics());
     let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins))).with_collector(metrics);
     let answers = Answers {
@@ -169,7 +178,9 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
         access: cluster.as_ref().map(|cluster| cluster.access.clone() as Arc<dyn NodeAccess>),
     };
     tracing::info!(node = %base.name, "witlet runs");
-    work(agent, Sides { view, api, socket, endpoints, answers, cluster }, &base.machine).await?;
+    let state = base.state.clone();
+    let sides = Sides { view, api, socket, endpoints, answers, cluster, state, events };
+    work(agent, sides, &base.machine).await?;
     if let Some(embedded) = embedded.filter(|_| settings.stop_pods_on_exit) {
         embedded.stop().await?;
     }
@@ -284,11 +295,13 @@ struct Sides {
     endpoints: Endpoints,
     answers: Answers,
     cluster: Option<Cluster>,
+    state: Arc<ReportedState>,
+    events: Arc<EventLog>,
 }
 
 /// Runs all parts until the process is asked to stop and the agent has ended.
 async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunError> {
-    let Sides { view, api, socket, endpoints, answers, cluster } = sides;
+    let Sides { view, api, socket, endpoints, answers, cluster, state, events } = sides;
     let stop = CancellationToken::new();
     // The endpoints answer until the agent has ended: a pod that takes its grace is worth looking at. The API server hears
     // how pods ended.
@@ -298,6 +311,8 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
     if let Some(cluster) = cluster {
         beside.spawn_whole("the edge to the API server", cluster.run(view, ended.clone()));
     }
+    let until = ended.clone();
+    beside.spawn("the watch of the state files", async move { state.run(&*events, &until).await });
     let work = async {
         let agent = async {
             agent.run(stop.clone()).await;

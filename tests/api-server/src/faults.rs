@@ -20,6 +20,17 @@ pub enum Effect {
     Stall,
     /// What it asks for is done, and nothing is answered, ever.
     StallAfter,
+    /// Nothing is done, and this is the answer: what a proxy sends, not an API server.
+    Says {
+        /// The HTTP status.
+        code: u16,
+        /// The type of the body.
+        content_type: &'static str,
+        /// The body.
+        body: &'static str,
+    },
+    /// What it asks for is done, and half of the answer's bytes are sent; of a watch, half an event.
+    Half,
     /// A watch begins with an event that can't be decoded (its object is one field of the wrong type), and goes on.
     MalformedEvent,
 }
@@ -41,6 +52,16 @@ impl Effect {
         Self::Answer(ApiError::new(code, reason, message))
     }
 
+    /// A proxy's page with this code.
+    pub fn html(code: u16) -> Self {
+        Self::Says { code, content_type: "text/html", body: "<html><body>Bad Gateway</body></html>\n" }
+    }
+
+    /// 200 and nothing else.
+    pub fn nothing() -> Self {
+        Self::Says { code: 200, content_type: "application/json", body: "" }
+    }
+
     /// 429 with `Retry-After` in seconds.
     pub fn too_many(seconds: u64) -> Self {
         Self::Answer(ApiError::too_many_requests("too many requests, please try again later", seconds))
@@ -55,6 +76,7 @@ pub struct Fault {
     subresource: Option<String>,
     name: Option<String>,
     user: Option<String>,
+    is_streaming_list: bool,
     left: Option<u64>,
     skip: u64,
     effect: Effect,
@@ -64,7 +86,8 @@ impl Fault {
     /// Every request, forever.
     pub fn new(effect: Effect) -> Self {
         let (verb, resource, subresource, name, user) = (None, None, None, None, None);
-        Self { verb, resource, subresource, name, user, left: None, skip: 0, effect }
+        let (is_streaming_list, left, skip) = (false, None, 0);
+        Self { verb, resource, subresource, name, user, is_streaming_list, left, skip, effect }
     }
 
     /// Only requests of this verb.
@@ -99,6 +122,13 @@ impl Fault {
         self
     }
 
+    /// Only watches that are to begin with all objects (`sendInitialEvents`).
+    #[must_use]
+    pub fn streaming_list(mut self) -> Self {
+        self.is_streaming_list = true;
+        self
+    }
+
     /// Only so many of them.
     #[must_use]
     pub fn times(mut self, times: u64) -> Self {
@@ -120,6 +150,7 @@ impl Fault {
             && is(&self.subresource, &request.subresource)
             && is(&self.name, &request.name)
             && is(&self.user, &request.user)
+            && (!self.is_streaming_list || request.uri.contains("sendInitialEvents=true"))
             && self.left != Some(0)
     }
 }

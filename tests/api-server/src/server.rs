@@ -29,6 +29,9 @@ use crate::tokens::Tokens;
 use crate::watches::Watch;
 use crate::write::Cx;
 
+/// What is sent of a watch's answer where half of it is.
+const HALF_EVENT: &[u8] = br#"{"type":"ADDED","object":{"metad"#;
+
 /// Changes of each resource that a watch can be resumed over, unless the options say otherwise.
 const HISTORY_MAX: usize = 10_000;
 
@@ -290,6 +293,10 @@ impl ApiServer {
         match &effect {
             Some(Effect::DropBefore) => return Err(broken("the connection was reset by a fault")),
             Some(Effect::Answer(error)) => return Ok(self.refuse(n, error)),
+            Some(Effect::Says { code, content_type, body }) => {
+                lock(&self.log).answered(n, *code, body.len());
+                return Ok(typed_response(*code, content_type, full(body.as_bytes().to_vec())));
+            }
             Some(Effect::Slow(time)) => sleep(*time).await,
             Some(Effect::Stall) => std::future::pending::<()>().await,
             _ => {}
@@ -314,7 +321,13 @@ impl ApiServer {
             Some(Effect::StallAfter) => std::future::pending::<()>().await,
             _ => {}
         }
+        let is_half = matches!(effect, Some(Effect::Half));
         match answer {
+            Ok(Answer::Whole(code, mut bytes)) if is_half => {
+                bytes.truncate(bytes.len() / 2);
+                Ok(self.whole(n, code, bytes))
+            }
+            Ok(Answer::Watch(..)) if is_half => Ok(self.whole(n, 200, HALF_EVENT.to_vec())),
             Ok(Answer::Whole(code, bytes)) => Ok(self.whole(n, code, bytes)),
             Ok(Answer::Watch(resource, options)) => {
                 let server = self.me.upgrade().ok_or_else(|| broken("the server is gone"))?;
@@ -384,11 +397,15 @@ pub(crate) fn full(bytes: Vec<u8>) -> Body {
 }
 
 fn json_response(code: u16, body: Body) -> Response<Body> {
+    typed_response(code, "application/json", body)
+}
+
+fn typed_response(code: u16, content_type: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() =
         http::StatusCode::from_u16(code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
-    let json = http::HeaderValue::from_static("application/json");
-    response.headers_mut().insert(http::header::CONTENT_TYPE, json);
+    let kind = http::HeaderValue::from_static(content_type);
+    response.headers_mut().insert(http::header::CONTENT_TYPE, kind);
     response
 }
 

@@ -180,6 +180,17 @@ async fn faults_strike_by_their_rules() {
     server.up();
     create("c").await.expect("created");
 
+    for effect in [Effect::html(200), Effect::nothing(), Effect::Half] {
+        server.fault(Fault::new(effect).verb("create").times(1));
+        assert!(matches!(create("d").await, Err(kube::Error::SerdeError(_))));
+    }
+    assert!(server.get::<ConfigMap>("default", "d").is_some(), "done, and half of the answer was sent");
+    server.fault(Fault::new(Effect::html(502)).verb("create").times(1));
+    assert!(create("e").await.is_err() && server.get::<ConfigMap>("default", "e").is_none());
+    server.fault(Fault::new(Effect::code(500)).streaming_list().times(1));
+    configs.list(&ListParams::default()).await.expect("a list isn't a watch that begins with one");
+
+    server.clear_faults();
     server.fault(Fault::new(Effect::MalformedEvent).verb("watch").times(1));
     let raw: Api<kube::api::DynamicObject> = Api::namespaced_with(
         server.client(&Identity::admin()),

@@ -4,6 +4,7 @@ mod again;
 mod fields;
 mod killed;
 mod node;
+mod nonsense;
 mod objects;
 mod outage;
 mod pods;

@@ -94,6 +94,7 @@ fn is_newer(node: &Node, known: &Node) -> bool {
         return true;
     }
     let version = |node: &Node| node.metadata.resource_version.as_deref().and_then(|v| v.parse::<u64>().ok());
+            Change::Unread(unread) => unread.warn("the node's object"),
     match (version(node), version(known)) {
         (Some(new), Some(old)) => new > old,
         _ => node != known,

@@ -37,9 +37,11 @@ pub(super) fn stamped(
             let objects = objects.into_iter().map(|pod| stamp(pod, &before, now)).collect();
             Change::Replaced { objects, malformed }
         }
-        other @ (Change::Deleted(_) | Change::Malformed(_) | Change::Disconnected(_) | Change::Connected) => {
-            other
-        }
+        other @ (Change::Deleted(_)
+        | Change::Malformed(_)
+        | Change::Disconnected(_)
+        | Change::Connected
+        | Change::Unread(_)) => other,
     }
 }
 

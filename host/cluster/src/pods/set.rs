@@ -93,7 +93,7 @@ impl PodSet {
             },
             Change::Deleted(key) => self.delete(&key, &mut changed),
             Change::Malformed(malformed) => self.unreadable(malformed, &mut changed),
-            Change::Disconnected(_) | Change::Connected => {}
+            Change::Disconnected(_) | Change::Connected | Change::Unread(_) => {}
         }
         let room = GONE_MAX.saturating_sub(self.gone.len());
         self.gone.extend(changed.removed.iter().take(room).cloned());

@@ -1,6 +1,6 @@
 //! Changes to the set in tables, and the source against the API server of the tests.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -9,8 +9,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Effect, Fault, Identity, Options};
+use witlet_core::event::Event;
 use witlet_core::pod::{PodFullName, PodUid};
-use witlet_ports::{Clock, PodSource, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore};
+use witlet_ports::{
+    Clock, EventSink, PodSource, SOURCE_SNAPSHOTS_MAX, SourceHealth, SourceSnapshot, StateStore,
+};
 use witlet_testkit::{FixedJitter, ManualClock, MemoryStateStore};
 
 use super::set::{Changed, PodSet};
@@ -255,6 +258,18 @@ struct World {
     server: Arc<ApiServer>,
     state: Arc<MemoryStateStore>,
     clock: Arc<ManualClock>,
+    health: Arc<SourceHealth>,
+    told: Arc<Told>,
+}
+
+/// Remembers events.
+#[derive(Default)]
+struct Told(Mutex<Vec<Event>>);
+
+impl EventSink for Told {
+    fn record(&self, event: Event) {
+        self.0.lock().unwrap().push(event);
+    }
 }
 
 struct Running {
@@ -270,7 +285,7 @@ impl World {
         let clock = Arc::new(ManualClock::new());
         let time = clock.clone();
         let server = ApiServer::new(Options::new(Arc::new(move || time.now())));
-        Self { server, state: Arc::default(), clock }
+        Self { server, state: Arc::default(), clock, health: Arc::default(), told: Arc::default() }
     }
 
     fn start(&self) -> Running {
@@ -278,11 +293,19 @@ impl World {
         let saved = SavedPods::new(self.state.clone());
         let source =
             ApiPods::new(client, "node1", Some(saved), self.clock.clone(), Arc::new(FixedJitter(0.0)));
+        let source = source.telling(self.told.clone()).with_health(self.health.clone());
         let (known, mirrors, stop) = (source.known(), source.mirrors(), CancellationToken::new());
         let (sender, sets) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
         let mut task = JoinSet::new();
         task.spawn(Box::new(source).run(sender, stop.clone()));
         Running { known, mirrors, sets, stop, _task: task }
+    }
+
+    /// Messages of the events that say that pods can't be read.
+    fn events(&self) -> Vec<String> {
+        let told = self.told.0.lock().unwrap();
+        let unreadable = told.iter().filter(|event| event.reason == "SourceUnreadable");
+        unreadable.map(|event| event.message.clone()).collect()
     }
 
     fn create(&self, name: &str, annotations: Value) -> Pod {
@@ -401,6 +424,50 @@ async fn a_page_that_cannot_be_read_is_moved_aside_and_the_source_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_cannot_stream_lists_is_read_by_lists_and_watched() {
+    let world = World::new();
+    world.create("a", json!({}));
+    world.server.fault(Fault::new(Effect::code(500)).streaming_list());
+    let mut running = world.start();
+    assert_eq!(running.sets(100).await, [(false, names(&["a"]))]);
+    world.create("b", json!({}));
+    assert_eq!(running.sets(100).await, [(false, names(&["a", "b"]))]);
+    assert!(world.health.all_unread().is_empty() && world.events().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn pods_that_cannot_be_read_for_a_minute_are_told_of_again_and_again_until_they_can() {
+    for effect in [
+        Effect::code(500),
+        Effect::code(404),
+        Effect::html(200),
+        Effect::html(502),
+        Effect::nothing(),
+        Effect::Half,
+        Effect::Stall,
+    ] {
+        let world = World::new();
+        world.create("a", json!({}));
+        let fault = world.server.fault(Fault::new(effect.clone()).on("pods"));
+        let mut running = world.start();
+        assert_eq!(running.sets(59_000).await, []);
+        assert!(world.health.all_unread().is_empty(), "{effect:?}");
+        running.sets(2_000).await;
+        assert_eq!(world.events().len(), 1, "{effect:?}");
+        running.sets(360_000).await;
+        assert_eq!(world.events().len(), 3, "{effect:?}");
+        let unread = world.health.all_unread();
+        assert_eq!(unread.len(), 1, "{effect:?}");
+        assert!(!unread[0].error.is_empty(), "{effect:?}");
+        world.server.remove_fault(fault);
+        let sets = running.sets(240_000).await;
+        assert_eq!(sets, [(false, names(&["a"]))], "{effect:?}");
+        assert!(world.health.all_unread().is_empty(), "{effect:?}");
+        assert_eq!(world.events().len(), 3, "{effect:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn faults_of_the_server_cost_time_and_no_pods() {
     let world = World::new();
     world.create("a", json!({}));
@@ -408,7 +475,8 @@ async fn faults_of_the_server_cost_time_and_no_pods() {
         world.server.fault(Fault::new(effect).verb("watch").on("pods").times(1));
     }
     let mut running = world.start();
-    assert_eq!(running.sets(30_000).await, [(false, names(&["a"]))]);
+    let sets = running.sets(30_000).await;
+    assert!(!sets.is_empty() && sets.iter().all(|set| *set == (false, names(&["a"]))), "{sets:?}");
     world.server.expire_history();
     world.create("b", json!({}));
     let sets = running.sets(30_000).await;

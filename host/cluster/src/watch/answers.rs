@@ -112,8 +112,8 @@ pub(super) struct Said<K> {
 
 impl<K> Said<K> {
     /// Of something that nothing else is known of.
-    pub(super) fn malformed(message: String) -> Self {
-        Self { version: String::new(), event: Event::Malformed(Malformed { key: None, message }) }
+    pub(super) fn unread(message: String) -> Self {
+        Self { version: String::new(), event: Event::Unread(message) }
     }
 }
 
@@ -121,7 +121,10 @@ impl<K> Said<K> {
 pub(super) enum Event<K> {
     Put(Arc<K>),
     Deleted(ObjectKey),
+    /// The object can't be read.
     Malformed(Malformed),
+    /// Not even the event can be read.
+    Unread(String),
     Bookmark {
         /// Whether all objects were sent that a watch begins with.
         is_end: bool,
@@ -173,7 +176,7 @@ struct RawBookmarkMeta {
 pub(super) fn event<K: Watched>(line: &[u8]) -> Result<Said<K>, WatchError> {
     let raw: RawEvent<'_> = match serde_json::from_slice(line) {
         Ok(raw) => raw,
-        Err(error) => return Ok(Said::malformed(format!("an event can't be read: {error}"))),
+        Err(error) => return Ok(Said::unread(format!("an event can't be read: {error}"))),
     };
     if raw.kind == "ERROR" {
         let status: Status = serde_json::from_str(raw.object.get()).unwrap_or_default();
@@ -188,7 +191,7 @@ pub(super) fn event<K: Watched>(line: &[u8]) -> Result<Said<K>, WatchError> {
                 let is_end = metadata.annotations.is_some_and(says_end);
                 Said { version: metadata.resource_version, event: Event::Bookmark { is_end } }
             }
-            Err(error) => Said::malformed(format!("a bookmark can't be read: {error}")),
+            Err(error) => Said::unread(format!("a bookmark can't be read: {error}")),
         });
     }
     let version = serde_json::from_str::<RawObject<'_>>(raw.object.get());
@@ -239,6 +242,16 @@ fn short(words: &str) -> String {
     words.chars().take(WORDS_MAX).collect()
 }
 
+/// Refuses what isn't JSON by its own account: a proxy's page, whatever its code is. An answer without a type is read.
+pub(super) fn check_type(headers: &HeaderMap) -> Result<(), WatchError> {
+    match headers.get(header::CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes())) {
+        Some(kind) if !kind.to_ascii_lowercase().contains("json") => {
+            Err(WatchError::Malformed(format!("it is {}, not JSON", short(&kind))))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// What a refusal says.
 pub(super) fn refusal(code: u16, headers: &HeaderMap, body: &[u8]) -> WatchError {
     let status = serde_json::from_slice::<Status>(body).unwrap_or_else(|_| {
@@ -260,7 +273,8 @@ fn refused(code: u16, status: Status, asked: Option<Duration>) -> WatchError {
         _ if is_too_large => Failure::TooLarge,
         (410, _) | (_, "Expired" | "Gone") => Failure::Expired,
         (400 | 405 | 406 | 415 | 422 | 501, _) => Failure::Unsupported,
-        (429 | 500.., _) => Failure::Busy(asked),
+        (429, _) => Failure::Busy(asked),
+        (500.., _) => Failure::Failing(asked),
         _ => Failure::Other,
     };
     WatchError::Refused { code, reason: short(&status.reason), message: short(&status.message), failure }

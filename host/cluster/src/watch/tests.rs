@@ -104,6 +104,7 @@ fn shown(change: &Change<ConfigMap>) -> String {
         Change::Malformed(malformed) => format!("unread {}", unread(malformed)),
         Change::Disconnected(error) => format!("failed: {error}"),
         Change::Connected => "connected".to_owned(),
+        Change::Unread(unread) => format!("unread for {}s: {}", unread.lasted.as_secs(), unread.error),
     }
 }
 
@@ -208,6 +209,71 @@ async fn where_streams_are_refused_lists_are_read_page_by_page() {
         0.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=5
     "#]];
     check(Initial::Stream, script, 10, expected).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_fails_streams_is_asked_for_lists_at_once_and_nothing_counts_as_lost() {
+    let mut disabled = status(500, "InternalError");
+    disabled["message"] = json!(
+        "a watch stream was requested by the client but the required storage feature RequestWatchProgress is disabled"
+    );
+    let script = vec![
+        Answer::Says(500, disabled),
+        list(5, "", vec![config_map("a", 3)]),
+        Answer::Streams(vec![event("ADDED", config_map("b", 6)), bookmark(7, false)], End::Closes),
+    ];
+    let expected = expect![[r#"
+        0.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=
+        0.0   GET limit=500&resourceVersion=0
+        0.0 all: ["a"], unread: []
+        0.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=5
+        0.0 put b
+        2.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=7
+    "#]];
+    check(Initial::Stream, script, 10, expected).await;
+}
+
+/// Bodies that no server of the kind sends.
+fn nonsense() -> [Answer; 6] {
+    let html = || "<html>Bad Gateway</html>\n".to_owned();
+    [
+        Answer::Says(500, json!("<html>")),
+        Answer::Says(404, status(404, "NotFound")),
+        Answer::Says(200, json!("text")),
+        Answer::Streams(vec![html()], End::Closes),
+        Answer::Streams(vec!["{\"type\":\"ADDED\",\"object\":{\"metad".to_owned()], End::Breaks),
+        Answer::Streams(Vec::new(), End::Closes),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_a_server_answers_all_objects_are_read_once_it_answers_well() {
+    for (number, to_stream) in nonsense().into_iter().enumerate() {
+        for (other, to_list) in nonsense().into_iter().enumerate() {
+            let to_stream = match (&to_stream, other) {
+                (Answer::Says(code, value), _) => Answer::Says(*code, value.clone()),
+                (Answer::Streams(lines, end), _) => Answer::Streams(lines.clone(), *end),
+                (Answer::Refuses | Answer::Busy(_), _) => Answer::Refuses,
+            };
+            let is_early_end = match &to_stream {
+                Answer::Streams(lines, _) => !lines.concat().contains("html"),
+                Answer::Says(code, _) => *code == 200,
+                Answer::Refuses | Answer::Busy(_) => false,
+            };
+            let mut script = vec![to_stream];
+            // What ends by itself is asked for once more.
+            if is_early_end {
+                script.push(Answer::Streams(Vec::new(), End::Closes));
+            }
+            script.extend([
+                to_list,
+                Answer::Streams(vec![event("ADDED", config_map("a", 3)), bookmark(4, true)], End::Hangs),
+            ]);
+            let log = told(Initial::Stream, script, 60).await;
+            assert!(log.contains(" failed: "), "{number}, {other}: {log}");
+            assert!(log.ends_with(" all: [\"a\"], unread: []\n"), "{number}, {other}: {log}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -346,6 +412,7 @@ async fn silence_is_noticed_at_every_step() {
     ];
     let expected = expect![[r#"
         0.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=
+        60.0 unread for 60s: 
         120.0   GET limit=500&resourceVersion=0
         120.0 all: ["a"], unread: []
         120.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=5

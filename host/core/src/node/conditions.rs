@@ -324,21 +324,73 @@ fn set_pressure(
     Some(words.event)
 }
 
-/// Puts the Ready condition among the others: the time of its last change stays while its status does.
-pub fn set_ready(conditions: &mut Vec<NodeCondition>, ready: &NodeCondition, now: Timestamp) {
-    let place = conditions.iter().position(|condition| condition.type_ == READY);
+/// Puts a condition among the others: the time of its last change stays while its status does.
+pub fn set_shown(conditions: &mut Vec<NodeCondition>, shown: &NodeCondition, now: Timestamp) {
+    let place = conditions.iter().position(|condition| condition.type_ == shown.type_);
     let since = place
         .map(|place| &conditions[place])
-        .filter(|known| known.status == ready.status)
+        .filter(|known| known.status == shown.status)
         .and_then(|known| known.last_transition_time.clone());
     let told = NodeCondition {
         last_heartbeat_time: Some(Time(now)),
         last_transition_time: since.or(Some(Time(now))),
-        ..ready.clone()
+        ..shown.clone()
     };
     match place {
         Some(place) => conditions[place] = told,
         None => conditions.push(told),
+    }
+}
+
+/// A source whose pods can't be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadSource {
+    /// The source's name.
+    pub source: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// The last error; empty if there was no answer at all.
+    pub error: String,
+}
+
+/// The type of the condition that says that a source's pods can't be read. Upstream's node has none: it stays Ready without a word, and
+/// so does this one stay Ready, for what runs goes on.
+pub const SOURCE_UNREADABLE: &str = "PodSourceUnreadable";
+
+/// The condition of a node whose sources can't be read; none if all can be.
+pub fn source_unreadable(unread: &[UnreadSource]) -> Option<NodeCondition> {
+    let messages: Vec<String> = unread.iter().map(source_message).collect();
+    (!messages.is_empty()).then(|| NodeCondition {
+        type_: SOURCE_UNREADABLE.to_owned(),
+        status: "True".to_owned(),
+        reason: Some("SourceUnreadable".to_owned()),
+        message: Some(messages.join("; ")),
+        ..NodeCondition::default()
+    })
+}
+
+/// What the condition and the event say.
+pub fn source_message(unread: &UnreadSource) -> String {
+    let UnreadSource { source, since, error } = unread;
+    let error = if error.is_empty() { "no answer" } else { error };
+    format!("pods of source {source:?} can't be read since {since}: {error}")
+}
+
+/// Puts the condition of unreadable sources among the others: as the agent shows it, or as over where the API server still has it.
+pub fn set_source(conditions: &mut Vec<NodeCondition>, shown: Option<&NodeCondition>, now: Timestamp) {
+    if let Some(shown) = shown {
+        return set_shown(conditions, shown, now);
+    }
+    let is_set = |known: &NodeCondition| known.type_ == SOURCE_UNREADABLE && known.status != "False";
+    if conditions.iter().any(is_set) {
+        let over = NodeCondition {
+            type_: SOURCE_UNREADABLE.to_owned(),
+            status: "False".to_owned(),
+            reason: Some("SourcesReadable".to_owned()),
+            message: Some("pods of all sources can be read".to_owned()),
+            ..NodeCondition::default()
+        };
+        set_shown(conditions, &over, now);
     }
 }
 
@@ -354,13 +406,19 @@ pub fn ready_to_tell(
     if !is_well && !has_looked && existing.is_some_and(is_ready) {
         return None;
     }
-    Some(shown.cloned().unwrap_or_else(|| NodeCondition {
+    let unknown = || not_ready("container runtime status check may not have completed yet".to_owned());
+    Some(shown.cloned().unwrap_or_else(unknown))
+}
+
+/// The Ready condition of a node that can't take pods, for this reason.
+pub fn not_ready(message: String) -> NodeCondition {
+    NodeCondition {
         type_: READY.to_owned(),
         status: "False".to_owned(),
         reason: Some("KubeletNotReady".to_owned()),
-        message: Some("container runtime status check may not have completed yet".to_owned()),
+        message: Some(message),
         ..NodeCondition::default()
-    }))
+    }
 }
 
 /// The type of the condition that says whether the node takes pods.
@@ -368,8 +426,13 @@ pub const READY: &str = "Ready";
 
 /// The Ready condition of a node.
 pub fn ready(node: &Node) -> Option<&NodeCondition> {
+    of_type(node, READY)
+}
+
+/// The condition of this type of a node.
+pub fn of_type<'a>(node: &'a Node, kind: &str) -> Option<&'a NodeCondition> {
     let conditions = node.status.as_ref()?.conditions.as_ref()?;
-    conditions.iter().find(|condition| condition.type_ == READY)
+    conditions.iter().find(|condition| condition.type_ == kind)
 }
 
 /// Whether the node takes pods.

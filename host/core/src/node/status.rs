@@ -27,6 +27,8 @@ pub struct Seen<'a> {
     pub machine: &'a Node,
     /// The Ready condition as the agent sees it; none before it looked.
     pub ready: Option<&'a NodeCondition>,
+    /// The condition of a source that can't be read, as the agent shows it; none while all can be.
+    pub source: Option<&'a NodeCondition>,
     /// What the runtime's handlers can do, as the agent shows it.
     pub agent: Option<&'a NodeStatus>,
     /// Whether anything is short.
@@ -101,8 +103,9 @@ pub fn with_status(existing: &Node, seen: &Seen) -> (Node, Vec<NodeNews>) {
         conditions::set_pressures(all, seen.pressures, seen.now).into_iter().map(NodeNews::Condition),
     );
     if let Some(ready) = seen.ready {
-        conditions::set_ready(all, ready, seen.now);
+        conditions::set_shown(all, ready, seen.now);
     }
+    conditions::set_source(all, seen.source, seen.now);
     (node, news)
 }
 

@@ -95,6 +95,123 @@ fn a_server_that_refuses_streams_is_asked_for_pages_and_never_for_a_stream_again
 }
 
 #[test]
+fn after_any_other_failure_of_a_stream_pages_are_read_at_once_and_the_next_reading_begins_with_a_stream() {
+    let second = Duration::from_secs(1);
+    for (failure, wait) in [
+        (Failure::Failing(None), Duration::ZERO),
+        (Failure::Failing(Some(second)), second),
+        (Failure::Failing(Some(Duration::from_secs(86_400))), RETRY_AFTER_MAX),
+        (Failure::Broken, Duration::ZERO),
+        (Failure::Other, Duration::ZERO),
+    ] {
+        let mut reflector = Reflector::new(Initial::Stream);
+        assert_eq!(reflector.failed(failure, NOW, 0.0), wait, "{failure:?}");
+        assert!(reflector.is_falling_back(), "{failure:?}");
+        let pages = Request::Page { version: Some("0".to_owned()), limit: Some(500), token: None };
+        assert_eq!(reflector.next(0.0), pages, "{failure:?}");
+        let mut listed = reflector.clone();
+        listed.page("5", None).expect("one page");
+        assert!(matches!(listed.next(0.0), Request::Watch { version, .. } if version == "5"));
+        // A list that fails, too, is waited after, and the first try is a stream's again.
+        assert_eq!(reflector.failed(failure, NOW, 0.0), wait.max(BACK_OFF_MIN), "{failure:?}");
+        assert!(!reflector.is_falling_back(), "{failure:?}");
+        assert!(matches!(reflector.next(0.0), Request::Stream { .. }), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_stream_is_asked_for_again_where_nobody_listens_or_the_server_asks_for_patience() {
+    for failure in [Failure::Refused, Failure::Busy(None), Failure::Busy(Some(BACK_OFF_MAX))] {
+        let mut reflector = Reflector::new(Initial::Stream);
+        assert!(reflector.failed(failure, NOW, 0.0) >= BACK_OFF_MIN, "{failure:?}");
+        assert!(matches!(reflector.next(0.0), Request::Stream { .. }), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_stream_whose_newest_version_is_lost_too_is_followed_by_pages() {
+    let told = tell(
+        Initial::Stream,
+        &[
+            |r| fails(r, Failure::Expired),
+            |r| fails(r, Failure::Expired),
+            |r| fails(r, Failure::Expired),
+            |r| fails(r, Failure::Expired),
+        ],
+    );
+    expect![[r#"
+        Stream { version: "", timeout: 300s }
+          waits 0.0s
+        Stream { version: "", timeout: 300s }
+          waits 0.0s
+        Page { version: None, limit: Some(500), token: None }
+          waits 0.8s
+        Stream { version: "", timeout: 300s }
+          waits 0.0s
+        Page { version: None, limit: Some(500), token: None }
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn streams_that_end_before_all_objects_came_are_given_up_for_pages() {
+    let ends = |r: &mut Reflector| Some(r.ended(Duration::from_secs(2), 1, NOW, 0.0));
+    let told =
+        tell(Initial::Stream, &[ends, ends, |r| page(r, "5", None), ends, |r| fails(r, Failure::Other)]);
+    expect![[r#"
+        Stream { version: "", timeout: 300s }
+          waits 0.8s
+        Stream { version: "", timeout: 300s }
+          waits 1.6s
+        Page { version: Some("0"), limit: Some(500), token: None }
+        Watch { version: "5", timeout: 300s }
+          waits 0.0s
+        Watch { version: "5", timeout: 300s }
+          waits 3.2s
+        Stream { version: "5", timeout: 300s }
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
+fn where_watches_always_fail_all_objects_are_read_anew_each_time() {
+    let failing = |r: &mut Reflector| fails(r, Failure::Failing(None));
+    let told = tell(
+        Initial::Pages,
+        &[
+            |r| page(r, "5", None),
+            failing,
+            failing,
+            failing,
+            |r| page(r, "6", None),
+            failing,
+            |r| page(r, "7", None),
+            |r| Some(r.ended(Duration::from_secs(300), 1, NOW, 0.0)),
+            failing,
+        ],
+    );
+    expect![[r#"
+        Page { version: Some("0"), limit: Some(500), token: None }
+        Watch { version: "5", timeout: 300s }
+          waits 0.8s
+        Watch { version: "5", timeout: 300s }
+          waits 1.6s
+        Watch { version: "5", timeout: 300s }
+          waits 3.2s
+        Page { version: Some("5"), limit: None, token: None }
+        Watch { version: "6", timeout: 300s }
+          waits 6.4s
+        Page { version: Some("6"), limit: None, token: None }
+        Watch { version: "7", timeout: 300s }
+          waits 0.0s
+        Watch { version: "7", timeout: 300s }
+          waits 12.8s
+        Watch { version: "7", timeout: 300s }
+    "#]]
+    .assert_eq(&told);
+}
+
+#[test]
 fn a_lost_version_is_read_anew_at_once_and_then_with_patience() {
     let told = tell(
         Initial::Pages,
@@ -144,7 +261,7 @@ fn a_stream_whose_version_is_too_large_asks_for_the_newest() {
             },
             |r| fails(r, Failure::Other),
             |r| fails(r, Failure::TooLarge),
-            |r| fails(r, Failure::Broken),
+            |r| fails(r, Failure::Busy(None)),
             |r| {
                 // Objects that came before the end of the first ones count for nothing.
                 r.saw("3");
@@ -223,7 +340,7 @@ fn after_an_event_that_was_missed_all_is_read_anew_once_the_watch_has_ended() {
 
 #[test]
 fn waits_double_up_to_half_a_minute_and_begin_anew_after_two_minutes_of_peace() {
-    let mut reflector = Reflector::new(Initial::Stream);
+    let mut reflector = Reflector::new(Initial::Pages);
     let mut now = NOW;
     let mut waits = Vec::new();
     for _ in 0..8 {

@@ -6,11 +6,12 @@ use witlet_core::node::facts;
 use witlet_cri::{CriClient, CriOptions, Deadlines};
 use witlet_egress::Egress;
 use witlet_node::{FileStateStore, NodeInfo, NodeOptions, SystemClock, ThreadJitter};
-use witlet_ports::Runtime;
+use witlet_ports::{Runtime, SourceHealth};
 
 use crate::run::RunError;
 use crate::run::embedded::{self, Embedded};
 use crate::run::own_files::OwnFiles;
+use crate::run::reported_state::ReportedState;
 use crate::run::runtime_facts::RuntimeFacts;
 use crate::settings::{RuntimeSettings, Settings};
 
@@ -26,7 +27,9 @@ pub(crate) struct Base {
     /// The client's ports; what it says of itself becomes facts of the machine.
     pub(crate) runtime: Runtime,
     pub(crate) egress: Egress,
-    pub(crate) state: Arc<FileStateStore>,
+    pub(crate) state: Arc<ReportedState>,
+    /// Which sources of pods can't be read.
+    pub(crate) health: Arc<SourceHealth>,
     /// The agent's own folder.
     pub(crate) root: std::path::PathBuf,
 }
@@ -45,6 +48,7 @@ impl Base {
         let mut runtime = cri.clone().into_runtime();
         runtime.info =
             Arc::new(RuntimeFacts::new(runtime.info, machine.clone(), settings.runtime.cgroup_driver));
+        let own = OwnFiles::below(&settings.folders.root);
         Ok(Self {
             name: machine.current().name.clone(),
             clock,
@@ -53,7 +57,8 @@ impl Base {
             cri,
             runtime,
             egress: Egress::system(),
-            state: Arc::new(FileStateStore::new(OwnFiles::below(&settings.folders.root).state())),
+            state: Arc::new(ReportedState::new(Arc::new(FileStateStore::new(own.state())))),
+            health: Arc::default(),
             root: settings.folders.root.clone(),
         })
     }

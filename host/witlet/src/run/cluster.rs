@@ -126,7 +126,8 @@ impl Reached {
         let object = manager.node();
         let lease = Lease::new(heartbeats, name, object.clone(), seconds, clock.clone(), jitter.clone());
         let saved = Some(SavedPods::new(base.state.clone()));
-        let pods = ApiPods::new(client.clone(), name, saved, clock.clone(), jitter.clone()).telling(events);
+        let pods = ApiPods::new(client.clone(), name, saved, clock.clone(), jitter.clone());
+        let pods = pods.telling(events).with_health(base.health.clone());
         let (known, mirrors) = (pods.known(), pods.mirrors());
         let node = object.clone();
         let statuses =

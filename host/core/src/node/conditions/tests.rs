@@ -197,10 +197,10 @@ fn the_ready_condition_goes_last_and_keeps_its_time_while_its_status_does() {
     let mut all = Vec::new();
     set_pressures(&mut all, Pressures::default(), at(1));
     for (second, status) in [(1, "False"), (2, "True"), (3, "True"), (4, "False")] {
-        set_ready(&mut all, &ready(status), at(second));
+        set_shown(&mut all, &ready(status), at(second));
     }
     assert_eq!(shown(&all).last().map(String::as_str), Some("Ready False R Some(4) Some(4)"));
-    set_ready(&mut all, &ready("False"), at(9));
+    set_shown(&mut all, &ready("False"), at(9));
     assert_eq!(shown(&all).last().map(String::as_str), Some("Ready False R Some(9) Some(4)"));
     assert_eq!(all.len(), 4);
 }
@@ -232,4 +232,28 @@ fn a_restart_of_the_agent_doesnt_make_a_ready_node_unready() {
         let told = ready_to_tell(shown.as_ref(), existing.as_ref(), has_looked);
         assert_eq!(told.map(|told| told.status).as_deref(), expected, "{shown:?} {existing:?} {has_looked}");
     }
+}
+
+#[test]
+fn an_unreadable_source_is_told_and_taken_back_and_never_mentioned_where_none_was() {
+    let of = |all: &[NodeCondition]| {
+        let told = all.iter().find(|condition| condition.type_ == SOURCE_UNREADABLE);
+        told.map(|told| (told.status.clone(), told.last_transition_time.clone().map(|time| time.0)))
+    };
+    let mut all = Vec::new();
+    set_source(&mut all, None, at(1));
+    assert!(all.is_empty());
+    let unread = UnreadSource { source: "api".to_owned(), since: at(2), error: String::new() };
+    let shown = source_unreadable(&[unread]).expect("one can't be read");
+    let message = format!("pods of source \"api\" can't be read since {}: no answer", at(2));
+    assert_eq!(shown.message.as_deref(), Some(message.as_str()));
+    for second in [3, 4] {
+        set_source(&mut all, Some(&shown), at(second));
+        assert_eq!(of(&all), Some(("True".to_owned(), Some(at(3)))));
+    }
+    for second in [5, 6] {
+        set_source(&mut all, None, at(second));
+        assert_eq!(of(&all), Some(("False".to_owned(), Some(at(5)))));
+    }
+    assert_eq!(source_unreadable(&[]), None);
 }

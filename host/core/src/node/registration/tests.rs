@@ -24,6 +24,7 @@ fn seen(machine: &Node) -> Seen<'_> {
     Seen {
         machine,
         ready: None,
+        source: None,
         agent: None,
         pressures: Pressures::default(),
         images: None,

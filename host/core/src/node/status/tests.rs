@@ -16,6 +16,7 @@ fn seen(machine: &Node) -> Seen<'_> {
     Seen {
         machine,
         ready: None,
+        source: None,
         agent: None,
         pressures: Pressures::default(),
         images: None,

@@ -1,0 +1,58 @@
+//! A disk that is full for a while, on paused time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::*;
+
+#[derive(Default)]
+struct Disk {
+    is_full: AtomicBool,
+}
+
+#[async_trait]
+impl StateStore for Disk {
+    async fn load(&self, _: &str) -> Result<Option<Vec<u8>>, FilesError> {
+        Ok(None)
+    }
+
+    async fn save(&self, name: &str, _: &[u8]) -> Result<(), FilesError> {
+        if !self.is_full.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        Err(FilesError { action: "write", path: name.into(), cause })
+    }
+}
+
+#[derive(Default)]
+struct Told(Mutex<Vec<Event>>);
+
+impl EventSink for Told {
+    fn record(&self, event: Event) {
+        self.0.lock().expect("nobody panics").push(event);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_disk_makes_the_node_unready_after_a_minute_and_is_told_until_there_is_room() {
+    let (disk, told, stop) = (Arc::new(Disk::default()), Told::default(), CancellationToken::new());
+    let state = ReportedState::new(disk.clone());
+    let events = || told.0.lock().expect("nobody panics").len();
+    let story = async {
+        state.save("a", b"").await.expect("there is room");
+        disk.is_full.store(true, Ordering::Relaxed);
+        state.save("a", b"").await.expect_err("there is none");
+        sleep(Duration::from_secs(5)).await;
+        assert_eq!((events(), state.not_ready()), (1, None));
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(events(), 2);
+        assert!(
+            state.not_ready().expect("a minute is over").starts_with("the agent's state can't be saved: ")
+        );
+        disk.is_full.store(false, Ordering::Relaxed);
+        sleep(TRY_INTERVAL).await;
+        assert_eq!((events(), state.not_ready()), (2, None), "though nobody saved anything since");
+        stop.cancel();
+    };
+    tokio::join!(state.run(&told, &stop), story);
+}

@@ -1,0 +1,76 @@
+//! The agent as it is shown, with the sources that can't be read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use witlet_core::node::conditions;
+use witlet_ports::{AgentStats, AgentView, Clock, RecordedEvent, SourceHealth};
+
+use crate::run::reported_state::ReportedState;
+
+#[cfg(test)]
+mod tests;
+
+/// Adds [`conditions::SOURCE_UNREADABLE`] to the node, makes one unready whose state can't be saved, and adds how long each source couldn't be read to the numbers.
+pub(crate) struct Reporting {
+    agent: Arc<dyn AgentView>,
+    health: Arc<SourceHealth>,
+    state: Arc<ReportedState>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Reporting {
+    /// Over an agent, the health of its sources and its state files.
+    pub(crate) fn new(
+        agent: Arc<dyn AgentView>,
+        health: Arc<SourceHealth>,
+        state: Arc<ReportedState>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { agent, health, state, clock }
+    }
+}
+
+impl AgentView for Reporting {
+    fn pods(&self) -> Vec<Arc<Pod>> {
+        self.agent.pods()
+    }
+
+    fn pod(&self, namespace: &str, name: &str) -> Option<Arc<Pod>> {
+        self.agent.pod(namespace, name)
+    }
+
+    fn events(&self) -> Vec<RecordedEvent> {
+        self.agent.events()
+    }
+
+    fn node(&self) -> Arc<Node> {
+        let node = self.agent.node();
+        let unread = conditions::source_unreadable(&self.health.all_unread());
+        let not_ready = self.state.not_ready().map(conditions::not_ready);
+        if unread.is_none() && not_ready.is_none() {
+            return node;
+        }
+        let mut shown = Node::clone(&node);
+        let all = shown.status.get_or_insert_default().conditions.get_or_insert_default();
+        for condition in not_ready.into_iter().chain(unread) {
+            conditions::set_shown(all, &condition, self.clock.now());
+        }
+        Arc::new(shown)
+    }
+
+    fn unhealthy(&self) -> Vec<String> {
+        self.agent.unhealthy()
+    }
+
+    fn stats(&self) -> AgentStats {
+        let now = self.clock.now();
+        let lasted = |since| Duration::try_from(now.duration_since(since)).unwrap_or_default();
+        let unread = self.health.all_unread();
+        AgentStats {
+            unread_sources: unread.into_iter().map(|unread| (unread.source, lasted(unread.since))).collect(),
+            ..self.agent.stats()
+        }
+    }
+}

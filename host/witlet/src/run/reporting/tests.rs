@@ -1,0 +1,55 @@
+//! What is shown of a source that can't be read.
+
+use jiff::{SignedDuration, Timestamp};
+use witlet_core::node::conditions::UnreadSource;
+use witlet_testkit::{ManualClock, MemoryStateStore};
+
+use super::*;
+
+struct Agent;
+
+impl AgentView for Agent {
+    fn pods(&self) -> Vec<Arc<Pod>> {
+        Vec::new()
+    }
+
+    fn events(&self) -> Vec<RecordedEvent> {
+        Vec::new()
+    }
+
+    fn node(&self) -> Arc<Node> {
+        Arc::new(Node::default())
+    }
+
+    fn unhealthy(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn stats(&self) -> AgentStats {
+        AgentStats { events_handled: 7, ..AgentStats::default() }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_cannot_be_read_is_shown_with_the_node_and_in_numbers_until_it_can() {
+    let clock = ManualClock::new();
+    let health = Arc::new(SourceHealth::default());
+    let state = Arc::new(ReportedState::new(Arc::new(MemoryStateStore::default())));
+    let view = Reporting::new(Arc::new(Agent), health.clone(), state, Arc::new(clock.clone()));
+    assert_eq!(*view.node(), Node::default());
+    let since: Timestamp = clock.now() - SignedDuration::from_secs(90);
+    health.unread(UnreadSource { source: "api".to_owned(), since, error: "no".to_owned() });
+    let node = view.node();
+    let shown = conditions::of_type(&node, conditions::SOURCE_UNREADABLE).expect("it is told");
+    assert_eq!((shown.status.as_str(), shown.reason.as_deref()), ("True", Some("SourceUnreadable")));
+    assert_eq!(
+        shown.message.as_deref(),
+        Some(format!("pods of source \"api\" can't be read since {since}: no").as_str())
+    );
+    let stats = view.stats();
+    assert_eq!(stats.events_handled, 7);
+    assert_eq!(stats.unread_sources.get("api"), Some(&Duration::from_secs(90)));
+    assert!(health.read("api") && !health.read("api"));
+    assert_eq!(*view.node(), Node::default());
+    assert!(view.stats().unread_sources.is_empty());
+}
