@@ -464,7 +464,7 @@ impl FakeContainer {
             exit_code,
             image: self.config.user_specified_image.clone(),
             image_id: self.config.image.clone(),
-            spec_hash: annotation(labels::CONTAINER_HASH),
+            spec_hash: labels::spec_hash(annotation),
             restart_count: annotation(labels::CONTAINER_RESTART_COUNT)
                 .and_then(|n| n.parse().ok())
                 .unwrap_or(0),

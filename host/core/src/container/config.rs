@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use k8s_openapi::api::core::v1::Pod;
 use serde::Serialize;
 
-use crate::container::hash::container_hash;
+use crate::container::hash::{container_hash, kubelet_hash};
 use crate::runtime::{ContainerConfig, labels};
 
 pub use crate::network::hostname::HOSTNAME_BYTES_MAX;
@@ -106,7 +106,8 @@ fn container_annotations(input: ContainerInput<'_>) -> BTreeMap<String, String> 
     let ports = container.ports.as_ref().filter(|ports| !ports.is_empty());
     let pre_stop = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.pre_stop.as_ref());
     let known = [
-        (labels::CONTAINER_HASH, Some(container_hash(container))),
+        (labels::CONTAINER_HASH, Some(kubelet_hash(container))),
+        (labels::OWN_CONTAINER_HASH, Some(container_hash(container))),
         (labels::CONTAINER_RESTART_COUNT, Some(restart_count.to_string())),
         (labels::TERMINATION_MESSAGE_PATH, container.termination_message_path.clone()),
         (labels::TERMINATION_MESSAGE_POLICY, container.termination_message_policy.clone()),

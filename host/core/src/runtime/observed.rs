@@ -133,7 +133,7 @@ pub struct ObservedContainer {
     pub image: String,
     /// The image as the runtime pinned it.
     pub image_id: String,
-    /// Annotation `io.kubernetes.container.hash`.
+    /// What `labels::spec_hash` gives of its annotations.
     pub spec_hash: Option<String>,
     /// Annotation `io.kubernetes.container.restartCount`.
     pub restart_count: u32,
