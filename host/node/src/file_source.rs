@@ -2,9 +2,11 @@
 //! something.
 
 mod folder;
+mod inherited;
 mod scan;
 mod watcher;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +17,12 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
-use witlet_ports::{Clock, EventSink, PodSource, SourceSnapshot};
+use witlet_ports::{Clock, EventSink, PodSource, PodView, SourceSnapshot, StateStore};
 
 use folder::Folder;
 pub use folder::{Outcome, Report, ReportReason};
+pub use inherited::INHERITED_UIDS;
+use inherited::Inherited;
 use scan::{Look, SETTLE, Scanner};
 use watcher::FolderWatcher;
 
@@ -43,6 +47,7 @@ pub struct FileSource {
     check_interval: Duration,
     clock: Arc<dyn Clock>,
     events: Arc<dyn EventSink>,
+    inherited: Option<Inherited>,
 }
 
 impl FileSource {
@@ -59,7 +64,14 @@ impl FileSource {
         // The path goes into UIDs: the same folder must be called the same, wherever the agent is started.
         let path = std::path::absolute(&path).unwrap_or(path);
         let check_interval = check_interval.max(FILE_CHECK_INTERVAL_MIN);
-        Self { path, node_name: node_name.into(), check_interval, clock, events }
+        Self { path, node_name: node_name.into(), check_interval, clock, events, inherited: None }
+    }
+
+    /// Has pods whose files didn't change keep the UIDs that they run with, whoever started them.
+    #[must_use]
+    pub fn inheriting(mut self, pods: Arc<dyn PodView>, state: Arc<dyn StateStore>) -> Self {
+        self.inherited = Some(Inherited::new(pods, state));
+        self
     }
 
     fn tell(&self, mut report: Report) {
@@ -80,7 +92,12 @@ impl FileSource {
             let patient = attempt < PATIENT_LOOKS_MAX;
             let look = tokio::task::spawn_blocking(move || {
                 let Look { listing, settled } = state.0.look(now, patient);
-                let outcome = settled.then(|| state.1.observe(listing));
+                let outcome = settled.then(|| {
+                    if state.1.may_inherit() {
+                        state.1.note_changes(state.0.changes());
+                    }
+                    state.1.observe(listing)
+                });
                 (state, outcome)
             });
             let outcome;
@@ -109,7 +126,14 @@ impl PodSource for FileSource {
     }
 
     async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
-        let folder = Folder::new(self.name(), self.node_name.clone(), self.path.display().to_string());
+        let mut folder = Folder::new(self.name(), self.node_name.clone(), self.path.display().to_string());
+        if let Some(inherited) = &self.inherited {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                uids = inherited.load() => folder.inherit(uids),
+            }
+        }
+        let mut saved = BTreeMap::new();
         let mut state = Box::new((Scanner::new(self.path.clone()), folder));
         let mut watcher = FolderWatcher::new(self.path.clone());
         let mut checks = tokio::time::interval(self.check_interval);
@@ -130,6 +154,12 @@ impl PodSource for FileSource {
             let Some((next, outcome)) = looked else { return };
             state = next;
             outcome.reports.into_iter().for_each(|report| self.tell(report));
+            if let Some(inherited) = &self.inherited
+                && *state.1.inherited() != saved
+            {
+                saved = state.1.inherited().clone();
+                inherited.save(&saved).await;
+            }
             if let Some(pods) = outcome.pods {
                 let snapshot =
                     SourceSnapshot { source: self.name(), pods, complete: outcome.complete, restored: false };

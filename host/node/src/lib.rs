@@ -24,10 +24,12 @@ pub use container_logs::NodeContainerLogs;
 pub use credentials::{
     ClusterSecrets, DOCKER_CONFIG_BYTES_MAX, NodeCredentials, PullSecretError, PullSecrets,
 };
-pub use file_source::{FILE_CHECK_INTERVAL, FileSource, Outcome, Report, ReportReason, check_path};
+pub use file_source::{
+    FILE_CHECK_INTERVAL, FileSource, INHERITED_UIDS, Outcome, Report, ReportReason, check_path,
+};
 pub use gauge::Gauge;
 pub use host_files::NodeHostFiles;
-pub use http_source::{HTTP_CHECK_INTERVAL, HttpSource, ManifestUrl, ManifestUrlError};
+pub use http_source::{HTTP_CHECK_INTERVAL, HttpSource, ManifestUrl, ManifestUrlError, REMEMBERED_MANIFEST};
 pub use node_info::{
     GIVEN_FACT_BYTES_MAX, GIVEN_FACTS_MAX, NODE_REFRESH_INTERVAL, NodeError, NodeInfo, NodeOptions,
     PODS_MAX_DEFAULT, has_swap_controller,

@@ -277,6 +277,7 @@ fn sources(manifests: &Manifests, base: &Base, events: &Arc<EventLog>) -> Vec<Bo
     if let Some(path) = &manifests.path {
         let period = manifests.path_period;
         let source = FileSource::new(path, &base.name, period, base.clock.clone(), events.clone());
+        let source = source.inheriting(base.runtime.view.clone(), base.state.clone());
         sources.push(Box::new(source));
     }
     if let Some(url) = &manifests.url {

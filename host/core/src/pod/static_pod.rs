@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::{PodFullName, PodUid, SourceName};
 
+pub mod inherit;
 #[cfg(test)]
 mod tests;
 

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use sha2::{Digest, Sha256};
 use witlet_core::config::manifest;
 use witlet_core::pod::static_pod::Origin;
+use witlet_core::pod::static_pod::inherit::InheritedUids;
 use witlet_core::pod::{PodFullName, SourceName};
 
 #[cfg(test)]
@@ -102,11 +104,43 @@ pub(super) struct Folder {
     files: BTreeMap<String, KnownFile>,
     sent: Option<(Vec<Arc<Pod>>, bool)>,
     told: BTreeSet<Report>,
+    inherited: InheritedUids,
+    /// When each file was changed last, where that is known.
+    changes: BTreeMap<String, Timestamp>,
 }
 
 impl Folder {
     pub(super) fn new(source: SourceName, node_name: String, path: String) -> Self {
-        Self { source, node_name, path, files: BTreeMap::new(), sent: None, told: BTreeSet::new() }
+        Self {
+            source,
+            node_name,
+            path,
+            files: BTreeMap::new(),
+            sent: None,
+            told: BTreeSet::new(),
+            inherited: InheritedUids::default(),
+            changes: BTreeMap::new(),
+        }
+    }
+
+    /// Has pods keep the UIDs that they run with.
+    pub(super) fn inherit(&mut self, inherited: InheritedUids) {
+        self.inherited = inherited;
+    }
+
+    /// Whether it matters when files were changed.
+    pub(super) fn may_inherit(&self) -> bool {
+        !self.inherited.is_empty()
+    }
+
+    /// The UIDs that pods kept.
+    pub(super) fn inherited(&self) -> &BTreeMap<String, String> {
+        self.inherited.taken()
+    }
+
+    /// Notes when files were changed last, before [`Self::observe`] takes them in.
+    pub(super) fn note_changes(&mut self, changes: BTreeMap<String, Timestamp>) {
+        self.changes = changes;
     }
 
     /// Takes in what was seen. A broken or unreadable file keeps the pods of its last good content; a file that is gone
@@ -132,7 +166,8 @@ impl Folder {
                 for (path, state) in states {
                     let file = self.files.entry(path.clone()).or_default();
                     let origin = Origin { source: &self.source, place: &path, node_name: &self.node_name };
-                    file.observe(state, origin);
+                    let changed_at = self.changes.get(&path).copied();
+                    file.observe(state, origin, &mut |pod| self.inherited.apply(pod, changed_at));
                 }
                 reports.extend(self.files.values().filter_map(|file| file.report.clone()));
             }
@@ -173,7 +208,7 @@ impl Folder {
 }
 
 impl KnownFile {
-    fn observe(&mut self, state: FileState, origin: Origin<'_>) {
+    fn observe(&mut self, state: FileState, origin: Origin<'_>, inherit: &mut dyn FnMut(&mut Pod)) {
         let report = |reason, message| Some(Report { place: origin.place.to_owned(), reason, message });
         let bytes = match state {
             FileState::Unchanged => return,
@@ -196,7 +231,8 @@ impl KnownFile {
         }
         self.digest = Some(digest);
         match manifest::static_pods(&bytes, origin) {
-            Ok(pods) => {
+            Ok(mut pods) => {
+                pods.iter_mut().for_each(inherit);
                 self.report = None;
                 self.understood = true;
                 // Content that means the same, such as a changed comment, is no change.

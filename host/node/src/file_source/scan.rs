@@ -143,6 +143,18 @@ impl Scanner {
         settled(Listing::Files(self.read(found)))
     }
 
+    /// When each file was changed last (content, mode or name), as of the last look. Not of one that a link leads to, which may have been
+    /// led elsewhere.
+    pub(super) fn changes(&self) -> BTreeMap<String, Timestamp> {
+        let is_itself = |name: &str| fs::canonicalize(name).is_ok_and(|path| name_of(&path) == name);
+        let of = |stamp: &Stamp| {
+            let nanosecond = i32::try_from(stamp.changed.1).ok()?;
+            Timestamp::new(stamp.changed.0, nanosecond).ok()
+        };
+        let known = self.stamps.iter().filter(|(name, _)| is_itself(name));
+        known.filter_map(|(name, stamp)| Some((name.clone(), of(stamp)?))).collect()
+    }
+
     fn read(&mut self, found: BTreeMap<PathBuf, Seen>) -> BTreeMap<String, FileState> {
         let known = std::mem::take(&mut self.stamps);
         let mut states = BTreeMap::new();
