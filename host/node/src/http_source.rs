@@ -1,6 +1,7 @@
 //! Pods from a URL (upstream's `config/http.go`): one pod or a list of them, asked for now and then.
 
 mod feed;
+mod remembered;
 mod request;
 
 use std::sync::Arc;
@@ -12,16 +13,21 @@ use http::{HeaderMap, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Empty};
 use thiserror::Error;
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, timeout};
+use tokio::time::{Instant, MissedTickBehavior, timeout};
 use tokio_util::sync::CancellationToken;
 use witlet_core::config::manifest::MANIFEST_BYTES_MAX;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::node::conditions::{UnreadSource, source_message};
+use witlet_core::node::whole_seconds;
 use witlet_core::pod::SourceName;
+use witlet_core::reflector::outage::Outage;
 use witlet_egress::{BodyError, Egress, Reach, ResponseBody, SendError, SendLimits, TlsPolicy};
-use witlet_ports::{EventSink, PodSource, SourceSnapshot};
+use witlet_ports::{Clock, EventSink, PodSource, SourceHealth, SourceSnapshot, StateStore};
 
 use feed::{Feed, Outcome};
+pub use remembered::REMEMBERED_MANIFEST;
+use remembered::Remembered;
 pub use request::{ManifestUrl, ManifestUrlError};
 
 #[cfg(test)]
@@ -73,6 +79,8 @@ pub struct HttpSource {
     look_time_max: Duration,
     egress: Egress,
     events: Arc<dyn EventSink>,
+    remembered: Option<Remembered>,
+    health: Option<(Arc<SourceHealth>, Arc<dyn Clock>)>,
 }
 
 impl HttpSource {
@@ -85,14 +93,66 @@ impl HttpSource {
         events: Arc<dyn EventSink>,
     ) -> Self {
         let check_interval = check_interval.max(HTTP_CHECK_INTERVAL_MIN);
+        let node_name = node_name.into();
         Self {
             url,
-            node_name: node_name.into(),
+            node_name,
             check_interval,
             look_time_max: LOOK_TIME_MAX,
             egress,
             events,
+            remembered: None,
+            health: None,
         }
+    }
+
+    /// Keeps the last good answer there: its pods go on after a restart until the URL answers.
+    #[must_use]
+    pub fn remembering(mut self, state: Arc<dyn StateStore>) -> Self {
+        self.remembered = Some(Remembered::new(state, self.url.place(), &self.node_name));
+        self
+    }
+
+    /// Notes there while the URL doesn't answer.
+    #[must_use]
+    pub fn with_health(mut self, health: Arc<SourceHealth>, clock: Arc<dyn Clock>) -> Self {
+        self.health = Some((health, clock));
+        self
+    }
+
+    /// The pods of the last good answer before the agent's start.
+    async fn restored(&self) -> Option<SourceSnapshot> {
+        let manifest = self.remembered.as_ref()?.load().await?;
+        let mut feed = Feed::new(self.name(), self.node_name.clone(), self.url.place().to_owned());
+        let reading = tokio::task::spawn_blocking(move || feed.observe(Ok(manifest)).pods);
+        let pods = reading.await.ok()??;
+        tracing::info!(
+            place = self.url.place(),
+            "{} pods that the URL had before the start go on",
+            pods.len()
+        );
+        Some(SourceSnapshot { source: self.name(), pods, complete: true, restored: true })
+    }
+
+    /// Tells, now and then, that the URL doesn't answer, and takes it back once it does.
+    fn report(&self, outage: &mut Outage, now: Duration, error: Option<&str>) {
+        let Some(error) = error else {
+            outage.ended();
+            if let Some((health, _)) = &self.health {
+                health.read(self.name().as_str());
+            }
+            return;
+        };
+        outage.failed(now);
+        let (Some(lasted), Some((health, clock))) = (outage.report(now), &self.health) else { return };
+        let since = clock.now() - jiff::SignedDuration::try_from(lasted).unwrap_or_default();
+        let source = self.name().to_string();
+        let unread = UnreadSource { source, since: whole_seconds(since), error: error.to_owned() };
+        let message = source_message(&unread);
+        tracing::warn!(place = self.url.place(), seconds = lasted.as_secs(), "{message}");
+        health.unread(unread);
+        let (kind, reason) = (EventType::Warning, "SourceUnreadable".to_owned());
+        self.events.record(Event { object: EventObject::Node, kind, reason, message });
     }
 
     async fn look(&self) -> Result<Vec<u8>, FetchError> {
@@ -160,6 +220,18 @@ impl PodSource for HttpSource {
 
     async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
         let mut feed = Feed::new(self.name(), self.node_name.clone(), self.url.place().to_owned());
+        let restored = tokio::select! {
+            () = stop.cancelled() => return,
+            restored = self.restored() => restored,
+        };
+        if let Some(snapshot) = restored {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                sent = snapshots.send(snapshot) => if sent.is_err() { return },
+            }
+        }
+        let began = Instant::now();
+        let mut outage = Outage::begin(Duration::ZERO);
         let mut checks = tokio::time::interval(self.check_interval);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -172,8 +244,10 @@ impl PodSource for HttpSource {
                 () = snapshots.closed() => return,
                 looked = looked => looked,
             };
+            self.report(&mut outage, began.elapsed(), looked.as_ref().err().map(String::as_str));
             // Reading a large manifest takes its time.
             let mut next = feed.clone();
+            let manifest = looked.as_ref().ok().filter(|_| self.remembered.is_some()).cloned();
             let work = tokio::task::spawn_blocking(move || {
                 let outcome = next.observe(looked);
                 (next, outcome)
@@ -199,6 +273,9 @@ impl PodSource for HttpSource {
                 tracing::info!(place = self.url.place(), "pods were read from the URL again");
             }
             if let Some(pods) = pods {
+                if let (Some(remembered), Some(manifest)) = (&self.remembered, &manifest) {
+                    remembered.save(manifest).await;
+                }
                 let snapshot = SourceSnapshot { source: self.name(), pods, complete: true, restored: false };
                 tokio::select! {
                     () = stop.cancelled() => return,

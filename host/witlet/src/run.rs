@@ -283,6 +283,8 @@ fn sources(manifests: &Manifests, base: &Base, events: &Arc<EventLog>) -> Vec<Bo
     if let Some(url) = &manifests.url {
         let period = manifests.url_period;
         let source = HttpSource::new(url.clone(), &base.name, period, base.egress.share(), events.clone());
+        let source = source.remembering(base.state.clone());
+        let source = source.with_health(base.health.clone(), base.clock.clone());
         sources.push(Box::new(source));
     }
     sources

@@ -97,6 +97,56 @@ fn start(tasks: &mut JoinSet<()>, url: &str, headers: &[&str]) -> Running {
     Running { snapshots, events, stop }
 }
 
+#[tokio::test]
+async fn the_last_good_answer_goes_on_after_a_restart_until_the_url_answers() {
+    let mut tasks = JoinSet::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let state = Arc::new(crate::FileStateStore::new(folder.path()));
+    let url = serve(&mut tasks, |count, _| match count {
+        0 => ok(&pod("a")),
+        1 | 2 => b"HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n".to_vec(),
+        _ => ok(&pod("b")),
+    })
+    .await;
+    let run = |interval| {
+        let events = Arc::new(Events::default());
+        let url = ManifestUrl::new(&url, &[] as &[&str]).expect("a URL");
+        let source = HttpSource::new(url, "n", interval, Egress::system(), events.clone());
+        let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(Box::new(source.remembering(state.clone())).run(sender, stop.clone()));
+        (snapshots, tasks)
+    };
+    let next = async |sets: &mut mpsc::Receiver<SourceSnapshot>| {
+        let set = timeout(PATIENCE, sets.recv()).await.expect("in time").expect("the source runs");
+        let names: Vec<String> = set.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect();
+        (set.restored, names)
+    };
+    let (mut sets, first) = run(Duration::from_secs(3600));
+    assert_eq!(next(&mut sets).await, (false, vec!["a-n".to_owned()]));
+    drop(first);
+    let (mut sets, _second) = run(OFTEN);
+    assert_eq!(next(&mut sets).await, (true, vec!["a-n".to_owned()]));
+    assert_eq!(next(&mut sets).await, (false, vec!["b-n".to_owned()]));
+}
+
+#[test]
+fn an_url_that_does_not_answer_for_a_minute_is_told_of_until_it_does() {
+    let (events, health) = (Arc::new(Events::default()), Arc::new(SourceHealth::default()));
+    let url = ManifestUrl::new("http://127.0.0.1:1", &[] as &[&str]).expect("a URL");
+    let source = HttpSource::new(url, "n", OFTEN, Egress::system(), events.clone());
+    let source = source.with_health(health.clone(), Arc::new(crate::SystemClock));
+    let mut outage = Outage::begin(Duration::ZERO);
+    for (second, told) in [(20, 0), (59, 0), (60, 1), (80, 1), (180, 2)] {
+        source.report(&mut outage, Duration::from_secs(second), Some("no"));
+        assert_eq!(events.0.lock().expect("no panic under the lock").len(), told, "{second}");
+        assert_eq!(health.all_unread().len(), told.min(1), "{second}");
+    }
+    source.report(&mut outage, Duration::from_secs(200), None);
+    assert!(health.all_unread().is_empty());
+}
+
 impl Running {
     /// Names of the pods in the next set.
     async fn next(&mut self) -> Vec<String> {
