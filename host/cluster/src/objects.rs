@@ -22,6 +22,7 @@ use witlet_ports::{Clock, ClusterObjects, Jitter, ObjectError, Token, TokenWish}
 use crate::services::Services;
 use crate::tokens::Tokens;
 use crate::watch::{self, Change, Selection, WatchError, Watched};
+pub(crate) use store::OBJECTS_MAX;
 use store::{Kind, Look, Object, ObjectName, Store};
 
 mod store;

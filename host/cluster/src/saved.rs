@@ -179,9 +179,9 @@ fn read(page: &[u8], node_name: &str) -> Result<Vec<Arc<Pod>>, PageError> {
     Ok(pods)
 }
 
-/// The page, and how many pods aren't in it. The most important and oldest come first.
+/// The page, and how many pods aren't in it. Those that have something to run come first, then the most important and oldest.
 fn write(node_name: &str, mut pods: Vec<Arc<Pod>>, now: Timestamp, bytes_max: usize) -> (Vec<u8>, usize) {
-    pods.sort_by_key(|pod| (std::cmp::Reverse(priority(pod)), created(pod)));
+    pods.sort_by_key(|pod| (is_finished(pod), std::cmp::Reverse(priority(pod)), created(pod)));
     let mut bytes = 0;
     let mut fitting = Vec::with_capacity(pods.len());
     for pod in &pods {
@@ -195,6 +195,12 @@ fn write(node_name: &str, mut pods: Vec<Arc<Pod>>, now: Timestamp, bytes_max: us
     let page = Page { version: VERSION, node_name: node_name.to_owned(), written_at: now, pods: fitting };
     let page = serde_json::to_vec(&page).expect("numbers, text and JSON always become JSON");
     (page, left_out)
+}
+
+/// Whether it has ended for good, as the API server knows it.
+fn is_finished(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
 }
 
 fn priority(pod: &Pod) -> i32 {

@@ -8,6 +8,7 @@ mod desk;
 pub(crate) mod wire;
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ pub struct StatusManager {
     clock: Arc<dyn Clock>,
     jitter: Arc<dyn Jitter>,
     desk: Mutex<Desk>,
+    /// Lists that the known pods were compared with.
+    lists: AtomicU64,
     wake: Notify,
 }
 
@@ -74,6 +77,7 @@ impl StatusManager {
             clock,
             jitter,
             desk: Mutex::default(),
+            lists: AtomicU64::new(0),
             wake: Notify::new(),
         })
     }
@@ -241,7 +245,12 @@ impl StatusManager {
 
     fn reconsider(&self) {
         let newest = |report: &PodReport| Some(Object::of(AtServer::of(&*self.newest(report)?)));
-        self.desk().reconsider(newest, Instant::now());
+        let lists = self.known.lists();
+        let mut desk = self.desk();
+        if self.lists.swap(lists, Ordering::Relaxed) != lists {
+            desk.forget_versions();
+        }
+        desk.reconsider(newest, Instant::now());
     }
 
     fn statics(&self) -> Vec<StaticPod> {

@@ -32,6 +32,9 @@ const CONNECT_MAX: Duration = Duration::from_secs(30);
 const STREAMS_MAX: usize = 80;
 /// HTTP/2 connections of one kind that are kept, at most.
 const LINES_MAX: usize = 64;
+/// The same of watches: enough for one of each object that pods may use, and for the kinds that are watched as a whole.
+const WATCH_LINES_MAX: usize = 256;
+const _: () = assert!(WATCH_LINES_MAX * STREAMS_MAX >= crate::objects::OBJECTS_MAX + STREAMS_MAX);
 /// HTTP/1.1 connections of one kind that are kept, at most: each has one request at a time.
 const HTTP1_LINES_MAX: usize = 2048;
 
@@ -234,6 +237,7 @@ impl Transport {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let count = lines.iter().filter(|line| line.kind == kind).count();
         let most = match line.sender {
+            Sender::Http2(..) if kind == Kind::Watch => WATCH_LINES_MAX,
             Sender::Http2(..) => LINES_MAX,
             Sender::Http1(_) => HTTP1_LINES_MAX,
         };

@@ -42,6 +42,16 @@ impl Known {
         });
     }
 
+    fn listed(&self, node: Arc<Node>) {
+        self.0.send_if_modified(|known| {
+            let is_news = known.as_ref() != Some(&node);
+            if is_news {
+                *known = Some(node);
+            }
+            is_news
+        });
+    }
+
     /// There is none.
     pub(super) fn gone(&self) {
         self.0.send_if_modified(|known| known.take().is_some());
@@ -73,7 +83,8 @@ impl Known {
     fn apply(&self, change: Change<Node>) {
         match change {
             Change::Replaced { objects, malformed } => match objects.into_iter().next() {
-                Some(node) => self.put_shared(node),
+                // What a list says is so, also where its version is an older one: after a restore of the server's storage.
+                Some(node) => self.listed(node),
                 // One that can't be read is there.
                 None if malformed.is_empty() => self.gone(),
                 None => {}
@@ -83,6 +94,7 @@ impl Known {
             Change::Malformed(malformed) => {
                 tracing::warn!(error = malformed.message, "the node's object can't be read");
             }
+            Change::Unread(unread) => unread.warn("the node's object"),
             Change::Disconnected(_) | Change::Connected => {}
         }
     }
@@ -94,7 +106,6 @@ fn is_newer(node: &Node, known: &Node) -> bool {
         return true;
     }
     let version = |node: &Node| node.metadata.resource_version.as_deref().and_then(|v| v.parse::<u64>().ok());
-            Change::Unread(unread) => unread.warn("the node's object"),
     match (version(node), version(known)) {
         (Some(new), Some(old)) => new > old,
         _ => node != known,

@@ -19,7 +19,7 @@ mod tests;
 /// An object that no pod uses is watched on for so long: the next pod of its kind may come soon.
 pub(super) const IDLE_MAX: Duration = Duration::from_secs(30);
 /// Objects that are used at the same time; those beyond count as unavailable.
-pub(super) const OBJECTS_MAX: usize = 20_000;
+pub(crate) const OBJECTS_MAX: usize = 20_000;
 
 /// Kinds of objects that are watched one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -15,7 +15,8 @@ pub struct KnownPods {
 #[derive(Debug, Default)]
 struct Inner {
     pods: HashMap<PodUid, Arc<Pod>>,
-    is_synced: bool,
+    /// How many lists were read.
+    lists: u64,
 }
 
 impl KnownPods {
@@ -26,13 +27,20 @@ impl KnownPods {
 
     /// Whether the API server was read since the start: before, nothing follows from a pod that isn't known.
     pub fn is_synced(&self) -> bool {
-        self.lock().is_synced
+        self.lock().lists > 0
+    }
+
+    /// How many lists were read: a list says what there is, also where its versions are older than those before, as after a restore of the
+    /// server's storage.
+    pub(crate) fn lists(&self) -> u64 {
+        self.lock().lists
     }
 
     /// These pods and no others, as a list told.
     pub fn replace(&self, pods: impl IntoIterator<Item = Arc<Pod>>) {
         let pods = pods.into_iter().map(|pod| (PodUid::of(&pod), pod)).collect();
-        *self.lock() = Inner { pods, is_synced: true };
+        let mut inner = self.lock();
+        *inner = Inner { pods, lists: inner.lists + 1 };
     }
 
     /// A pod that is new or has changed.

@@ -36,6 +36,22 @@ fn pods_come_back_as_they_were_and_the_important_ones_first() {
 }
 
 #[test]
+fn finished_pods_give_way_to_those_that_run_however_old_and_important_they_are() {
+    let finished = |phase: &str| {
+        let mut pod = Pod::clone(&pod(phase, 2_000_001_000, "2030-01-01T00:00:00Z"));
+        pod.status.get_or_insert_default().phase = Some(phase.to_owned());
+        Arc::new(pod)
+    };
+    let running = pod("running", 0, "2030-01-09T00:00:00Z");
+    let one = serde_json::to_vec(&*running).unwrap().len();
+    let pods = vec![finished("Succeeded"), finished("Failed"), running];
+    let (page, _) = write("node1", pods.clone(), Timestamp::UNIX_EPOCH, usize::MAX);
+    assert_eq!(names(&read(&page, "node1").unwrap())[0], "running");
+    let (page, left_out) = write("node1", pods, Timestamp::UNIX_EPOCH, one + 10);
+    assert_eq!((names(&read(&page, "node1").unwrap()), left_out), (vec!["running"], 2));
+}
+
+#[test]
 fn a_pod_that_cannot_be_read_costs_itself_and_a_strange_page_everything() {
     let page = |version: u32, node: &str| {
         let pods = json!([{"metadata": {"name": "a"}}, {"metadata": 7}, {"metadata": {"name": "b"}}]);

@@ -176,6 +176,16 @@ impl Desk {
         }
     }
 
+    /// What was settled and answered counts for nothing: versions may have begun anew. Contents are compared instead.
+    pub(super) fn forget_versions(&mut self) {
+        for card in self.cards.values_mut() {
+            card.memory.answer = None;
+            if let Some(settled) = &mut card.settled {
+                settled.object = None;
+            }
+        }
+    }
+
     /// All reports, as they are now.
     pub(super) fn reports(&self) -> impl Iterator<Item = &PodReport> {
         self.cards.values().map(|card| &card.report)

@@ -40,3 +40,17 @@ fn a_list_without_the_object_means_that_it_is_gone_unless_it_cant_be_read() {
     known.apply(Change::Replaced { objects: Vec::new(), malformed: Vec::new() });
     assert!(known.current().is_none());
 }
+
+#[test]
+fn what_a_list_says_is_so_though_its_version_is_older() {
+    let known = Known::default();
+    known.put(node("a", "100"));
+    let list = |version: &str| Change::Replaced {
+        objects: vec![Arc::new(node("a", version))],
+        malformed: Vec::new(),
+    };
+    known.apply(list("7"));
+    assert_eq!(known.current().and_then(|node| node.metadata.resource_version.clone()).as_deref(), Some("7"));
+    known.apply(Change::Put(Arc::new(node("a", "6"))));
+    assert_eq!(known.current().and_then(|node| node.metadata.resource_version.clone()).as_deref(), Some("7"));
+}

@@ -1,5 +1,6 @@
 //! Answers that aren't what one hopes for, and none at all.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -134,4 +135,23 @@ async fn one_pods_trouble_is_not_the_others() {
         bench.pass(11).await;
         assert_eq!(bench.shown("a"), "Running", "{code}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_whose_storage_was_restored_gets_the_statuses_again_though_its_versions_are_older() {
+    let bench = Bench::new();
+    let pod = bench.pod("a");
+    bench.report(&pod, Some(status("Running")), Flags::RUNS);
+    bench.pass(20).await;
+    bench.watch("a");
+    bench.pass(20).await;
+    assert_eq!(bench.requests(), ["patch pods/status a: Running"]);
+    let mut restored = bench.at_server("a");
+    restored.status = Some(status("Pending"));
+    restored = bench.server.update_status(&restored).unwrap();
+    restored.metadata.resource_version = Some("1".to_owned());
+    bench.known.replace([Arc::new(restored)]);
+    bench.pass(20).await;
+    assert_eq!(bench.shown("a"), "Running");
+    assert_eq!(bench.requests().len(), 2, "{:?}", bench.requests());
 }
