@@ -136,11 +136,15 @@ pub(crate) fn read(arguments: &[OsString]) -> Result<Asked, KubeletError> {
     }
     let mut found = Configuration::default();
     if let Some(path) = flags.text(Own::Config) {
-        found = read_file(Path::new(path))?;
+        found = read_file(Path::new(path), Configuration::read)?;
     }
     if let Some(folder) = flags.text(Own::ConfigDir) {
         for path in drop_ins(Path::new(folder))? {
-            found.overlay(read_file(&path)?);
+            let drop_in = read_file(&path, Configuration::read_drop_in)?;
+            if drop_in.sets_eviction() && flags.text(Own::Config).is_some() {
+                found.default_eviction();
+            }
+            found.overlay(drop_in);
         }
     }
     let mut start = start(&flags, found, machine())?;
@@ -179,7 +183,10 @@ fn version_text(asked: &str) -> String {
     format!("Kubernetes {KUBERNETES_VERSION}+witlet.{own}\n")
 }
 
-fn read_file(path: &Path) -> Result<Configuration, KubeletError> {
+fn read_file(
+    path: &Path,
+    read: fn(&Path, &str) -> Result<Configuration, ConfigurationError>,
+) -> Result<Configuration, KubeletError> {
     let failed = |cause| KubeletError::Read { path: path.to_owned(), cause };
     // Relative paths in the file are below its folder, wherever the agent goes.
     let path = std::path::absolute(path).map_err(failed)?;
@@ -189,7 +196,7 @@ fn read_file(path: &Path) -> Result<Configuration, KubeletError> {
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err(failed(io::Error::other(format!("it is longer than {FILE_BYTES_MAX} bytes"))));
     }
-    Ok(Configuration::read(&path, &text)?)
+    Ok(read(&path, &text)?)
 }
 
 /// Files of `--config-dir`, in the order in which they lie over each other: that of their paths.

@@ -1,5 +1,6 @@
 //! `KubeletConfiguration`: files are checked against the table of fields, laid over each other, and flags over them.
 
+pub(crate) mod defaults;
 pub(crate) mod fields;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ const PATHS: &[&str] = &[
     "tlsPrivateKeyFile",
     "authentication.x509.clientCAFile",
     "resolvConf",
+    "volumePluginDir",
     "podLogsDir",
 ];
 
@@ -84,6 +86,18 @@ impl Configuration {
     /// Reads one file's text. `null` is as good as no value, as everywhere in Kubernetes. A field that 1.36 doesn't have is
     /// passed over, and of a name that stands twice the last value counts: upstream starts so, with a warning.
     pub(crate) fn read(file: &Path, text: &str) -> Result<Self, ConfigurationError> {
+        let mut found = Self::read_as_written(file, text)?;
+        found.fields.retain(|_, value| !value.is_null());
+        found.make_absolute(file);
+        Ok(found)
+    }
+
+    /// Reads a file that is laid over others: `null` takes away what they say, and relative paths stay relative, as upstream.
+    pub(crate) fn read_drop_in(file: &Path, text: &str) -> Result<Self, ConfigurationError> {
+        Self::read_as_written(file, text)
+    }
+
+    fn read_as_written(file: &Path, text: &str) -> Result<Self, ConfigurationError> {
         let mut found = Self::default();
         let document: Value = match serde_saphyr::from_str(text) {
             Ok(document) => document,
@@ -111,7 +125,6 @@ impl Configuration {
         }
         let mut unknown = Vec::new();
         found.take(file, "", document, &mut unknown)?;
-        found.make_absolute(file);
         let more = unknown.len().saturating_sub(UNKNOWN_NAMED_MAX);
         let unknown = unknown.iter().take(UNKNOWN_NAMED_MAX);
         found.oddities.extend(unknown.map(|path| format!("{}: unknown field \"{path}\"", file.display())));
@@ -136,15 +149,16 @@ impl Configuration {
                     let (file, found) = (file.to_owned(), shown(value));
                     return Err(ConfigurationError::Type { file, path, expected, found });
                 }
-                if !value.is_null() {
-                    self.fields.insert(field.path, value);
-                }
+                self.fields.insert(field.path, value);
                 continue;
             }
             match value {
                 _ if !is_map(&path) => unknown.push(path),
                 Value::Object(map) => self.take(file, &path, map, unknown)?,
-                Value::Null => {}
+                Value::Null => {
+                    let below = FIELDS.iter().filter(|field| is_below(field.path, &path));
+                    self.fields.extend(below.map(|field| (field.path, Value::Null)));
+                }
                 other => {
                     let found = shown(&other);
                     let file = file.to_owned();
@@ -165,12 +179,28 @@ impl Configuration {
         }
     }
 
-    /// Lays a later file over this one: maps by name grow, anything else is replaced.
+    /// Sets the thresholds that a file leaves out: a drop-in lies over them.
+    pub(crate) fn default_eviction(&mut self) {
+        self.fields.entry("evictionHard").or_insert_with(defaults::eviction_hard);
+    }
+
+    /// Whether `evictionHard` is set here.
+    pub(crate) fn sets_eviction(&self) -> bool {
+        self.fields.get("evictionHard").is_some_and(|value| !value.is_null())
+    }
+
+    /// Lays a drop-in over this: maps by name are merged, `null` takes away, anything else is replaced (RFC 7386).
     pub(crate) fn overlay(&mut self, later: Self) {
         self.oddities.extend(later.oddities);
         for (path, value) in later.fields {
             match (self.fields.get_mut(path), value) {
-                (Some(Value::Object(old)), Value::Object(new)) => old.extend(new),
+                (_, Value::Null) => drop(self.fields.remove(path)),
+                (Some(Value::Object(old)), Value::Object(new)) => defaults::merge(old, new),
+                (_, Value::Object(new)) => {
+                    let mut map = Map::new();
+                    defaults::merge(&mut map, new);
+                    self.fields.insert(path, Value::Object(map));
+                }
                 (_, value) => drop(self.fields.insert(path, value)),
             }
         }
@@ -210,6 +240,11 @@ impl Configuration {
         }
         Value::Object(document)
     }
+}
+
+/// Whether a field's path is below this map.
+fn is_below(path: &str, map: &str) -> bool {
+    path.strip_prefix(map).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// Of a name that stands twice in a map the last value counts.

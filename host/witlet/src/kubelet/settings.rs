@@ -14,6 +14,7 @@ use witlet_core::runtime::CgroupDriver;
 use witlet_node::ManifestUrl;
 
 use super::configuration::Configuration;
+use super::configuration::defaults::defaulted;
 use super::flags::Flags;
 use super::flags::table::Own;
 use super::wanted::Wanted;
@@ -76,6 +77,11 @@ pub(crate) enum SettingsError {
         /// Both, and the way out.
         message: &'static str,
     },
+    /// The mode that ends after the first pods.
+    #[error(
+        "invalid configuration: runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set"
+    )]
+    RunOnce,
     /// The machine has cgroups of version 1.
     #[error(
         "the kubelet is configured to not run on a host using cgroup v1, which this one does; move to cgroup v2, or set \
@@ -102,6 +108,9 @@ pub(crate) fn settings(
 ) -> Result<Settings, SettingsError> {
     let document = configuration.document();
     let wanted = wanted(&document)?;
+    if wanted.run_once {
+        return Err(SettingsError::RunOnce);
+    }
     fits(&wanted, machine)?;
     let root = PathBuf::from(flags.text(Own::RootDir).unwrap_or(ROOT_DIR));
     let cert_dir = flags.text(Own::CertDir).map_or_else(|| root.join(CERT_FOLDER), PathBuf::from);
@@ -130,7 +139,7 @@ pub(crate) fn settings(
         read_only: read_only(&wanted)?,
         oom_score: Some(bounded("oomScoreAdj", wanted.oom_score_adj.unwrap_or(OOM_SCORE), -1000, 1000)?),
         feature_gates: wanted.feature_gates.clone(),
-        configz: json!({ "kubeletconfig": document }),
+        configz: json!({ "kubeletconfig": defaulted(&document) }),
         cluster,
         server,
     })

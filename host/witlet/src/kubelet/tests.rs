@@ -1,5 +1,7 @@
 //! Whose name makes it the kubelet, which files are read in which order, and what is told.
 
+use serde_json::json;
+
 use super::*;
 
 fn words(line: &str) -> Vec<OsString> {
@@ -80,6 +82,56 @@ fn drop_ins_lie_over_the_file_in_the_order_of_their_paths_and_flags_over_all() {
         "folders below count, in the order of paths"
     );
     assert_eq!(settings.resync.as_secs(), 3);
+}
+
+#[test]
+fn a_drop_in_takes_away_by_null_lies_over_default_thresholds_and_leaves_relative_paths() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let main = "maxPods: 7\nstaticPodPath: m\nfeatureGates: {AllAlpha: true, AllBeta: true}\nauthentication: {anonymous: {enabled: true}}";
+    let file = write(folder.path(), "config.yaml", main);
+    let drop_in = "maxPods: null\nresolvConf: r\nfeatureGates: {AllAlpha: null}\nauthentication: null\n\
+                   evictionHard: {memory.available: 1Gi, nodefs.available: null}";
+    write(folder.path(), "d/10.conf", drop_in);
+    let line = format!("--config={file} --config-dir={}", folder.path().join("d").display());
+    let configz = start_of(&line).expect("all can be read").settings.configz;
+    let shown = &configz["kubeletconfig"];
+    assert_eq!(
+        (&shown["maxPods"], &shown["authentication"]["anonymous"]["enabled"]),
+        (&json!(110), &json!(false))
+    );
+    assert_eq!(
+        shown["staticPodPath"],
+        json!(folder.path().join("m")),
+        "of the main file, against its folder"
+    );
+    assert_eq!((&shown["resolvConf"], &shown["featureGates"]), (&json!("r"), &json!({"AllBeta": true})));
+    let thresholds = json!({
+        "imagefs.available": "15%", "imagefs.inodesFree": "5%", "memory.available": "1Gi",
+        "nodefs.inodesFree": "5%",
+    });
+    assert_eq!(shown["evictionHard"], thresholds);
+    assert_eq!(shown["kind"], "KubeletConfiguration");
+    write(folder.path(), "d/20.conf", "");
+    std::fs::write(folder.path().join("d/20.conf"), "").expect("written");
+    assert!(start_of(&line).is_err(), "an empty drop-in says nothing of its kind");
+}
+
+#[test]
+fn run_once_is_refused_in_upstreams_words_and_what_1_36_lacks_is_unknown() {
+    let cause = |line: &str| {
+        let error = start_of(line).expect_err("upstream refuses it");
+        std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
+    };
+    assert_eq!(
+        cause("--runonce"),
+        "invalid configuration: runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set"
+    );
+    assert!(start_of("--runonce=false").is_ok());
+    assert!(cause("--tls-curve-preferences=29").contains("unknown flag: --tls-curve-preferences"));
+    for gates in ["SeparateCacheWatchRPC=false", "ControllerManagerReleaseLeaderElectionLockOnExit=true"] {
+        assert!(start_of(&format!("--feature-gates={gates}")).is_ok(), "{gates}");
+    }
+    assert!(cause("--feature-gates=SeparateCacheWatchRPC=true").contains("locked to false"));
 }
 
 #[test]

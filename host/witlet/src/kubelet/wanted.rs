@@ -89,6 +89,7 @@ pub(crate) struct Wanted {
     pub(crate) pods_per_core: Option<i64>,
     pub(crate) feature_gates: BTreeMap<String, bool>,
     pub(crate) fail_swap_on: Option<bool>,
+    pub(crate) run_once: bool,
     #[serde(deserialize_with = "text")]
     pub(crate) container_log_max_size: Option<String>,
     pub(crate) container_log_max_files: Option<i64>,

@@ -132,7 +132,6 @@ pub(crate) const FIELDS: &[Field] = &[
     fixed("singleProcessOOMKill", Kind::Bool, &[]),
     fixed("cpuManagerPolicyOptions", Kind::TextMap, &[]),
     moot("cpuManagerReconcilePeriod", Kind::Duration),
-    moot("draManagerReconcilePeriod", Kind::Duration),
     fixed("memoryManagerPolicy", Kind::Text, &["\"None\"", "\"none\""]),
     fixed("topologyManagerPolicy", Kind::Text, &["\"none\""]),
     moot("topologyManagerScope", Kind::Text),
@@ -145,7 +144,8 @@ pub(crate) const FIELDS: &[Field] = &[
     fixed("podCIDR", Kind::Text, &[]),
     fixed("podPidsLimit", Kind::Int, &["-1"]),
     acts("resolvConf", Kind::Text),
-    fixed("runOnce", Kind::Bool, &["false"]),
+    // True is refused, as upstream.
+    acts("runOnce", Kind::Bool),
     fixed("cpuCFSQuota", Kind::Bool, &["true"]),
     fixed("cpuCFSQuotaPeriod", Kind::Duration, &["\"100ms\""]),
     acts("nodeStatusMaxImages", Kind::Int),

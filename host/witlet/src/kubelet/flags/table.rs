@@ -216,7 +216,6 @@ pub(crate) const FLAGS: &[Flag] = &[
     field("system-reserved-cgroup", Kind::Text, "systemReservedCgroup"),
     field("tls-cert-file", Kind::Text, "tlsCertFile"),
     field("tls-cipher-suites", Kind::Texts, "tlsCipherSuites"),
-    field("tls-curve-preferences", Kind::Ints, "tlsCurvePreferences"),
     field("tls-min-version", Kind::Text, "tlsMinVersion"),
     field("tls-private-key-file", Kind::Text, "tlsPrivateKeyFile"),
     field("topology-manager-policy", Kind::Text, "topologyManagerPolicy"),

@@ -47,7 +47,6 @@ fn every_form_of_pflag_is_understood() {
         ("--eviction-hard=memory.available<1Gi", "evictionHard", json!({"memory.available": "1Gi"})),
         ("--feature-gates=A=true,B=False", "featureGates", json!({"A": true, "B": false})),
         ("--sync-frequency=1m30s", "syncFrequency", json!("1m30s")),
-        ("--tls-curve-preferences=29,23", "tlsCurvePreferences", json!([29, 23])),
         (
             "--manifest-url-header=a:hello,b:again --manifest-url-header=b:beautiful",
             "staticPodURLHeader",
