@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 
 use super::doors::{Certificate, Door};
 use super::places::{Place, Places};
+use super::tls::Shown;
 use super::{KubeletServer, ServerTls};
 
 /// How long a handshake may take.
@@ -74,11 +75,13 @@ pub(super) async fn serve_tls(
             };
             let shown = stream.get_ref().1;
             let is_http2 = shown.alpn_protocol() == Some(b"h2");
-            let certificate = tls.certificate(shown.peer_certificates());
+            let shown = Shown::new(tls.clone(), shown.peer_certificates());
+            let certificate = shown.certificate();
             if matches!(certificate, Certificate::Of(..)) {
                 place.keep();
             }
-            let visitor = Visitor { server, door: Door::Guarded(certificate), from, place, stop };
+            let door = Door::Guarded(certificate);
+            let visitor = Visitor { server, door, shown: Some(shown), from, place, stop };
             if is_http2 { visitor.http2(stream, tasks).await } else { visitor.http1(stream).await }
         }
     };
@@ -92,7 +95,8 @@ pub(super) async fn serve_plain(
     stop: CancellationToken,
 ) {
     let each = |stream: TcpStream, from, place: Arc<Place>, _| {
-        let visitor = Visitor { server: server.clone(), door: door.clone(), from, place, stop: stop.clone() };
+        let (server, door, stop) = (server.clone(), door.clone(), stop.clone());
+        let visitor = Visitor { server, door, shown: None, from, place, stop };
         visitor.http1(stream)
     };
     accept(&server, &listener, &stop, each).await;
@@ -159,6 +163,8 @@ fn set_options(stream: &TcpStream) -> std::io::Result<()> {
 struct Visitor {
     server: Arc<KubeletServer>,
     door: Door,
+    /// The certificate, if it came by TLS.
+    shown: Option<Shown>,
     from: SocketAddr,
     place: Arc<Place>,
     stop: CancellationToken,
@@ -233,7 +239,9 @@ impl Visitor {
         &self,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response, std::convert::Infallible>> + Send + use<> {
-        let (server, door) = (self.server.clone(), self.door.clone());
+        let door =
+            self.shown.as_ref().map_or_else(|| self.door.clone(), |shown| Door::Guarded(shown.certificate()));
+        let server = self.server.clone();
         let answer = server.handle(request, door, self.from, self.place.clone(), self.stop.clone());
         async move { Ok(answer.await) }
     }

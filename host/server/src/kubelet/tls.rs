@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
@@ -103,6 +103,8 @@ pub struct ServerTls {
 struct Loaded {
     config: Arc<ServerConfig>,
     clients: Option<Arc<dyn ClientCertVerifier>>,
+    /// How often the files were read before.
+    generation: u64,
     stamps: Vec<Option<Stamp>>,
 }
 
@@ -149,13 +151,19 @@ impl ServerTls {
         if stamps(&self.options, &self.files) == self.current().stamps {
             return Ok(false);
         }
-        let loaded = load(&self.options, &self.files)?;
+        let mut loaded = load(&self.options, &self.files)?;
+        loaded.generation = self.generation() + 1;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = loaded;
         Ok(true)
     }
 
     fn current(&self) -> Loaded {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// One more each time that other files count.
+    fn generation(&self) -> u64 {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).generation
     }
 
     /// What a new connection is made with.
@@ -178,6 +186,34 @@ impl ServerTls {
                 Certificate::Refused
             }
         }
+    }
+}
+
+/// What a client showed when it connected, judged by the authorities of now: one that was taken away counts no more for the next
+/// request, also on a connection that goes on.
+pub(super) struct Shown {
+    tls: Arc<ServerTls>,
+    chain: Option<Vec<CertificateDer<'static>>>,
+    judged: Mutex<(u64, Certificate)>,
+}
+
+impl Shown {
+    pub(super) fn new(tls: Arc<ServerTls>, chain: Option<&[CertificateDer<'_>]>) -> Self {
+        let chain = chain.map(|chain| chain.iter().map(|one| one.clone().into_owned()).collect::<Vec<_>>());
+        let generation = tls.generation();
+        let certificate = tls.certificate(chain.as_deref());
+        Self { tls, chain, judged: Mutex::new((generation, certificate)) }
+    }
+
+    /// What it says now.
+    pub(super) fn certificate(&self) -> Certificate {
+        // Read first: what changes meanwhile is judged with the next request.
+        let generation = self.tls.generation();
+        let mut judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner);
+        if judged.0 != generation {
+            *judged = (generation, self.tls.certificate(self.chain.as_deref()));
+        }
+        judged.1.clone()
     }
 }
 
@@ -224,7 +260,7 @@ fn load(options: &TlsOptions, files: &(PathBuf, PathBuf)) -> Result<Loaded, TlsE
     };
     let mut config = builder.with_single_cert(chain, secret).map_err(unusable)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Loaded { config: Arc::new(config), clients, stamps })
+    Ok(Loaded { config: Arc::new(config), clients, generation: 0, stamps })
 }
 
 /// The certificates of a file, at least one.

@@ -45,6 +45,12 @@ impl Clone for Credentials {
     }
 }
 
+impl Credentials {
+    pub(crate) fn chain(&self) -> &[CertificateDer<'static>] {
+        &self.0
+    }
+}
+
 /// Signs certificates of clients.
 pub(crate) struct Ca {
     pub(crate) pem: String,

@@ -84,6 +84,26 @@ fn files_that_change_are_read_anew_and_bad_ones_are_not_used() {
 }
 
 #[test]
+fn a_clients_certificate_counts_no_more_once_its_authority_is_taken_away_and_again_when_it_is_back() {
+    let (folder, mut options, clock) = set_up();
+    let ca = Ca::new("clients");
+    let path = folder.path().join("ca.pem");
+    fs::write(&path, &ca.pem).unwrap();
+    options.client_ca = Some(path.clone());
+    let tls = ServerTls::open(options, clock).unwrap();
+    let signed = ca.sign(Some("alice"), "team", 2040);
+    let shown = Shown::new(tls.clone(), Some(signed.chain()));
+    assert!(matches!(shown.certificate(), Certificate::Of(who, _) if who.user == "alice"));
+    fs::write(&path, Ca::new("others").pem).unwrap();
+    assert!(tls.look().unwrap());
+    assert_eq!(shown.certificate(), Certificate::Refused);
+    fs::write(&path, format!("{}\n", ca.pem)).unwrap();
+    assert!(tls.look().unwrap());
+    assert!(matches!(shown.certificate(), Certificate::Of(..)));
+    assert_eq!(Shown::new(tls, None).certificate(), Certificate::None);
+}
+
+#[test]
 fn a_key_of_another_certificate_is_refused_at_the_start() {
     let (first, options, clock) = set_up();
     drop(ServerTls::open(options, clock.clone()).unwrap());
