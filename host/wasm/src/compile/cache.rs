@@ -312,9 +312,16 @@ impl Cache {
         let made = rustix::fs::openat(&self.folder, &*temporary, flags, Mode::RUSR | Mode::WUSR);
         let mut made = File::from(made.map_err(|cause| error("make a file for", cause.into()))?);
         let written = fill(&mut made).and_then(|()| made.sync_all());
-        written.map_err(|cause| error("write", cause))?;
-        rustix::fs::renameat(&self.folder, &*temporary, &self.folder, file)
-            .map_err(|cause| error("move into place", cause.into()))
+        let written = written.map_err(|cause| error("write", cause)).and_then(|()| {
+            rustix::fs::renameat(&self.folder, &*temporary, &self.folder, file)
+                .map_err(|cause| error("move into place", cause.into()))
+        });
+        if written.is_err() {
+            // On a full disk a part of a file would only take more room.
+            let removed = self.unlink(&temporary);
+            tracing::debug!(?removed, file = temporary, "an unfinished file of the cache");
+        }
+        written
     }
 
     fn open_trusted(&self, file: &str) -> Result<Option<File>, CacheError> {

@@ -137,3 +137,14 @@ fn unfinished_files_of_ended_processes_are_abandoned() {
     }
     assert!(!is_abandoned(&format!("new-{}-0", std::process::id())), "this one still writes");
 }
+
+#[test]
+fn a_write_that_fails_leaves_nothing_behind() {
+    let (folder, cache) = cache();
+    let full = |file: &mut File| {
+        file.write_all(b"a part")?;
+        Err(io::Error::from(io::ErrorKind::StorageFull))
+    };
+    assert!(matches!(cache.write("0.cwasm", full), Err(CacheError::Io { action: "write", .. })));
+    assert_eq!(std::fs::read_dir(folder.path().join("compiled")).expect("readable").count(), 0);
+}
