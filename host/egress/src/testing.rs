@@ -1,7 +1,5 @@
 //! Servers on loopback that do as a test says, over TLS too, and names that lead to them.
 
-mod servers;
-
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +18,8 @@ use tokio_rustls::rustls::{ALL_VERSIONS, ServerConfig, SupportedProtocolVersion}
 use crate::name::HostName;
 use crate::resolve::{Resolve, ResolveError};
 
-use servers::answer_http;
-pub(crate) use servers::{ClosedPort, Seen, Server, answer, read_head};
+use witlet_test_servers::answer_http;
+pub(crate) use witlet_test_servers::{ClosedPort, Seen, Server, answer, read_head};
 
 /// Bound of a wait for something that has to happen: only a hang reaches it.
 pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -46,9 +44,20 @@ pub(crate) async fn outlasts<T>(work: impl Future<Output = T>, reached: &Notify)
     done
 }
 
-impl Server {
+/// More kinds of servers.
+pub(crate) trait ServerKinds: Sized {
     /// Takes connections and says nothing, ever. Notified when a client has said something.
-    pub(crate) async fn hears_and_says_nothing() -> (Self, Arc<Notify>) {
+    async fn hears_and_says_nothing() -> (Self, Arc<Notify>);
+
+    /// Answers over TLS, with a certificate that isn't one.
+    async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self;
+
+    /// Answers over TLS.
+    async fn tls(identity: &Identity, answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self;
+}
+
+impl ServerKinds for Server {
+    async fn hears_and_says_nothing() -> (Self, Arc<Notify>) {
         let heard = Arc::new(Notify::new());
         let notified = heard.clone();
         let server = Self::new(move |mut stream| {
@@ -63,13 +72,11 @@ impl Server {
         (server, heard)
     }
 
-    /// The same over TLS, with a certificate that isn't one.
-    pub(crate) async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+    async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self::tls(&Identity::of_nobody(), answer).await
     }
 
-    /// The same over TLS.
-    pub(crate) async fn tls(
+    async fn tls(
         identity: &Identity,
         answer: impl Fn(&str) -> String + Send + Sync + 'static,
     ) -> Self {

@@ -13,7 +13,7 @@ use witlet_wasm::plugin::Builtin;
 use witlet_wasm::plugin::config::Grants;
 
 use crate::node::{Node, Setting, cache, pod};
-use crate::servers::{ClosedPort, Runs, Seen, Server, answer, read_head};
+use crate::servers::{ClosedPort, Runs, Seen, Server, ServerKinds, answer, read_head};
 
 crate::claims!(
     exec_is_judged_by_its_exit_code_and_its_time,

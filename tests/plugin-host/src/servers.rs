@@ -1,8 +1,5 @@
 //! Servers on loopback that do as a test says, bad ones among them, and a runtime that runs commands.
 
-#[path = "../../../host/egress/src/testing/servers.rs"]
-mod plain;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,17 +17,30 @@ use witlet_core::runtime::{
 };
 use witlet_ports::{Containers, RuntimeError};
 
-use plain::answer_http;
-pub(crate) use plain::{ClosedPort, Seen, Server, answer, read_head};
+use witlet_test_servers::answer_http;
+pub(crate) use witlet_test_servers::{ClosedPort, Seen, Server, answer, read_head};
 
-impl Server {
-    /// Hangs up on everybody.
-    pub(crate) async fn resetting() -> Self {
+/// More kinds of servers.
+pub(crate) trait ServerKinds: Sized {
+    /// Closes every connection with a reset.
+    async fn resetting() -> Self;
+
+    /// Says this, and then nothing until the other side closes.
+    async fn saying(words: &'static str) -> Self;
+
+    /// Answers over TLS, with a certificate that isn't one.
+    async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self;
+
+    /// Answers each command of a conversation so, if it is this one; closes at any other.
+    async fn conversing(script: &'static [(&'static [u8], &'static [u8])]) -> Self;
+}
+
+impl ServerKinds for Server {
+    async fn resetting() -> Self {
         Self::new(|stream| async move { stream.set_zero_linger().expect("it is a socket") }).await
     }
 
-    /// Says this, and then nothing until the other side closes.
-    pub(crate) async fn saying(words: &'static str) -> Self {
+    async fn saying(words: &'static str) -> Self {
         Self::new(move |mut stream| async move {
             let _ = stream.read(&mut [0; 4096]).await;
             let _ = stream.write_all(words.as_bytes()).await;
@@ -39,8 +49,7 @@ impl Server {
         .await
     }
 
-    /// The same over TLS, with a certificate that isn't one.
-    pub(crate) async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+    async fn https(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let answer = Arc::new(answer);
         let acceptor = acceptor();
         Self::new(move |stream| {
@@ -54,8 +63,7 @@ impl Server {
         .await
     }
 
-    /// Answers each command of a conversation so, if it is this one; hangs up at any other.
-    pub(crate) async fn conversing(script: &'static [(&'static [u8], &'static [u8])]) -> Self {
+    async fn conversing(script: &'static [(&'static [u8], &'static [u8])]) -> Self {
         Self::new(move |mut stream| async move {
             for (heard, answer) in script {
                 let mut bytes = vec![0; heard.len()];

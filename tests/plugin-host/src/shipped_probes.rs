@@ -10,7 +10,7 @@ use witlet_wasm::inspect::inspect;
 
 use crate::builtin_probes::{LONG, SHORT, failed, probe, success};
 use crate::node::{Node, Setting, cache};
-use crate::servers::{ClosedPort, Server, answer};
+use crate::servers::{ClosedPort, Server, ServerKinds, answer};
 
 crate::claims!(
     a_probe_type_imports_what_it_uses_and_no_more,

@@ -112,6 +112,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests/plugin-host", &["witlet-wasm"]),
     ("tests/pod-life", &[]),
     ("tests/scenarios", &[]),
+    ("tests/servers", &[]),
     ("tests/soak", &[]),
     ("tests/tidy", &[]),
 ];

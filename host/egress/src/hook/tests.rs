@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::testing::{ClosedPort, LIMIT, Seen, Server, answer, ends, outlasts, read_head};
+use crate::testing::{ClosedPort, LIMIT, Seen, Server, ServerKinds, answer, ends, outlasts, read_head};
 
 fn hooks() -> HttpHooks {
     HttpHooks::new(Egress::system())

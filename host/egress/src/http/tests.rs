@@ -14,7 +14,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::*;
 use crate::testing::{
-    AllHere, Authority, ClosedPort, Identity, LIMIT, Seen, Server, answer, ends, outlasts, read_head,
+    AllHere, Authority, ClosedPort, Identity, LIMIT, Seen, Server, ServerKinds, answer, ends, outlasts, read_head,
 };
 use crate::{LookupError, NetworkGrant};
 

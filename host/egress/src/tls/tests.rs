@@ -4,7 +4,7 @@ use tokio_rustls::rustls::ALL_VERSIONS;
 use tokio_rustls::rustls::version::{TLS12, TLS13};
 
 use super::*;
-use crate::testing::{Authority, Identity, Server, answer, ends};
+use crate::testing::{Authority, Identity, Server, ServerKinds, answer, ends};
 
 const FAR: i32 = 2999;
 

@@ -1,4 +1,5 @@
-//! Servers on loopback that do as a test says, bad ones among them. The conformance tests of the plugin host have this file, too.
+//! Servers on loopback that do as a test says, bad ones among them. For tests alone: they panic where a test would fail.
+#![forbid(unsafe_code)]
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -9,14 +10,15 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 /// A server that ends with the test.
-pub(crate) struct Server {
-    pub(crate) address: SocketAddr,
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
     _tasks: JoinSet<Infallible>,
 }
 
 impl Server {
     /// Serves each connection so. All at the same time.
-    pub(crate) async fn new<F, W>(serve: F) -> Self
+    pub async fn new<F, W>(serve: F) -> Self
     where
         F: Fn(TcpStream) -> W + Send + 'static,
         W: Future<Output = ()> + Send + 'static,
@@ -35,7 +37,7 @@ impl Server {
     }
 
     /// Takes connections and says nothing, ever.
-    pub(crate) async fn stuck() -> Self {
+    pub async fn stuck() -> Self {
         Self::new(|stream| async move {
             let _open = stream;
             std::future::pending().await
@@ -44,53 +46,59 @@ impl Server {
     }
 
     /// Answers each HTTP request, given its head, with these bytes; then closes.
-    pub(crate) async fn http(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+    pub async fn http(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let answer = Arc::new(answer);
         Self::new(move |stream| answer_http(stream, answer.clone())).await
     }
 
-    pub(crate) fn port(&self) -> u16 {
+    /// The port that it listens on.
+    pub fn port(&self) -> u16 {
         self.address.port()
     }
 }
 
 /// A port on which nobody listens while this lives: it is taken.
-pub(crate) struct ClosedPort(TcpSocket);
+pub struct ClosedPort(TcpSocket);
 
 impl ClosedPort {
-    pub(crate) fn new() -> Self {
+    /// Takes one.
+    #[allow(clippy::new_without_default, reason = "it takes a port of the machine")]
+    pub fn new() -> Self {
         let socket = TcpSocket::new_v4().expect("there are sockets");
         socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("loopback has a port");
         Self(socket)
     }
 
-    pub(crate) fn port(&self) -> u16 {
+    /// Its number.
+    pub fn port(&self) -> u16 {
         self.0.local_addr().expect("it is bound").port()
     }
 }
 
 /// Heads of requests, as a server saw them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
+pub struct Seen(Arc<Mutex<Vec<String>>>);
 
 impl Seen {
-    pub(crate) fn add(&self, head: &str) {
+    /// One more.
+    pub fn add(&self, head: &str) {
         self.0.lock().expect("no test panics while it holds this").push(head.to_owned());
     }
 
-    pub(crate) fn all(&self) -> Vec<String> {
+    /// All so far, the oldest first.
+    pub fn all(&self) -> Vec<String> {
         self.0.lock().expect("no test panics while it holds this").clone()
     }
 }
 
 /// An answer with this status line and body.
-pub(crate) fn answer(status: &str, headers: &[&str], body: &str) -> String {
+pub fn answer(status: &str, headers: &[&str], body: &str) -> String {
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
 }
 
 /// Reads the head of a request; empty if the other side closes before its end.
-pub(crate) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
+pub async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         match stream.read_u8().await {
@@ -102,7 +110,7 @@ pub(crate) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
 }
 
 /// Answers one HTTP request so, if it comes whole.
-pub(crate) async fn answer_http<S, A>(mut stream: S, answer: Arc<A>)
+pub async fn answer_http<S, A>(mut stream: S, answer: Arc<A>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
     A: Fn(&str) -> String,
