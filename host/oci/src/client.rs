@@ -16,6 +16,7 @@ use crate::manifest::{COMPONENT_BYTES_MAX, INDEX_TYPE, Layer, MANIFEST_TYPE, com
 use crate::reference::Target;
 use crate::referrers::{self, EMPTY};
 use crate::registry::{MANIFEST_LIMIT, Wanted};
+use crate::retry;
 use crate::session::{BytesSink, Place, Session};
 use crate::source::{LIMITS, PULL_TIME_MAX, read_bounded};
 use crate::store::digest_of;
@@ -45,6 +46,7 @@ pub enum Login {
 pub struct Client {
     egress: Egress,
     limits: SendLimits,
+    wait: retry::Wait,
     login: Login,
     plain_http: bool,
 }
@@ -76,7 +78,7 @@ pub struct Pulled {
 impl Client {
     /// With these credentials. `plain_http` leaves TLS out also where the registry isn't on this machine.
     pub fn new(egress: Egress, login: Login, plain_http: bool) -> Self {
-        Self { egress, limits: LIMITS, login, plain_http }
+        Self { egress, limits: LIMITS, wait: retry::wait, login, plain_http }
     }
 
     /// Pushes a component, and its report. Without a tag it has its digest for a name.
@@ -124,7 +126,7 @@ impl Client {
             repository: target.repository(),
             plain_http: self.plain_http,
         };
-        Ok(Session::new(&self.egress, self.limits, place, action, credentials))
+        Ok(Session::new(&self.egress, (self.limits, self.wait), place, action, credentials))
     }
 
     async fn push_all(

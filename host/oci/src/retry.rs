@@ -23,6 +23,9 @@ pub enum Attempt {
     Broken,
 }
 
+/// Decides how long to wait before the next attempt, as [`wait`] does.
+pub type Wait = fn(attempts: u32, last: Attempt) -> Option<Duration>;
+
 /// How long to wait before the next attempt, after this many; none if there should be none.
 pub fn wait(attempts: u32, last: Attempt) -> Option<Duration> {
     let usual = WAIT_MIN.saturating_mul(1_u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX));

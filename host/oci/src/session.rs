@@ -136,6 +136,7 @@ impl Body for Upload {
 pub(crate) struct Session<'a> {
     egress: &'a Egress,
     limits: SendLimits,
+    wait: retry::Wait,
     pub(crate) place: Place<'a>,
     action: Action,
     /// Credentials that weren't tried yet, the best last.
@@ -153,7 +154,7 @@ pub(crate) struct Session<'a> {
 impl<'a> Session<'a> {
     pub(crate) fn new(
         egress: &'a Egress,
-        limits: SendLimits,
+        (limits, wait): (SendLimits, retry::Wait),
         place: Place<'a>,
         action: Action,
         mut credentials: Vec<ImageAuth>,
@@ -163,6 +164,7 @@ impl<'a> Session<'a> {
         Self {
             egress,
             limits,
+            wait,
             place,
             action,
             untried: credentials,
@@ -181,7 +183,7 @@ impl<'a> Session<'a> {
     /// Waits before the next attempt, after this many; the failure if there should be none.
     pub(crate) async fn pause(&self, attempts: u32, failed: Failed) -> Result<(), TransferError> {
         let Failed { error, attempt } = failed;
-        let Some(wait) = attempt.and_then(|attempt| retry::wait(attempts, attempt)) else {
+        let Some(wait) = attempt.and_then(|attempt| (self.wait)(attempts, attempt)) else {
             return Err(error);
         };
         let Place { registry, repository, .. } = self.place;

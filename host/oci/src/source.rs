@@ -16,6 +16,7 @@ use crate::client;
 use crate::error::{TransferError, What};
 use crate::manifest::{COMPONENT_BYTES_MAX, Layer, component_layer};
 use crate::registry::{MANIFEST_LIMIT, Wanted};
+use crate::retry;
 use crate::session::{Place, Session};
 use crate::store::{Store, StoreError};
 
@@ -71,6 +72,7 @@ pub struct Registries {
     store: Store,
     egress: Egress,
     limits: SendLimits,
+    wait: retry::Wait,
     credentials: Option<PathBuf>,
     progress: ProgressSink,
     pulls: Semaphore,
@@ -82,7 +84,7 @@ impl Registries {
         let RegistriesConfig { folder, egress, credentials, progress } = config;
         let store = Store::open(&folder)?;
         let pulls = Semaphore::new(PULLS_MAX);
-        Ok(Self { store, egress, limits: LIMITS, credentials, progress, pulls })
+        Ok(Self { store, egress, limits: LIMITS, wait: retry::wait, credentials, progress, pulls })
     }
 
     /// The same with other deadlines for the parts of an exchange.
@@ -159,7 +161,7 @@ impl Registries {
         };
         let (registry, repository) = (reference.registry(), reference.repository());
         let place = Place { registry, repository, plain_http: false };
-        Ok(Session::new(&self.egress, self.limits, place, Action::Pull, credentials))
+        Ok(Session::new(&self.egress, (self.limits, self.wait), place, Action::Pull, credentials))
     }
 
     async fn newest_reports(

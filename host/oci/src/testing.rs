@@ -2,10 +2,18 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+
+use crate::retry::{self, Attempt};
+
+/// Decides of another attempt as the crate does, and has nothing wait for it.
+pub(crate) fn at_once(attempts: u32, last: Attempt) -> Option<Duration> {
+    retry::wait(attempts, last).map(|_| Duration::ZERO)
+}
 
 /// Answers by what was asked.
 type Script = Arc<dyn Fn(&Asked) -> Answer + Send + Sync>;

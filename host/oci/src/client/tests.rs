@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::address::AddressError;
 use crate::manifest::MANIFEST_BYTES_MAX;
-use crate::testing::{Answer, Asked, Server, ok, status};
+use crate::testing::{Answer, Asked, Server, at_once, ok, status};
 
 const WASM: &[u8] = b"\0asm\x0d\0\x01\0";
 
@@ -60,7 +60,7 @@ fn artifact(report: Option<&'static [u8]>) -> Artifact {
 
 async fn push(server: &Server, artifact: &Artifact, login: Login) -> Result<Pushed, TransferError> {
     let target = format!("{}/a/b:1", server.address).parse().expect("a place");
-    Client::new(Egress::system(), login, false)
+    Client { wait: at_once, ..Client::new(Egress::system(), login, false) }
         .push(&target, artifact, &(Arc::new(|_bytes| {}) as BytesSink))
         .await
 }

@@ -11,7 +11,7 @@ use super::*;
 use crate::address::AddressError;
 use crate::manifest::{MANIFEST_TYPE, ManifestError};
 use crate::store::digest_of;
-use crate::testing::{Answer, Asked, Server, ok, status};
+use crate::testing::{Answer, Asked, Server, at_once, ok, status};
 
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 
@@ -61,7 +61,7 @@ impl Node {
                 progress.lock().expect("not poisoned").push((now.bytes, now.total));
             }),
         };
-        Registries::open(config).expect("opened")
+        Registries { wait: at_once, ..Registries::open(config).expect("opened") }
     }
 
     /// The node's own credentials for a registry.
@@ -195,14 +195,29 @@ async fn a_registry_that_hangs_is_given_up() {
     })
     .await;
     let node = Node::new();
-    // Only what hangs is cut soon: the answers before it have to come, on busy machines too.
-    let limits =
-        SendLimits { between_bytes: Duration::from_millis(50), ..SendLimits::each(Duration::from_secs(60)) };
-    let registries = node.registries().with_limits(limits);
-    let error = registries.fetch(&reference_of(&server, &manifest), None).await.expect_err("given up");
+    let between_bytes = Duration::from_millis(1);
+    let limits = SendLimits { between_bytes, ..SendLimits::each(Duration::from_hours(24)) };
+    let (registries, reference) = (node.registries().with_limits(limits), reference_of(&server, &manifest));
+    // Time stands still while the registry answers, and passes while it is silent in the middle of a body.
+    tokio::time::pause();
+    let silence = async {
+        for asked in 2.. {
+            while server.asked().len() < asked {
+                tokio::task::yield_now().await;
+            }
+            while server.asked().len() == asked {
+                tokio::time::advance(between_bytes).await;
+            }
+        }
+    };
+    let error = tokio::select! {
+        biased;
+        fetched = registries.fetch(&reference, None) => fetched.expect_err("given up"),
+        () = silence => unreachable!("it goes on for ever"),
+    };
     let error: TransferError = *error.cause.downcast().expect("a pull's error");
     assert!(matches!(error, TransferError::Body { what: What::Component, .. }), "{error}");
-    assert_eq!(server.asked().len(), 1 + crate::retry::ATTEMPTS_MAX as usize);
+    assert_eq!(server.asked().len(), 1 + retry::ATTEMPTS_MAX as usize);
 }
 
 #[tokio::test]
