@@ -86,7 +86,7 @@ async fn a_call_that_takes_too_long_ends_with_its_limit() {
         // Real time until the runtime was asked: the call's limit passes in no time then.
         soon(asked.notified()).await;
         tokio::time::pause();
-        tokio::time::advance(WAIT_TIMEOUT).await;
+        tokio::time::advance(WAIT_TIMEOUT + Duration::from_millis(1)).await;
     });
     tokio::time::resume();
     let error = answer.expect_err("it hangs");
