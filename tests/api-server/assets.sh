@@ -2,7 +2,7 @@
 # Builds an API server to run the contract suite against: kube-apiserver, kube-controller-manager, kube-scheduler and kubelet from
 # the source package `kubernetes` of Debian 12, offline from the package's own vendor folder.
 #
-#   tests/cluster/assets.sh [FOLDER]      (by default ~/.cache/witlet/tools/kubernetes-VERSION)
+#   tests/api-server/assets.sh [FOLDER]      (by default ~/.cache/witlet/tools/kubernetes-VERSION)
 #   KUBEBUILDER_ASSETS=FOLDER cargo test -p witlet-api-server --test contract
 #
 # Needs the Debian packages `dpkg-dev golang-go etcd-server`, 3 GB of disk while it builds, and about ten minutes of two cores.

@@ -20,6 +20,7 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_embedded-runtime");
 /// The folders of a runtime, with the components of the tests as images.
 pub(crate) struct Folders {
     folder: TempDir,
+    component_cache: PathBuf,
 }
 
 impl Folders {
@@ -29,7 +30,15 @@ impl Folders {
         for (name, component) in witlet_runtime_test_guests::components::COMPONENTS {
             std::fs::write(folder.path().join(format!("images/{name}.wasm")), component).expect("a file");
         }
-        Self { folder }
+        let component_cache =
+            witlet_harness::program::component_cache().expect("a test lies in a target folder");
+        Self { folder, component_cache }
+    }
+
+    /// The same with a cache of compiled components that nothing else fills: `code` below the folder.
+    pub(crate) fn with_own_cache() -> Self {
+        let folders = Self::new();
+        Self { component_cache: folders.path("code"), ..folders }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -58,8 +67,7 @@ impl Folders {
 
     /// The arguments that make this program the runtime of these folders.
     pub(crate) fn arguments(&self) -> [PathBuf; 4] {
-        let cache = witlet_harness::program::component_cache().expect("a test lies in a target folder");
-        [PathBuf::from("runtime"), self.path("root"), self.path("images"), cache]
+        [PathBuf::from("runtime"), self.path("root"), self.path("images"), self.component_cache.clone()]
     }
 
     /// Starts the runtime and waits until it answers.

@@ -64,7 +64,7 @@ async fn refused(runtime: Runtime) {
 }
 
 async fn snapshot() {
-    let folders = Folders::new();
+    let folders = Folders::with_own_cache();
     let (mut process, runtime) = folders.start().await;
     let reference = "file:changing.wasm";
     let file = folders.path("images/changing.wasm");
@@ -91,7 +91,7 @@ async fn snapshot() {
     let usage = &usage.image_filesystems[0];
     let copies = || std::fs::read_dir(folders.path("root/components")).expect("a folder").count();
     let code = || {
-        let all = std::fs::read_dir(folders.path("root/code")).expect("a folder").flatten();
+        let all = std::fs::read_dir(folders.path("code")).expect("a folder").flatten();
         all.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "cwasm")).count()
     };
     assert_eq!(code(), 2, "of what is there");

@@ -24,7 +24,7 @@ const OTHERS: &[&str] =
     &["plugins/sdk", "plugins/http-target", "plugins/build", "plugins/bundle", "plugins/templates"];
 /// Where tests are that name programs of the workspace.
 const TESTS: &[&str] = &["tests", "host"];
-/// Lists the components that ship; `tests/conformance-kit/shipped.rs` puts each of them through the kit.
+/// Lists the components that ship; `tests/plugin-host/src/kit/shipped.rs` puts each of them through the kit.
 const BUNDLE: &str = "plugins/bundle/src/lib.rs";
 
 /// Fails with every program that no test names.
