@@ -74,7 +74,11 @@ async fn nothing_is_made_of_a_spec_that_was_edited_until_it_is_admitted() {
     node.runtime.end_container("web-node1", "app", 1);
     pass(60.0).await;
     assert_eq!(orders(&node), "", "what ended would be another container now");
+    node.state.set_full(true);
     node.admission.set_defers(false);
+    pass(60.0).await;
+    assert_eq!(orders(&node), "", "the admission isn't on disk");
+    node.state.set_full(false);
     pass(20.0).await;
     assert_eq!(status(&node, "web"), "Running app: running, 1 restarts");
     assert_eq!(condition(&node, "web", PENDING), None);

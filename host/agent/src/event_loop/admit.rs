@@ -131,7 +131,6 @@ impl EventLoop {
         match decision {
             Decision::Admit => {
                 self.admissions += 1;
-                self.set_pending(&uid, None);
                 self.set_stage(&uid, Stage::Saving);
                 self.settle_room(&uid);
                 self.ledger.admit(&pod);
@@ -292,6 +291,8 @@ impl EventLoop {
         for (_, uid) in ready {
             match self.records.get(&uid).map(|record| record.stage) {
                 Some(Stage::Saving) => {
+                    // Until here nothing was made of what it had not been admitted with.
+                    self.set_pending(&uid, None);
                     self.set_stage(&uid, Stage::Admitted);
                     let goes_on = self.workers.contains_key(&uid);
                     let kind = if goes_on { UpdateKind::Update } else { UpdateKind::Create };

@@ -203,7 +203,7 @@ impl Executor {
             now,
         });
         match job.admission_pending {
-            Some(_) => plan.as_it_was(pod, observed),
+            Some(_) => plan.without_changes(pod, observed),
             None => plan,
         }
     }

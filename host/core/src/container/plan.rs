@@ -110,12 +110,12 @@ impl Plan {
 
     /// The same plan without what a spec brings that hasn't been admitted yet: what runs goes on as it was made, and what ended
     /// is started again if it would be the same (a running pod whose admission is put off).
-    pub fn as_it_was(self, pod: &Pod, observed: &ObservedPod) -> Self {
+    pub fn without_changes(self, pod: &Pod, observed: &ObservedPod) -> Self {
         let was_ready = observed.sandboxes.first().is_some_and(|newest| newest.state == SandboxState::Ready);
         let replaces = |step: &Step| matches!(step, Step::CreateSandbox { .. });
         let had_sandbox = !self.steps.iter().any(replaces);
         let steps: Vec<Step> =
-            self.steps.into_iter().filter_map(|step| step.as_it_was(pod, observed)).collect();
+            self.steps.into_iter().filter_map(|step| step.without_changes(pod, observed)).collect();
         let starts = steps.iter().any(|step| matches!(step, Step::StartContainer(_)));
         // A sandbox that is well can only be replaced for another spec; and one for nothing isn't made.
         let steps = if had_sandbox || (starts && !was_ready) { steps } else { Vec::new() };

@@ -154,7 +154,7 @@ fn message(kind: ContainerKind, name: &str, reason: KillReason, restart: bool) -
         KillReason::StartupProbe => "failed startup probe",
         KillReason::NotInSpec => "is no longer in the pod's spec",
         KillReason::Superseded => "has a newer instance",
-        KillReason::Unknown => "is in an unknown state, stopping it before it is started",
+        KillReason::Unknown => "is in \"unknown\" state, try killing it before restart",
         KillReason::PodEnds | KillReason::SandboxChanged => "is stopped with its pod",
         KillReason::RestartAll => "is stopped since all containers of the pod begin anew",
         KillReason::Resize => "resize requires restart",
@@ -174,7 +174,19 @@ fn message(kind: ContainerKind, name: &str, reason: KillReason, restart: bool) -
         | KillReason::RestartAll
         | KillReason::Resize => "",
     };
-    format!("{who} {name} {what}{then}")
+    match reason {
+        // Upstream names no container here.
+        KillReason::Unknown => format!("{who} {what}"),
+        KillReason::PodEnds
+        | KillReason::SandboxChanged
+        | KillReason::SpecChanged
+        | KillReason::NotInSpec
+        | KillReason::Superseded
+        | KillReason::LivenessProbe
+        | KillReason::StartupProbe
+        | KillReason::RestartAll
+        | KillReason::Resize => format!("{who} {name} {what}{then}"),
+    }
 }
 
 /// A probe may grant less time, or more, than the pod does (KEP-2238); a deletion overrides both.

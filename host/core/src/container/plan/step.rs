@@ -100,7 +100,7 @@ pub enum KillReason {
 
 impl Step {
     /// The step as far as it isn't due to a spec that is other than what was made from it.
-    pub(super) fn as_it_was(self, pod: &Pod, observed: &ObservedPod) -> Option<Self> {
+    pub(super) fn without_changes(self, pod: &Pod, observed: &ObservedPod) -> Option<Self> {
         match self {
             Self::KillContainers(mut kills) => {
                 kills.retain(|kill| !kill.reason.is_for_another_spec());

@@ -13,7 +13,6 @@ use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, NamespaceMode, SandboxState};
 
 mod adopted;
-mod as_it_was;
 mod convergence;
 mod ephemeral;
 mod init;
@@ -22,6 +21,7 @@ mod resize;
 mod rules;
 mod sidecars;
 mod start;
+mod without_changes;
 
 const NOW: i64 = 1_000;
 
