@@ -30,6 +30,7 @@ pub use file_source::{
 pub use gauge::Gauge;
 pub use host_files::NodeHostFiles;
 pub use http_source::{HTTP_CHECK_INTERVAL, HttpSource, ManifestUrl, ManifestUrlError, REMEMBERED_MANIFEST};
+pub use mounts::make_shared;
 pub use node_info::{
     GIVEN_FACT_BYTES_MAX, GIVEN_FACTS_MAX, NODE_REFRESH_INTERVAL, NodeError, NodeInfo, NodeOptions,
     PODS_MAX_DEFAULT, has_swap_controller,

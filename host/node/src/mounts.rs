@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags};
-use rustix::mount::UnmountFlags;
+use rustix::mount::{MountPropagationFlags, UnmountFlags};
 
 #[cfg(test)]
 mod tests;
@@ -69,11 +69,41 @@ pub(crate) fn unmount_below(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
     Ok(())
 }
 
-/// Mount points at or below a canonical folder, in the order in which they were mounted.
-fn mounted_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// Makes the folder a mount whose mounts are seen in containers and the other way round, unless it lies in one
+/// (upstream: `MakeRShared` of the root folder). Without it no pod can have `mountPropagation` where `/` is private. Needs
+/// the right to mount. What is mounted below already stays visible.
+pub fn make_shared(folder: &Path) -> io::Result<()> {
+    let folder = folder.canonicalize()?;
+    if is_shared(&read_table()?, &folder) {
+        return Ok(());
+    }
+    rustix::mount::mount_bind_recursive(&folder, &folder)?;
+    let shared = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
+    Ok(rustix::mount::mount_change(&folder, shared)?)
+}
+
+/// Whether the mount that a canonical folder lies in is shared: of mounts at one point the last one counts.
+fn is_shared(table: &[u8], folder: &Path) -> bool {
+    let mounts = table.split(|byte| *byte == b'\n').filter_map(|line| {
+        let mut fields = line.split(|byte| *byte == b' ').skip(4);
+        let point = unescape(fields.next()?);
+        // Between the mount's options and a dash.
+        let mut optional = fields.skip(1).take_while(|field| *field != b"-");
+        Some((point, optional.any(|field| field.starts_with(b"shared:"))))
+    });
+    let around = mounts.filter(|(point, _)| folder.starts_with(point));
+    around.max_by_key(|(point, _)| point.components().count()).is_some_and(|(_, shared)| shared)
+}
+
+fn read_table() -> io::Result<Vec<u8>> {
     let mut table = Vec::new();
     File::open(MOUNTINFO)?.take(MOUNTINFO_BYTES_MAX).read_to_end(&mut table)?;
-    Ok(parse(&table, folder))
+    Ok(table)
+}
+
+/// Mount points at or below a canonical folder, in the order in which they were mounted.
+fn mounted_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    Ok(parse(&read_table()?, folder))
 }
 
 /// The fifth field of each line is the mount point (`proc_pid_mountinfo(5)`).

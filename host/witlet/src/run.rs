@@ -128,6 +128,9 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
         set_oom_score(score);
     }
     create_folder(&settings.folders.root)?;
+    if settings.runtime.endpoint != embedded::ENDPOINT {
+        share_folder(&settings.folders.root);
+    }
     let _lock = RootLock::take(&settings.folders.root).await?;
     OwnFiles::below(&settings.folders.root).prepare()?;
     let base = Base::new(&settings)?;
@@ -338,6 +341,15 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
 fn set_oom_score(score: i32) {
     if let Err(error) = std::fs::write(OOM_SCORE_FILE, score.to_string()) {
         tracing::warn!(%error, score, "the out-of-memory score of the agent stays as it is");
+    }
+}
+
+/// Volumes lie there, and containers see each other's mounts in them only where it is shared. Who may not mount has no pods
+/// that ask for it.
+fn share_folder(root: &std::path::Path) {
+    if let Err(error) = witlet_node::make_shared(root) {
+        let root = root.display();
+        tracing::warn!(%error, %root, "the root folder is no shared mount: pods can't have mountPropagation");
     }
 }
 

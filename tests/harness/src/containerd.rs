@@ -142,7 +142,10 @@ impl Containerd {
         let named = |what: &'static str, names: Vec<String>| {
             names.into_iter().map(move |name| format!("{what} {name}"))
         };
-        let mounts = sweep::mount_points(folder).into_iter().map(|path| path.display().to_string());
+        // That of the daemon's root folder isn't any pod's (`DaemonOptions::below`).
+        let root = folder.join("agent");
+        let mounts = sweep::mount_points(folder).into_iter().filter(|path| *path != root);
+        let mounts = mounts.map(|path| path.display().to_string());
         Ok(named("mount", mounts.collect())
             .chain(named("address", addresses))
             .chain(named("network link", links))

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -272,6 +273,8 @@ impl Daemon {
 impl Drop for Daemon {
     fn drop(&mut self) {
         drop(self.kill());
+        // The daemon makes its root folder a mount where `/` is private, and leaves it so.
+        drop(unmount(&self.options.root, UnmountFlags::DETACH));
     }
 }
 

@@ -52,3 +52,27 @@ fn nothing_to_unmount_is_no_error() {
     unmount_below(folder.path()).expect("nothing mounted");
     unmount_below(&folder.path().join("gone")).expect("not even a folder");
 }
+
+#[test]
+fn the_last_mount_around_a_folder_says_whether_it_is_shared() {
+    let more = format!(
+        "{}{}{}",
+        "40 22 0:30 / /srv rw - ext4 /dev/sdb rw\n",
+        "41 40 0:31 / /srv/kubelet rw shared:7 master:2 - ext4 /dev/sdc rw\n",
+        "42 41 0:32 / /srv/kubelet rw master:2 - ext4 /dev/sdc rw\n",
+    );
+    let table = format!("{TABLE}{more}");
+    for (folder, shared) in [
+        ("/", true),
+        ("/var/lib/w", true),
+        ("/srv", false),
+        ("/srv/other", false),
+        // The later one at the same point is the one that is seen.
+        ("/srv/kubelet", false),
+        ("/srv/kubelet-2", false),
+        ("/var/lib/w/pods/u-10/volumes/a", false),
+    ] {
+        assert_eq!(is_shared(table.as_bytes(), Path::new(folder)), shared, "{folder}");
+    }
+    assert!(!is_shared(b"", Path::new("/")));
+}

@@ -5,6 +5,7 @@
 mod cleaning;
 mod hanging;
 mod memory;
+mod sharing;
 mod sub_paths;
 mod unprivileged;
 
@@ -95,8 +96,15 @@ fn main() -> ExitCode {
     if let Err(error) = &may_mount {
         eprintln!("SKIPPED: mounting needs root and CAP_SYS_ADMIN: {error}");
     }
-    let cases =
-        [memory::CASES, sub_paths::CASES, cleaning::CASES, hanging::CASES, unprivileged::CASES].concat();
+    let cases = [
+        memory::CASES,
+        sub_paths::CASES,
+        cleaning::CASES,
+        hanging::CASES,
+        unprivileged::CASES,
+        sharing::CASES,
+    ]
+    .concat();
     let trials = cases.into_iter().map(|(name, case)| {
         Trial::test(name, move || in_own_mounts(case)).with_ignored_flag(may_mount.is_err())
     });
