@@ -4,6 +4,7 @@ pub mod allocation;
 pub mod claims;
 pub mod deadline;
 pub mod defaults;
+pub mod ended;
 pub mod fields;
 pub(crate) mod identity;
 pub mod mirror;

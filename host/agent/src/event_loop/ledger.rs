@@ -17,6 +17,8 @@ const ALLOCATED_RESOURCES: &str = "allocated-resources.json";
 const USER_NAMESPACES: &str = "user-namespaces.json";
 const ENDED_PODS: &str = "ended-pods.json";
 
+const EMPTY_PAGE: &[u8] = b"{}";
+
 /// Each part is a file, replaced whole when it changed.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
@@ -24,7 +26,11 @@ pub(crate) struct Ledger {
     allocations: Allocations,
     user_namespaces: UserNamespaces,
     /// The last statuses of pods that have ended.
-    ended: BTreeMap<PodUid, PodStatus>,
+    ended: EndedPods,
+    /// They are still on disk in the form of earlier releases.
+    ended_were_whole: bool,
+    /// The pages that were taken last take them from there.
+    whole_was_taken: bool,
     changed: Changed,
 }
 
@@ -33,7 +39,6 @@ struct Changed {
     admitted: bool,
     allocations: bool,
     user_namespaces: bool,
-    ended: bool,
 }
 
 /// What has to be written. It becomes bytes beside the loop, which waits for hundreds of pods' worth of it otherwise.
@@ -41,7 +46,8 @@ struct Changed {
 pub(crate) struct Pages {
     allocations: Option<Allocations>,
     user_namespaces: Option<UserNamespaces>,
-    ended: Option<BTreeMap<PodUid, PodStatus>>,
+    ended: Vec<EndedPart>,
+    empties_whole: bool,
     admitted: AdmissionMemory,
 }
 
@@ -74,8 +80,21 @@ impl Ledger {
             "EndedPodsLost",
             "Pods that had ended tell their containers' ends only, for their statuses can't be read",
         );
-        ledger.ended = page(state, events, ENDED_PODS, read, lost).await;
-        ledger
+        let parts = (0..PARTS).map(ended_part);
+        for name in parts.chain([ENDED_PODS.to_owned()]) {
+            let read = |bytes: &[u8]| {
+                let mut part = EndedPods::default();
+                part.add_saved(bytes).map_err(|error| one_line(&error))?;
+                Ok(bytes.to_vec())
+            };
+            let bytes = page(state, events, &name, read, lost).await;
+            self.ended_were_whole |= name == ENDED_PODS && bytes.len() > EMPTY_PAGE.len();
+            // It could be read a moment ago; of nothing saved there is nothing to add.
+            let _added = self.ended.add_saved(&bytes);
+        }
+        if self.ended_were_whole {
+            self.ended.set_changed();
+        }
     }
 
     /// Whom the agent admitted.
@@ -100,10 +119,7 @@ impl Ledger {
 
     /// The pod has ended for good, with this status. Says whether anything has to be saved.
     pub(crate) fn end(&mut self, uid: &PodUid, status: &PodStatus) -> bool {
-        if self.ended.get(uid) != Some(status) {
-            self.ended.insert(uid.clone(), status.clone());
-            self.changed.ended = true;
-        }
+        self.ended.insert(uid, status);
         self.is_changed()
     }
 
@@ -112,7 +128,7 @@ impl Ledger {
         let uid = PodUid::of(pod);
         self.changed.admitted |= self.admitted.remember(pod);
         self.changed.allocations |= self.allocations.set(&uid, Allocation::of(pod));
-        self.changed.ended |= self.ended.remove(&uid).is_some();
+        self.ended.remove(&uid);
         self.give_ids(pod);
     }
 
@@ -146,7 +162,7 @@ impl Ledger {
     pub(crate) fn forget(&mut self, uid: &PodUid) -> bool {
         self.changed.admitted |= self.admitted.forget(uid);
         self.changed.allocations |= self.allocations.retain(|known| known != uid);
-        self.changed.ended |= self.ended.remove(uid).is_some();
+        self.ended.remove(uid);
         self.is_changed()
     }
 
@@ -154,9 +170,7 @@ impl Ledger {
     pub(crate) fn retain(&mut self, wanted: impl Fn(&PodUid) -> bool) -> bool {
         self.changed.admitted |= self.admitted.retain(&wanted);
         self.changed.allocations |= self.allocations.retain(&wanted);
-        let before = self.ended.len();
-        self.ended.retain(|uid, _| wanted(uid));
-        self.changed.ended |= self.ended.len() != before;
+        self.ended.retain(&wanted);
         self.is_changed()
     }
 
@@ -169,18 +183,20 @@ impl Ledger {
     }
 
     fn is_changed(&self) -> bool {
-        let Changed { admitted, allocations, user_namespaces, ended } = self.changed;
-        admitted || allocations || user_namespaces || ended
+        let Changed { admitted, allocations, user_namespaces } = self.changed;
+        admitted || allocations || user_namespaces || self.ended.is_changed()
     }
 
     /// What changed since this was asked for last, as it is to be written. The page of admitted pods comes last: a pod that
     /// is known as admitted has its other facts on disk.
     pub(crate) fn take_pages(&mut self) -> Pages {
-        let Changed { admitted: _, allocations, user_namespaces, ended } = std::mem::take(&mut self.changed);
+        let Changed { admitted: _, allocations, user_namespaces } = std::mem::take(&mut self.changed);
+        self.whole_was_taken = std::mem::take(&mut self.ended_were_whole);
         Pages {
             allocations: allocations.then(|| self.allocations.clone()),
             user_namespaces: user_namespaces.then(|| self.user_namespaces.clone()),
-            ended: ended.then(|| self.ended.clone()),
+            ended: self.ended.take_changed(),
+            empties_whole: self.whole_was_taken,
             // Also if it didn't change: what is on disk may be older than what is remembered.
             admitted: self.admitted.clone(),
         }
@@ -188,13 +204,15 @@ impl Ledger {
 
     /// The last pages could not be written.
     pub(crate) fn not_written(&mut self) {
-        self.changed = Changed { admitted: true, allocations: true, user_namespaces: true, ended: true };
+        self.changed = Changed { admitted: true, allocations: true, user_namespaces: true };
+        self.ended.not_saved();
+        self.ended_were_whole |= self.whole_was_taken;
     }
 }
 
 /// Writes pages, in their order.
 pub(crate) async fn write(state: &dyn StateStore, pages: Pages) -> Result<(), FilesError> {
-    let Pages { allocations, user_namespaces, ended, admitted } = pages;
+    let Pages { allocations, user_namespaces, ended, empties_whole, admitted } = pages;
     if let Some(allocations) = allocations {
         state.save(ALLOCATED_RESOURCES, &allocations.encode()).await?;
     }
@@ -203,10 +221,12 @@ pub(crate) async fn write(state: &dyn StateStore, pages: Pages) -> Result<(), Fi
         let page = encoded.expect("a map of texts and numbers always has a JSON form");
         state.save(USER_NAMESPACES, &page).await?;
     }
-    if let Some(ended) = ended {
-        let encoded = serde_json::to_vec(&ended);
-        let page = encoded.expect("a status has only text keys, so it always becomes JSON");
-        state.save(ENDED_PODS, &page).await?;
+    for part in ended {
+        let name = ended_part(part.number);
+        state.save(&name, &part.encode()).await?;
+    }
+    if empties_whole {
+        state.save(ENDED_PODS, EMPTY_PAGE).await?;
     }
     state.save(ADMITTED_PODS, &admitted.encode()).await
 }
