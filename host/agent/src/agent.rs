@@ -1,12 +1,16 @@
 //! The agent put together: its ports, its tasks, and the handle that shows it.
 
 use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use futures::FutureExt;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Node, Pod};
+use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +18,7 @@ use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::network::dns;
 use witlet_core::pleg::PlegEvent;
+use witlet_core::pod::SourceName;
 use witlet_ports::{
     Admission, AgentStats, AgentView, Clock, ClusterObjects, ContainerFiles, ContainerLogs, EventSink,
     HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, PodSourceSet,
@@ -79,6 +84,33 @@ pub struct Ports {
     pub objects: Arc<dyn ClusterObjects>,
 }
 
+/// Why an agent can't run, or go on.
+#[derive(Debug, Error)]
+pub enum AgentError {
+    /// Which ids pods have that may run isn't known, and others would be given the same.
+    #[error("read which ids of user namespaces are in use, from {of}: {problem}")]
+    UserNamespaces {
+        /// The file.
+        of: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A source of pods ended though nothing asked it to.
+    #[error("source {source_name} ended unexpectedly{}", if *panicked { ": it panicked" } else { "" })]
+    SourceEnded {
+        /// The source's name.
+        source_name: SourceName,
+        /// It didn't return.
+        panicked: bool,
+    },
+}
+
+/// What a part that runs as long as the agent is given: when to end, and where to tell that it ended before.
+struct Lifeline {
+    stop: CancellationToken,
+    ended: mpsc::Sender<AgentError>,
+}
+
 /// A node agent that is ready to run.
 pub struct Agent {
     ports: Ports,
@@ -128,9 +160,16 @@ impl Agent {
 
     /// Runs until `stop` is cancelled. Pods survive it, unless the configuration has them end with it. Nothing that
     /// it started runs when it returns.
-    pub async fn run(self, stop: CancellationToken) {
+    ///
+    /// # Errors
+    /// When it can't start with what is on disk, and when a part of it that should run on has ended.
+    pub async fn run(self, stop: CancellationToken) -> Result<(), AgentError> {
         let Self { ports, config, board } = self;
-        let ledger = Ledger::load(&*ports.state, &*ports.events, config.readmit_on_restart).await;
+        let forget = config.readmit_on_restart;
+        let ledger = Ledger::load(&*ports.state, &*ports.files, &*ports.events, forget).await?;
+        // Also cancelled when a part ends that shouldn't.
+        let stop = stop.child_token();
+        let (ended, mut unexpected) = mpsc::channel(1);
         // The tasks that serve the loop end after it, for pods that end need them.
         let serving = CancellationToken::new();
         let mut tasks = JoinSet::new();
@@ -142,8 +181,13 @@ impl Agent {
         tend_files(&ports, &config, &cache, &mut tasks, &serving);
 
         let source_names: BTreeSet<_> = ports.sources.iter().map(|source| source.name()).collect();
-        let (snapshots, plugin_sources) =
-            run_sources(ports.sources, ports.plugin_sources, &board, &mut tasks, &stop);
+        let (snapshots, plugin_sources) = run_sources(
+            ports.sources,
+            ports.plugin_sources,
+            &board,
+            &mut tasks,
+            &Lifeline { stop: stop.clone(), ended },
+        );
 
         let (node, at_runtime) = (ports.node.watch(), ports.runtime.images.clone());
         let executor = Executor {
@@ -194,13 +238,22 @@ impl Agent {
             objects: ports.objects,
             sync_ticks: ticker(config.sync_tick),
             housekeeping: ticker(config.housekeeping),
-            stop,
+            stop: stop.clone(),
         };
         let stop_wait_max = config.stop_wait_max;
-        EventLoop::new(config, outside, source_names, ledger).run(inputs).await;
-
+        let running = EventLoop::new(config, outside, source_names, ledger).run(inputs);
+        let mut running = pin!(running);
+        let outcome = tokio::select! {
+            () = &mut running => Ok(()),
+            Some(error) = unexpected.recv() => {
+                stop.cancel();
+                running.await;
+                Err(error)
+            }
+        };
         serving.cancel();
         end_within(tasks, stop_wait_max).await;
+        outcome
     }
 }
 
@@ -294,11 +347,19 @@ fn run_sources(
     plugin_sources: Option<Arc<dyn PodSourceSet>>,
     board: &Arc<Board>,
     tasks: &mut JoinSet<()>,
-    stop: &CancellationToken,
+    Lifeline { stop, ended }: &Lifeline,
 ) -> (mpsc::Receiver<SourceSnapshot>, PluginSources) {
     let (sender, snapshots) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
     for source in sources {
-        tasks.spawn(source.run(sender.clone(), stop.child_token()));
+        let (stop, ended, source_name) = (stop.clone(), ended.clone(), source.name());
+        let running = AssertUnwindSafe(source.run(sender.clone(), stop.child_token())).catch_unwind();
+        tasks.spawn(async move {
+            let panicked = running.await.is_err();
+            if !stop.is_cancelled() {
+                // The first that is told of ends the agent; there is room for one.
+                let _told = ended.try_send(AgentError::SourceEnded { source_name, panicked });
+            }
+        });
     }
     let names = match plugin_sources {
         Some(set) => {

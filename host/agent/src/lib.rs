@@ -23,7 +23,7 @@ mod removals;
 mod turns;
 mod work_queue;
 
-pub use agent::{Agent, AgentHandle, Ports};
+pub use agent::{Agent, AgentError, AgentHandle, Ports};
 pub use config::{
     ADMISSIONS_MAX, AgentConfig, EVENTS_MAX, HostSettings, INSPECTIONS_MAX, ImagePullLimits, PLEG_EVENTS_MAX,
     PROBE_RESULTS_MAX, RELIST_REQUESTS_MAX, REMOVALS_MAX, RUNTIME_EVENTS_MAX,

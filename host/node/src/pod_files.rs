@@ -2,22 +2,31 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use witlet_core::logs::{is_rotated, restart_count};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_ports::{FilesError, PodFiles};
 
 use crate::container_logs::names;
 use crate::logs::{check_log, uid_of_logs};
+use crate::regular::open_regular_at;
+use crate::state_store::write as replace_file;
 use crate::tree::{remove_entry, remove_tree};
 use crate::{blocking, failed, is_folder_name, stay_inside};
 
 #[cfg(test)]
 mod tests;
+
+/// The kubelet's file of a pod's ids, in its data folder.
+const USER_NAMESPACE: &str = "userns";
+/// Bytes of it that are read.
+const USER_NAMESPACE_BYTES_MAX: u64 = 64 * 1024;
 
 /// `<root>/pods/<uid>` (0750, as upstream's) and `<log root>/<namespace>_<name>_<uid>/<container>` (0755, so that log
 /// collectors can read).
@@ -100,6 +109,28 @@ impl PodFiles for NodePodFiles {
         .await
     }
 
+    async fn user_namespace(&self, uid: &PodUid) -> Result<Option<Vec<u8>>, FilesError> {
+        stay_inside(uid.as_str(), &self.pods)?;
+        let path = self.data_directory(uid).join(USER_NAMESPACE);
+        let at = path.clone();
+        blocking("read", &path, move || read_small(&at).map_err(failed("read", &at))).await
+    }
+
+    async fn write_user_namespace(&self, uid: &PodUid, content: &[u8]) -> Result<(), FilesError> {
+        stay_inside(uid.as_str(), &self.pods)?;
+        let folder = self.data_directory(uid);
+        let path = folder.join(USER_NAMESPACE);
+        let (at, content) = (path.clone(), content.to_vec());
+        blocking("write", &path, move || {
+            let known = read_small(&at).map_err(failed("read", &at))?;
+            match known.as_deref() == Some(content.as_slice()) {
+                true => Ok(()),
+                false => replace_file(&folder, &at, &content).map_err(failed("write", &at)),
+            }
+        })
+        .await
+    }
+
     async fn list(&self) -> Result<Vec<PodUid>, FilesError> {
         let (pods, logs) = (self.pods.clone(), self.logs.clone());
         blocking("list", &self.pods, move || {
@@ -131,6 +162,19 @@ impl PodFiles for NodePodFiles {
         let log = path.to_owned();
         blocking("remove", path, move || remove_log(&log)).await
     }
+}
+
+/// A file of a few hundred bytes; none if there is none. A link there is somebody else's.
+fn read_small(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let place = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(place) => place,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let mut content = Vec::new();
+    open_regular_at(place)?.take(USER_NAMESPACE_BYTES_MAX).read_to_end(&mut content)?;
+    Ok(Some(content))
 }
 
 /// Names of the real folders in `path`; links are none of ours. No such folder is an empty one.

@@ -86,7 +86,8 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(value))
 }
 
-fn write(folder: &Path, path: &Path, value: &[u8]) -> io::Result<()> {
+/// Replaces a file by way of another beside it, and flushes both it and its folder, which is made if need be.
+pub(crate) fn write(folder: &Path, path: &Path, value: &[u8]) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = folder.join(format!(".{name}.new"));

@@ -51,6 +51,18 @@ pub trait PodFiles: Send + Sync {
         Ok(BTreeMap::new())
     }
 
+    /// The file `userns` of the pod's data folder, in which a kubelet or this agent noted the pod's ids; none if there is none.
+    async fn user_namespace(&self, uid: &PodUid) -> Result<Option<Vec<u8>>, FilesError> {
+        let _ = uid;
+        Ok(None)
+    }
+
+    /// Writes that file, whole and for good, unless it says the same. The pod's data folder is there.
+    async fn write_user_namespace(&self, uid: &PodUid, content: &[u8]) -> Result<(), FilesError> {
+        let _ = (uid, content);
+        Ok(())
+    }
+
     /// UIDs that have a data folder or a log folder.
     async fn list(&self) -> Result<Vec<PodUid>, FilesError>;
 

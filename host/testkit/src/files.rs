@@ -30,6 +30,11 @@ impl MemoryStateStore {
         lock(&self.values).iter().map(|(name, value)| (name.clone(), text(value))).collect()
     }
 
+    /// There is this value under this name.
+    pub fn put(&self, name: &str, value: &[u8]) {
+        lock(&self.values).insert(name.to_owned(), value.to_vec());
+    }
+
     /// How often something was saved under this name.
     pub fn saves(&self, name: &str) -> usize {
         lock(&self.saves).get(name).copied().unwrap_or_default()
@@ -73,12 +78,25 @@ pub struct MemoryPodFiles {
     pods: Mutex<BTreeSet<PodUid>>,
     removed_logs: Mutex<Vec<PathBuf>>,
     logged_restarts: Mutex<BTreeMap<String, u32>>,
+    user_namespaces: Mutex<BTreeMap<PodUid, Vec<u8>>>,
 }
 
 impl MemoryPodFiles {
     /// There is a log of this container under this restart count, whatever the pod.
     pub fn add_log(&self, container: &str, restart_count: u32) {
         lock(&self.logged_restarts).insert(container.to_owned(), restart_count);
+    }
+
+    /// There is a file of ids in the folder of this pod, as a kubelet leaves it.
+    pub fn add_user_namespace(&self, uid: &str, content: &str) {
+        lock(&self.pods).insert(uid.into());
+        lock(&self.user_namespaces).insert(uid.into(), content.as_bytes().to_vec());
+    }
+
+    /// The file of ids in the folder of this pod.
+    pub fn user_namespace_of(&self, uid: &str) -> Option<String> {
+        let files = lock(&self.user_namespaces);
+        files.get(&PodUid::from(uid)).map(|content| String::from_utf8_lossy(content).into_owned())
     }
 
     /// UIDs of pods that have folders.
@@ -117,11 +135,21 @@ impl PodFiles for MemoryPodFiles {
             .collect())
     }
 
+    async fn user_namespace(&self, uid: &PodUid) -> Result<Option<Vec<u8>>, FilesError> {
+        Ok(lock(&self.user_namespaces).get(uid).cloned())
+    }
+
+    async fn write_user_namespace(&self, uid: &PodUid, content: &[u8]) -> Result<(), FilesError> {
+        lock(&self.user_namespaces).insert(uid.clone(), content.to_vec());
+        Ok(())
+    }
+
     async fn list(&self) -> Result<Vec<PodUid>, FilesError> {
         Ok(self.uids())
     }
 
     async fn remove(&self, uid: &PodUid) -> Result<(), FilesError> {
+        lock(&self.user_namespaces).remove(uid);
         lock(&self.pods).remove(uid);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -112,6 +112,7 @@ pub struct FakeNode {
     pub config: AgentConfig,
     facts: watch::Sender<Arc<NodeFacts>>,
     running: Option<RunningAgent>,
+    failure: Arc<Mutex<Option<String>>>,
 }
 
 /// What an edge brings, or stands in for one.
@@ -154,6 +155,7 @@ impl FakeNode {
             config: AgentConfig::default(),
             facts: watch::Sender::new(Arc::new(fixed_node())),
             running: None,
+            failure: Arc::default(),
             clock,
         }
     }
@@ -205,7 +207,13 @@ impl FakeNode {
         let (agent, handle) = Agent::new(ports, self.config.clone());
         let stop = CancellationToken::new();
         let mut task = JoinSet::new();
-        task.spawn(agent.run(stop.clone()));
+        let (running, failure) = (agent.run(stop.clone()), self.failure.clone());
+        *failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        task.spawn(async move {
+            if let Err(error) = running.await {
+                *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+            }
+        });
         if let Some(work) = work {
             // Ends with the agent, however that ends.
             let (work, ended) = (work(handle.clone()), stop.clone());
@@ -230,6 +238,11 @@ impl FakeNode {
             running.stop.cancel();
             while running.task.join_next().await.is_some() {}
         }
+    }
+
+    /// Why the agent that was started last ended by itself, if it did.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The running agent, if one runs.

@@ -24,6 +24,7 @@ pub struct SourceHandle {
     name: SourceName,
     manifests: watch::Sender<Manifests>,
     complete: Arc<AtomicBool>,
+    ends: Arc<AtomicBool>,
 }
 
 /// Sends what its handle shows, like the source of files: pods are adopted and defaulted.
@@ -32,6 +33,7 @@ pub struct FakeSource {
     name: SourceName,
     manifests: watch::Receiver<Manifests>,
     complete: Arc<AtomicBool>,
+    ends: Arc<AtomicBool>,
 }
 
 impl SourceHandle {
@@ -39,14 +41,22 @@ impl SourceHandle {
     pub fn new(name: &str, node_name: &str) -> Self {
         let manifests = watch::Sender::new(None);
         let complete = Arc::new(AtomicBool::new(true));
-        Self { node_name: node_name.to_owned(), name: SourceName::from(name), manifests, complete }
+        let (node_name, name) = (node_name.to_owned(), SourceName::from(name));
+        Self { node_name, name, manifests, complete, ends: Arc::default() }
     }
 
     /// The end that an agent takes. Each agent takes a new one.
     pub fn source(&self) -> Box<dyn PodSource> {
         let mut manifests = self.manifests.subscribe();
         manifests.mark_changed();
-        Box::new(FakeSource { name: self.name.clone(), manifests, complete: self.complete.clone() })
+        let (complete, ends) = (self.complete.clone(), self.ends.clone());
+        Box::new(FakeSource { name: self.name.clone(), manifests, complete, ends })
+    }
+
+    /// The source ends, which no source should.
+    pub fn end(&self) {
+        self.ends.store(true, Ordering::Relaxed);
+        self.manifests.send_modify(|_| {});
     }
 
     /// Says whether there is a part of it that could never be read.
@@ -105,7 +115,13 @@ impl PodSource for FakeSource {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                changed = self.manifests.changed() => if changed.is_err() { return },
+                changed = self.manifests.changed() => if changed.is_err() {
+                    // Nobody holds the other end any more.
+                    return stop.cancelled().await;
+                },
+            }
+            if self.ends.load(Ordering::Relaxed) {
+                return;
             }
             let pods =
                 self.manifests.borrow_and_update().as_ref().map(|m| m.values().flatten().cloned().collect());

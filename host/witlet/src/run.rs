@@ -20,7 +20,7 @@ use rustix::process::{Resource, Rlimit};
 use serde_json::Value;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
-use witlet_agent::{Agent, AgentConfig, EventLog, HostSettings, Ports};
+use witlet_agent::{Agent, AgentConfig, AgentError, EventLog, HostSettings, Ports};
 use witlet_core::pod::worker::RequeueIntervals;
 use witlet_cri::{ConnectError, EndpointError};
 use witlet_egress::HttpHooks;
@@ -106,6 +106,9 @@ pub(crate) enum RunError {
     /// A part of the agent ended that shouldn't have.
     #[error("a part of the agent doesn't run any more")]
     Part(#[from] PartError),
+    /// The agent can't start with what is on disk, or a part of it ended.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
     /// The local API failed.
     #[error("serve the local API")]
     Api(#[source] std::io::Error),
@@ -321,13 +324,15 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
     beside.spawn("the watch of the state files", async move { state.run(&*events, &until).await });
     let work = async {
         let agent = async {
-            agent.run(stop.clone()).await;
+            let outcome = agent.run(stop.clone()).await;
             ended.cancel();
+            outcome
         };
         let trim = witlet_node::heap::trim_regularly(ended.clone());
         let own = async {
-            let (served, (), (), ()) =
+            let (served, outcome, (), ()) =
                 tokio::join!(api.serve(socket, ended.clone()), agent, machine.run(ended.clone()), trim);
+            outcome?;
             served.map_err(RunError::Api)
         };
         let beside = async { beside.run(&ended).await.map_err(RunError::Part) };

@@ -9,7 +9,9 @@ use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ContainerConfig, NamespaceMode, SandboxConfig, SeccompProfile};
 use witlet_testkit::FakeNode;
 
-use crate::support::{from_spec, node, orders, pass, pod_with_uid, started, status, status_of, told};
+use crate::support::{
+    from_spec, node, orders, pass, pod_with_uid, sleeper, started, status, status_of, told,
+};
 
 /// The pod's sandbox once it runs.
 async fn sandbox(node: &FakeNode, pod: Pod) -> SandboxConfig {
@@ -323,6 +325,48 @@ async fn a_pod_with_users_of_its_own_keeps_their_ids_over_restarts_and_gives_the
     node.source.put("web", pods()[1..].to_vec());
     pass(5.0).await;
     assert_eq!(first_id(&node, "two"), one.min(two), "the first range is free again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn ids_that_a_kubelet_gave_out_are_nobody_elses_and_ours_are_written_as_it_reads_them() {
+    let mut node = node();
+    let file = |first: u32| {
+        let range = format!(r#"[{{"hostId":{first},"containerId":0,"length":65536}}]"#);
+        format!(r#"{{"uidMappings":{range},"gidMappings":{range}}}"#)
+    };
+    node.files.add_user_namespace("uid-kubelets", &file(65_536));
+    // What is left of a pod that is gone keeps nobody from starting.
+    node.files.add_user_namespace("uid-left", &file(65_536));
+    node.start();
+    let app = json!({"name": "app", "image": "sleeper:1"});
+    let spec = json!({"hostUsers": false, "containers": [app]});
+    let pods = ["ours", "kubelets"].map(|name| pod_with_uid(name, &format!("uid-{name}"), spec.clone()));
+    node.source.put("web", pods.to_vec());
+    pass(5.0).await;
+    let first_id = |name: &str| {
+        let config = node.runtime.sandbox_config(&format!("{name}-node1")).expect("it was made");
+        config.user_namespace.expect("it has ids of its own").uids[0].host_id
+    };
+    assert_eq!((first_id("ours"), first_id("kubelets")), (131_072, 65_536));
+    assert_eq!(node.files.user_namespace_of("uid-ours"), Some(file(131_072)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_cannot_know_which_ids_are_in_use_does_not_start() {
+    let own = |node: &FakeNode| node.state.put("user-namespaces.json", b"{");
+    let kubelets = |node: &FakeNode| node.files.add_user_namespace("u", "{}");
+    for (damage, what) in [
+        (&own as &dyn Fn(&FakeNode), "from user-namespaces.json"),
+        (&kubelets, "from pods/u/userns: invalid user namespace mappings file"),
+    ] {
+        let mut node = node();
+        damage(&node);
+        node.start();
+        node.source.put("web", vec![sleeper("web").build()]);
+        pass(30.0).await;
+        assert!(node.failure().is_some_and(|why| why.contains(what)), "{:?}", node.failure());
+        assert_eq!(orders(&node), "");
+    }
 }
 
 #[tokio::test(start_paused = true)]

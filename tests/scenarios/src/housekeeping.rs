@@ -80,7 +80,7 @@ async fn one_dead_instance_of_each_container_is_kept_and_the_newest_dead_sandbox
     pass(200.0).await;
     node.runtime.lose_sandboxes();
     pass(30.0).await;
-    let pods = witlet_ports::PodView::list_pods(&*node.runtime).await.expect("it is up");
+    let pods = node.runtime.list_pods().await.expect("it is up");
     let containers = pods.iter().flat_map(|pod| &pod.containers);
     let mut names: Vec<String> = containers.map(|c| format!("{} {:?}", c.name, c.state)).collect();
     names.sort();

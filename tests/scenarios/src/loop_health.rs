@@ -166,3 +166,16 @@ async fn a_removal_that_hangs_holds_up_the_others_for_one_round_only() {
     let left = node.runtime.list_pods().await.expect("the runtime is up");
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_ends_though_nobody_asked_it_to_ends_the_agent_and_no_pod() {
+    let node = started();
+    node.source.put("p", vec![sleeper("web").build()]);
+    pass(5.0).await;
+    orders(&node);
+    assert_eq!(node.failure(), None);
+    node.source.end();
+    pass(10.0).await;
+    assert_eq!(node.failure().as_deref(), Some("source file ended unexpectedly"));
+    assert_eq!(orders(&node), "");
+}

@@ -1,20 +1,22 @@
 //! What the agent has to remember of pods beyond its own end: whom it admitted, with which resources, with which ids.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use witlet_core::admission::memory::AdmissionMemory;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::PodUid;
 use witlet_core::pod::allocation::{Allocation, Allocations};
-use witlet_core::pod::user_namespace::{UserNamespaces, wants_own};
-use witlet_ports::{EventSink, FilesError, StateStore};
+use witlet_core::pod::ended::{EndedPart, EndedPods, PARTS};
+use witlet_core::pod::user_namespace::{UserNamespaceFileError, UserNamespaces, wants_own};
+use witlet_ports::{EventSink, FilesError, PodFiles, StateStore};
+
+use crate::agent::AgentError;
 
 /// The names that its parts are saved under.
 pub(crate) const ADMITTED_PODS: &str = "admitted-pods.json";
 const ALLOCATED_RESOURCES: &str = "allocated-resources.json";
 const USER_NAMESPACES: &str = "user-namespaces.json";
+/// All of them, as earlier releases wrote it; read once, and empty from then on.
 const ENDED_PODS: &str = "ended-pods.json";
 
 const EMPTY_PAGE: &[u8] = b"{}";
@@ -52,9 +54,14 @@ pub(crate) struct Pages {
 }
 
 impl Ledger {
-    /// What was saved before the restart. What can't be read is as if nothing had been saved, and told. `forget` has every
-    /// pod judged again.
-    pub(crate) async fn load(state: &dyn StateStore, events: &dyn EventSink, forget: bool) -> Self {
+    /// What was saved before the restart. What can't be read is as if nothing had been saved, and told. But not the ids of
+    /// pods that may run: others would get the same ones. `forget` has every pod judged again.
+    pub(crate) async fn load(
+        state: &dyn StateStore,
+        files: &dyn PodFiles,
+        events: &dyn EventSink,
+        forget: bool,
+    ) -> Result<Self, AgentError> {
         let mut ledger = Self::default();
         if !forget {
             let read = |bytes: &[u8]| AdmissionMemory::decode(bytes).map_err(|error| one_line(&error));
@@ -67,15 +74,12 @@ impl Ledger {
             "Pods have the resources of their specs, for the allocated ones can't be read",
         );
         ledger.allocations = page(state, events, ALLOCATED_RESOURCES, read, lost).await;
-        let read = |bytes: &[u8]| -> Result<UserNamespaces, String> {
-            let read: UserNamespaces = serde_json::from_slice(bytes).map_err(|error| one_line(&error))?;
-            read.check().map_err(|error| one_line(&error))?;
-            Ok(read)
-        };
-        let lost =
-            ("UserNamespacesLost", "Pods get new ranges of ids, for those that they had can't be read");
-        ledger.user_namespaces = page(state, events, USER_NAMESPACES, read, lost).await;
-        let read = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| one_line(&error));
+        ledger.user_namespaces = user_namespaces(state, files).await?;
+        ledger.load_ended(state, events).await;
+        Ok(ledger)
+    }
+
+    async fn load_ended(&mut self, state: &dyn StateStore, events: &dyn EventSink) {
         let lost = (
             "EndedPodsLost",
             "Pods that had ended tell their containers' ends only, for their statuses can't be read",
@@ -229,6 +233,38 @@ pub(crate) async fn write(state: &dyn StateStore, pages: Pages) -> Result<(), Fi
         state.save(ENDED_PODS, EMPTY_PAGE).await?;
     }
     state.save(ADMITTED_PODS, &admitted.encode()).await
+}
+
+/// The name that a part of the ended pods is saved under.
+fn ended_part(number: u8) -> String {
+    format!("ended-pods-{number:02}.json")
+}
+
+/// The ids that pods have from before, as this agent or a kubelet noted them.
+async fn user_namespaces(state: &dyn StateStore, files: &dyn PodFiles) -> Result<UserNamespaces, AgentError> {
+    let failed = |of: &str, error: &dyn std::error::Error| AgentError::UserNamespaces {
+        of: of.to_owned(),
+        problem: one_line(error),
+    };
+    let mut all = UserNamespaces::default();
+    if let Some(bytes) = state.load(USER_NAMESPACES).await.map_err(|e| failed(USER_NAMESPACES, &e))? {
+        all = serde_json::from_slice(&bytes).map_err(|error| failed(USER_NAMESPACES, &error))?;
+        all.check().map_err(|error| failed(USER_NAMESPACES, &error))?;
+    }
+    let on_disk = files.list().await.map_err(|error| failed("the folders of pods", &error))?;
+    for uid in on_disk {
+        let of = || format!("pods/{uid}/userns");
+        if let Some(content) = files.user_namespace(&uid).await.map_err(|error| failed(&of(), &error))? {
+            match all.restore_from_file(&uid, &content) {
+                // What is left of a pod whose ids were given to another one, which are known to be in use.
+                Err(UserNamespaceFileError::Range(error)) if all.of(&uid).is_none() => {
+                    tracing::warn!(%uid, %error, "the ids of a pod's folder are another pod's");
+                }
+                restored => restored.map_err(|error| failed(&of(), &error))?,
+            }
+        }
+    }
+    Ok(all)
 }
 
 async fn page<T: Default>(

@@ -18,6 +18,7 @@ use witlet_core::container::plan::{
 use witlet_core::event::{Event, EventObject};
 use witlet_core::network::dns;
 use witlet_core::pod::allocation::ContainerResources;
+use witlet_core::pod::{user_namespace, void_limits};
 use witlet_core::runtime::{
     ContainerConfig, ContainerId, NamespaceMode, ObservedPod, SandboxConfig, SandboxId,
 };
@@ -111,6 +112,13 @@ impl Executor {
         };
         let config = self.sandbox_config(job, scene, attempt).map_err(|error| failed(&error))?;
         self.tell_of_dns(job, scene);
+        if let Some(message) = void_limits::message(pod) {
+            self.events(job).warning(void_limits::REASON, &message);
+        }
+        if let Some(ids) = &config.user_namespace {
+            let file = user_namespace::to_file(ids);
+            self.files.write_user_namespace(&job.uid, &file).await.map_err(|error| failed(&error))?;
+        }
         let id = self.runtime.sandboxes.run(&config).await.map_err(|error| failed(&error))?;
         let seen = self.looker.look(&job.uid).await.map_err(|error| {
             let message = format!("Unable to get pod sandbox status: {}", one_line(&error));

@@ -18,8 +18,10 @@ mod tests;
 pub const IDS_PER_POD: u32 = 65_536;
 /// First host id that pods may have.
 pub const FIRST_ID: u32 = IDS_PER_POD;
-/// Pods that can have ids of their own at the same time, upstream's bound.
+/// Pods that can be given ids of their own at the same time.
 pub const PODS_MAX: u32 = 1024;
+/// Ranges that there are: a kubelet gives out all ids above the first range.
+const RANGES: u32 = u32::MAX / IDS_PER_POD;
 
 /// A pod can't have a user namespace.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -35,6 +37,69 @@ pub enum UserNamespaceError {
         /// First id of the range.
         first_id: u32,
     },
+}
+
+/// A `userns` file of a pod's folder makes no sense.
+#[derive(Debug, Error)]
+pub enum UserNamespaceFileError {
+    /// It isn't JSON of the form.
+    #[error("invalid user namespace mappings file")]
+    Malformed(#[source] serde_json::Error),
+    /// It maps something else than one range for users and groups, with root in it.
+    #[error("invalid user namespace configuration: {problem}")]
+    Mapping {
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// Its range isn't one of ours, or another pod's.
+    #[error(transparent)]
+    Range(#[from] UserNamespaceError),
+}
+
+/// The kubelet's file of a pod's ids, `<root>/pods/<uid>/userns`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MappingsFile {
+    uid_mappings: Vec<Mapping>,
+    gid_mappings: Vec<Mapping>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Mapping {
+    host_id: u32,
+    container_id: u32,
+    length: u32,
+}
+
+/// The content of the kubelet's file for these ids, so that a kubelet which takes this node over keeps them.
+pub fn to_file(ids: &UserNamespace) -> Vec<u8> {
+    let mapping =
+        |id: &IdMapping| Mapping { host_id: id.host_id, container_id: id.container_id, length: id.length };
+    let file = MappingsFile {
+        uid_mappings: ids.uids.iter().map(mapping).collect(),
+        gid_mappings: ids.gids.iter().map(mapping).collect(),
+    };
+    serde_json::to_vec(&file).expect("numbers under fixed names always have a JSON form")
+}
+
+/// The first host id of the kubelet's file (upstream: `parseUserNsFileAndRecord`).
+fn first_id_of_file(content: &[u8]) -> Result<u32, UserNamespaceFileError> {
+    let file: MappingsFile = serde_json::from_slice(content).map_err(UserNamespaceFileError::Malformed)?;
+    let wrong = |problem| UserNamespaceFileError::Mapping { problem };
+    let ([uids], [gids]) = (file.uid_mappings.as_slice(), file.gid_mappings.as_slice()) else {
+        return Err(wrong("no more than one mapping allowed"));
+    };
+    if uids != gids {
+        return Err(wrong("GID and UID mapping should be identical"));
+    }
+    if uids.container_id != 0 {
+        return Err(wrong("UID 0 must be mapped"));
+    }
+    if uids.length != IDS_PER_POD {
+        return Err(wrong("wrong user namespace length"));
+    }
+    Ok(uids.host_id)
 }
 
 /// Whether the pod asks for ids of its own (`hostUsers: false`).
@@ -58,7 +123,9 @@ impl UserNamespaces {
         }
         let mut taken = vec![false; PODS_MAX as usize];
         for slot in self.first_ids.values().filter_map(|first_id| slot(*first_id)) {
-            taken[slot as usize] = true;
+            if let Some(taken) = taken.get_mut(slot as usize) {
+                *taken = true;
+            }
         }
         let free = (0_u32..).zip(taken).find(|(_, taken)| !taken).map(|(slot, _)| slot);
         let first_id = FIRST_ID + free.ok_or(UserNamespaceError::NoneFree)? * IDS_PER_POD;
@@ -75,6 +142,11 @@ impl UserNamespaces {
         }
         self.first_ids.insert(uid.clone(), first_id);
         Ok(())
+    }
+
+    /// Notes what the kubelet's file of a pod says that ran before the agent's start.
+    pub fn restore_from_file(&mut self, uid: &PodUid, content: &[u8]) -> Result<(), UserNamespaceFileError> {
+        Ok(self.restore(uid, first_id_of_file(content)?)?)
     }
 
     /// The ids that the pod has.
@@ -96,7 +168,7 @@ impl UserNamespaces {
 
 fn slot(first_id: u32) -> Option<u32> {
     let offset = first_id.checked_sub(FIRST_ID)?;
-    (offset % IDS_PER_POD == 0).then_some(offset / IDS_PER_POD).filter(|slot| *slot < PODS_MAX)
+    (offset % IDS_PER_POD == 0).then_some(offset / IDS_PER_POD).filter(|slot| *slot < RANGES)
 }
 
 fn namespace(first_id: u32) -> UserNamespace {

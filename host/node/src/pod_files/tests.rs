@@ -130,3 +130,22 @@ async fn logs_tell_how_often_containers_had_restarted() {
     let outside = ["..".to_owned()];
     assert!(files.logged_restart_counts(&name, &uid, &outside).await.is_err());
 }
+
+#[tokio::test]
+async fn a_pods_ids_are_in_its_folder_and_go_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = NodePodFiles::new(folder.path(), &folder.path().join("logs"));
+    let (name, uid) = (PodFullName::new("ns", "web"), PodUid::from("u-1"));
+    assert_eq!(files.user_namespace(&uid).await.unwrap(), None);
+    files.ensure(&name, &uid, &[]).await.unwrap();
+    for content in ["one", "one", "another"] {
+        files.write_user_namespace(&uid, content.as_bytes()).await.unwrap();
+        assert_eq!(files.user_namespace(&uid).await.unwrap().unwrap(), content.as_bytes());
+    }
+    let file = folder.path().join("pods/u-1/userns");
+    fs::remove_file(&file).unwrap();
+    symlink("/etc/hostname", &file).unwrap();
+    assert!(files.user_namespace(&uid).await.is_err(), "a link is none of ours");
+    files.remove(&uid).await.unwrap();
+    assert_eq!(files.user_namespace(&uid).await.unwrap(), None);
+}

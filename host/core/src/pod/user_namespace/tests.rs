@@ -61,9 +61,8 @@ fn what_is_read_back_is_checked() {
     let ranges: UserNamespaces = serde_json::from_str(json).unwrap();
     assert_eq!(ranges.check(), Ok(()));
     assert_eq!(serde_json::to_string(&ranges).unwrap(), json);
-    let outside = 65_536 * (PODS_MAX + 1);
-    for bad in [r#"{"a":0}"#.to_owned(), r#"{"a":65537}"#.to_owned(), format!(r#"{{"a":{outside}}}"#)] {
-        let ranges: UserNamespaces = serde_json::from_str(&bad).unwrap();
+    for bad in [r#"{"a":0}"#, r#"{"a":65537}"#] {
+        let ranges: UserNamespaces = serde_json::from_str(bad).unwrap();
         assert!(ranges.check().is_err(), "{bad}");
     }
     let twice: UserNamespaces = serde_json::from_str(r#"{"a":65536,"b":65536}"#).unwrap();
@@ -81,5 +80,32 @@ proptest! {
             if keep { ranges.allocate(&uid(number)).unwrap(); } else { ranges.retain(|pod| *pod != uid(number)); }
             prop_assert_eq!(ranges.check(), Ok(()));
         }
+    }
+}
+
+#[test]
+fn the_kubelets_file_of_a_pod_is_read_back_and_a_bad_one_is_an_error() {
+    let (mut ours, mut theirs) = (UserNamespaces::default(), UserNamespaces::default());
+    let ids = ours.allocate(&PodUid::from("a")).unwrap();
+    let file = to_file(&ids);
+    let text = r#"{"uidMappings":[{"hostId":65536,"containerId":0,"length":65536}],"gidMappings":[{"hostId":65536,"containerId":0,"length":65536}]}"#;
+    assert_eq!(String::from_utf8(file.clone()).unwrap(), text);
+    theirs.restore_from_file(&PodUid::from("a"), &file).unwrap();
+    assert_eq!(theirs, ours);
+    // A kubelet gives out ids up to the last.
+    let far = text.replace("65536,\"containerId\"", "4294901760,\"containerId\"");
+    theirs.restore_from_file(&PodUid::from("b"), far.as_bytes()).unwrap();
+    let one = text.replacen("65536,\"containerId\"", "131072,\"containerId\"", 1);
+    for (content, why) in [
+        ("{", "invalid user namespace mappings file"),
+        (r#"{"uidMappings":[],"gidMappings":[]}"#, "no more than one mapping allowed"),
+        (&one, "GID and UID mapping should be identical"),
+        (&text.replace("\"containerId\":0", "\"containerId\":1"), "UID 0 must be mapped"),
+        (&text.replace("\"length\":65536", "\"length\":1"), "wrong user namespace length"),
+        (&text.replace("65536,\"containerId\"", "65537,\"containerId\""), "ids from 65537"),
+        (text, "ids from 65536"),
+    ] {
+        let error = theirs.restore_from_file(&PodUid::from("c"), content.as_bytes()).unwrap_err();
+        assert!(error.to_string().contains(why), "{content}: {error}");
     }
 }
