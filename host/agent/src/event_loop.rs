@@ -251,6 +251,9 @@ impl EventLoop {
             Event::Sources(names) => self.take_sources(&names),
             Event::Pleg(event) => {
                 if event.is_worth_a_sync() {
+                    if let Some(managed) = self.workers.get(&event.uid) {
+                        tracing::info!(pod = %managed.full_name, ?event, "SyncLoop (PLEG): event for pod");
+                    }
                     self.update_worker(&event.uid, UpdateKind::Sync, None);
                 }
             }
@@ -278,6 +281,7 @@ impl EventLoop {
                 self.end_overdue();
             }
             Event::Housekeeping => {
+                tracing::debug!("SyncLoop (housekeeping)");
                 self.clean_up();
                 self.show_rejected();
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::config::{Duplicate, PodOperation, SourceChange};
+use witlet_core::config::{Duplicate, PodOperation, PodUpdate, SourceChange};
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::static_pod::{is_mirror, takes_remains_over};
 use witlet_core::pod::worker::UpdateKind;
@@ -54,6 +54,7 @@ impl EventLoop {
                 self.report_duplicate(&duplicate);
             }
             for update in change.into_updates(&source) {
+                log_update(&update);
                 for pod in update.pods.into_iter().filter(|pod| !is_mirror(pod)) {
                     match update.op {
                         PodOperation::Remove => self.remove(&pod),
@@ -234,6 +235,26 @@ impl EventLoop {
             reason: "FailedValidation".to_owned(),
             message,
         });
+    }
+}
+
+/// What upstream's loop says of a set that a source sent, at its levels (V(2) and V(4)).
+fn log_update(update: &PodUpdate) {
+    let source = update.source.as_str();
+    let pods = || {
+        let names = update.pods.iter().map(|pod| {
+            let PodFullName { name, namespace } = PodFullName::of(pod);
+            format!("{namespace}/{name}")
+        });
+        names.collect::<Vec<_>>()
+    };
+    match update.op {
+        _ if update.pods.is_empty() => {}
+        PodOperation::Add => tracing::info!(source, pods = ?pods(), "SyncLoop ADD"),
+        PodOperation::Update => tracing::info!(source, pods = ?pods(), "SyncLoop UPDATE"),
+        PodOperation::Delete => tracing::info!(source, pods = ?pods(), "SyncLoop DELETE"),
+        PodOperation::Remove => tracing::info!(source, pods = ?pods(), "SyncLoop REMOVE"),
+        PodOperation::Reconcile => tracing::debug!(source, pods = ?pods(), "SyncLoop RECONCILE"),
     }
 }
 

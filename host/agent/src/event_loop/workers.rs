@@ -63,7 +63,7 @@ impl EventLoop {
     /// pull or its end; what is done about it is the work's (upstream: `syncLoopIteration`).
     pub(super) fn take_probe(&mut self, update: &ProbeUpdate) {
         let ProbeUpdate { uid, container, kind, result } = update;
-        tracing::debug!(%uid, %container, ?kind, ?result, "a probe's result changed");
+        tracing::info!(%uid, %container, probe = ?kind, status = ?result, "SyncLoop (probe)");
         let now = self.outside.clock.now();
         self.outside
             .board
