@@ -26,6 +26,9 @@ const NAME_BYTES_MAX: usize = 255;
 const LINK_END: &str = ".log";
 /// Folder below a pod's for termination messages.
 const CONTAINERS: &str = "containers";
+/// Folders below a pod's for its volumes, and for places in them that containers mount.
+const VOLUMES: &str = "volumes";
+const SUB_PATHS: &str = "volume-subpaths";
 /// Name of a pod's hosts file.
 const HOSTS: &str = "etc-hosts";
 /// Bytes of a hosts file that are compared; a longer one is written anew.
@@ -163,7 +166,9 @@ fn make_termination_log(folder: &Path, restart_count: u32) -> io::Result<PathBuf
 }
 
 fn read_message(pods: &Path, path: &Path, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
-    let names = names_below(path, pods).filter(|names| matches!(names[..], [_, CONTAINERS, _, _]));
+    // A volume of the pod may be mounted where the message is written.
+    let names = names_below(path, pods)
+        .filter(|names| matches!(names[..], [_, CONTAINERS, _, _] | [_, VOLUMES | SUB_PATHS, _, _, _, ..]));
     let names = names.ok_or_else(|| {
         io::Error::new(io::ErrorKind::InvalidInput, "it is no termination message of a container here")
     })?;

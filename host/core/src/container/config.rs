@@ -73,7 +73,8 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
         mounts: input.mounts.to_vec(),
         devices: input.devices.to_vec(),
         stop_signal: lifecycle.and_then(|lifecycle| lifecycle.stop_signal.clone()),
-        pid_target: input.pid_target.cloned(),
+        // Where processes are shared, or the host's, there is nothing to be aimed at.
+        pid_target: input.pid_target.filter(|_| sandbox::has_own_pids(pod)).cloned(),
         labels: container_labels,
         annotations: container_annotations(input),
         log_path: log_path(&container.name, restart_count),

@@ -294,8 +294,11 @@ fn initialized(input: ConditionInput<'_>) -> Finding {
         let status = statuses.iter().find(|status| status.name == container.name);
         status.is_some_and(|status| is_running(status) || terminated_state(status).is_some())
     });
+    // A pod that was initialized stays so, also while all its containers begin anew.
+    let was_initialized = input.previous.and_then(|previous| find(previous, INITIALIZED));
+    let stays = app_started || was_initialized.is_some_and(|condition| condition.status == "True");
     match listed([("unknown", unknown), ("incomplete", incomplete)]) {
-        Some(message) if !app_started => Finding::because(false, CONTAINERS_NOT_INITIALIZED, Some(message)),
+        Some(message) if !stays => Finding::because(false, CONTAINERS_NOT_INITIALIZED, Some(message)),
         Some(_) | None => Finding::plain(true),
     }
 }
@@ -304,7 +307,7 @@ fn all_restarting(input: ConditionInput<'_>) -> Finding {
     match ended(input.phase) {
         Some(ended) => ended,
         None if input.restarting_all => {
-            let message = "a container ended in a way that restarts all of them".to_owned();
+            let message = "container exited with restart policy rule".to_owned();
             Finding::because(true, RESTART_ALL_STARTED, Some(message))
         }
         None => Finding::plain(false),

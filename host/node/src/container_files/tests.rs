@@ -135,6 +135,20 @@ async fn a_message_is_read_from_nothing_but_a_file_of_the_pods_own() {
 }
 
 #[tokio::test]
+async fn a_message_is_read_from_a_file_of_the_pods_volumes_that_is_mounted_in_its_place() {
+    let place = place();
+    for path in ["volume-subpaths/cache/app/0", "volumes/kubernetes.io~empty-dir/cache/message"] {
+        let file = place.at("root/pods/u-1").join(path);
+        fs::create_dir_all(file.parent().expect("it has one")).expect("made");
+        fs::write(&file, "by volume").expect("written");
+        assert_eq!(place.message(&file).await.expect("read"), Some(b"y volume".to_vec()), "{path}");
+        fs::remove_file(&file).expect("removed");
+        symlink("/etc/passwd", &file).expect("linked");
+        place.message(&file).await.expect_err("a link");
+    }
+}
+
+#[tokio::test]
 async fn a_runtimes_word_for_a_path_leads_nowhere_else() {
     let place = place();
     let secret = place.at("secret");

@@ -91,6 +91,11 @@ fn user_namespace(input: SandboxInput<'_>, spec: &PodSpec) -> Result<Option<User
     }
 }
 
+/// Whether each container sees its own processes only.
+pub(super) fn has_own_pids(pod: &Pod) -> bool {
+    pod.spec.as_ref().is_none_or(|spec| pid_namespace(spec) == NamespaceMode::Container)
+}
+
 fn pid_namespace(spec: &PodSpec) -> NamespaceMode {
     if spec.host_pid.unwrap_or_default() {
         NamespaceMode::Node

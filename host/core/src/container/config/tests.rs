@@ -307,6 +307,19 @@ fn what_others_hand_in_is_passed_on() {
 }
 
 #[test]
+fn the_processes_of_another_container_are_aimed_at_only_where_each_has_its_own() {
+    let aimed = |fields: &str| {
+        let pod = pod(&format!("{{metadata: {{name: web}}, spec: {{containers: [{{name: a}}], {fields}}}}}"));
+        let (node, target) = (fixtures::node("1"), "c1".into());
+        let input = fixtures::input(&pod, &app_containers(&pod)[0], fixtures::host(&node));
+        container_config(ContainerInput { pid_target: Some(&target), ..input }).unwrap().pid_target.is_some()
+    };
+    assert!(aimed("restartPolicy: Always"));
+    assert!(!aimed("shareProcessNamespace: true"));
+    assert!(!aimed("hostPID: true"));
+}
+
+#[test]
 fn ports_that_are_none_are_refused() {
     let of = |port: &str| {
         sandbox_of(&pod(&format!("{{spec: {{containers: [{{name: a, ports: [{port}]}}]}}}}")))

@@ -98,6 +98,23 @@ fn with_init(init: &str, apps: &[&str]) -> Pod {
 }
 
 #[test]
+fn a_pod_that_was_initialized_stays_so_while_its_init_containers_run_again() {
+    let pod = with_init("x", &["a"]);
+    let mut facts = Facts::of(pod, Phase::Running, "x- a-");
+    let incomplete = "False ContainersNotInitialized: containers with incomplete status: [x]";
+    assert_eq!(facts.word("Initialized"), incomplete);
+    for (status, expected) in [("False", incomplete), ("True", "True -: -")] {
+        let before = PodCondition {
+            type_: "Initialized".to_owned(),
+            status: status.to_owned(),
+            ..PodCondition::default()
+        };
+        facts.previous = Some(PodStatus { conditions: Some(vec![before]), ..PodStatus::default() });
+        assert_eq!(facts.word("Initialized"), expected, "it was {status}");
+    }
+}
+
+#[test]
 fn a_running_pod_is_ready_when_all_its_containers_are() {
     let unready = |names| format!("False ContainersNotReady: containers with unready status: [{names}]");
     let unknown = |names| format!("False ContainersNotReady: containers with unknown status: [{names}]");
