@@ -14,6 +14,7 @@ pub mod resources;
 pub mod static_pod;
 pub mod user_namespace;
 pub mod validation;
+pub mod void_limits;
 pub mod worker;
 
 pub use identity::{PodFullName, PodUid, SourceName};

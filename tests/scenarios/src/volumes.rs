@@ -8,6 +8,22 @@ use witlet_core::volume::VolumeKind;
 use crate::support::{ends_after, from_spec, left, orders, pass, pod_with_uid, shown, started, status, told};
 
 #[tokio::test(start_paused = true)]
+async fn limits_that_nothing_enforces_are_told_once_for_each_sandbox() {
+    let node = started();
+    let limits = json!({"limits": {"ephemeral-storage": "1Gi"}});
+    let spec = json!({
+        "volumes": [{"name": "cache", "emptyDir": {"sizeLimit": "1Gi"}}],
+        "containers": [{"name": "app", "image": "sleeper:1", "resources": limits}],
+    });
+    node.source.put("web", vec![from_spec("web", spec)]);
+    pass(200.0).await;
+    let events = told(&node, "web");
+    let event = "LimitNotEnforced ×1 Not enforced by this release: emptyDir.sizeLimit of volume \"cache\", \
+                 limits.ephemeral-storage of container \"app\"\n";
+    assert!(events.contains(event), "{events}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_volume_that_hangs_or_fails_holds_up_its_own_pod_only() {
     let node = started();
     node.machine.hang_volume("stuck", true);
