@@ -14,12 +14,22 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A write that never ends.
+#[derive(Debug)]
+struct Cut {
+    /// Writes before it.
+    left: usize,
+    is_written: bool,
+    is_reached: bool,
+}
+
 /// Small values that survive a restart of the agent, as long as the test holds on to them.
 #[derive(Debug, Default)]
 pub struct MemoryStateStore {
     values: Mutex<BTreeMap<String, Vec<u8>>>,
     saves: Mutex<BTreeMap<String, usize>>,
     full: AtomicBool,
+    cut: Mutex<Option<Cut>>,
     delay: Mutex<Duration>,
 }
 
@@ -40,9 +50,44 @@ impl MemoryStateStore {
         lock(&self.saves).get(name).copied().unwrap_or_default()
     }
 
+    /// The write of this number from now on, the next one being 0, is cut: it never ends, and is on disk or isn't.
+    pub fn cut_write(&self, number: usize, is_written: bool) {
+        *lock(&self.cut) = Some(Cut { left: number, is_written, is_reached: false });
+    }
+
+    /// Whether a write has been cut since it was to be; then writes end again.
+    pub fn take_cut(&self) -> bool {
+        let mut cut = lock(&self.cut);
+        let is_reached = cut.as_ref().is_some_and(|cut| cut.is_reached);
+        if is_reached {
+            *cut = None;
+        }
+        is_reached
+    }
+
+    /// How often something was saved.
+    pub fn all_saves(&self) -> usize {
+        lock(&self.saves).values().sum()
+    }
+
     /// While the disk is full nothing can be saved.
     pub fn set_full(&self, full: bool) {
         self.full.store(full, Ordering::Relaxed);
+    }
+
+    /// Whether this write is one that never ends.
+    fn cuts(&self, name: &str, value: &[u8]) -> bool {
+        let mut cut = lock(&self.cut);
+        let Some(cut) = cut.as_mut() else { return false };
+        if cut.left > 0 {
+            cut.left -= 1;
+            return false;
+        }
+        if cut.is_written && !cut.is_reached {
+            lock(&self.values).insert(name.to_owned(), value.to_vec());
+        }
+        cut.is_reached = true;
+        true
     }
 
     /// Each write takes this long from now on.
@@ -61,6 +106,9 @@ impl StateStore for MemoryStateStore {
         let delay = *lock(&self.delay);
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
+        }
+        if self.cuts(name, value) {
+            return std::future::pending().await;
         }
         if self.full.load(Ordering::Relaxed) {
             let cause = std::io::Error::from(std::io::ErrorKind::StorageFull);

@@ -1,5 +1,8 @@
 //! Clock and chance that tests control.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use witlet_ports::{Clock, Jitter};
@@ -11,12 +14,19 @@ const BEGINNING: i64 = 1_893_456_000;
 #[derive(Clone, Debug)]
 pub struct ManualClock {
     begun: Instant,
+    /// Seconds by which it was set forward or back.
+    shift: Arc<AtomicI64>,
 }
 
 impl ManualClock {
     /// A clock that stands at the beginning.
     pub fn new() -> Self {
-        Self { begun: Instant::now() }
+        Self { begun: Instant::now(), shift: Arc::default() }
+    }
+
+    /// Somebody sets the clock, by so many seconds, back if they are negative.
+    pub fn jump(&self, seconds: i64) {
+        self.shift.fetch_add(seconds, Ordering::Relaxed);
     }
 
     /// Time since the beginning.
@@ -35,6 +45,8 @@ impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         let beginning = Timestamp::from_second(BEGINNING).expect("2030 is a time");
         let elapsed = SignedDuration::try_from(self.elapsed()).expect("no test runs for eons");
+        let shift = SignedDuration::from_secs(self.shift.load(Ordering::Relaxed));
+        let elapsed = elapsed.checked_add(shift).expect("no test runs for eons");
         beginning.checked_add(elapsed).expect("no test runs for eons")
     }
 }

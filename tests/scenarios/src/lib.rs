@@ -26,3 +26,4 @@ mod status;
 mod support;
 mod termination;
 mod volumes;
+mod writes;
