@@ -89,15 +89,20 @@ pub fn parse(header: &str) -> Option<Challenge> {
 
 type Parameters = Vec<(String, String)>;
 
-/// `scheme key=value, key="value", scheme …`
+/// White space in a header (RFC 9110 section 5.6.3).
+const SPACES: [char; 2] = [' ', '\t'];
+/// What stands between schemes and parameters.
+const BETWEEN: [char; 3] = [' ', '\t', ','];
+
+/// `scheme key=value, key="value", scheme …`, with spaces around `=` where a server writes some (RFC 9110 section 11.2).
 fn schemes(header: &str) -> Vec<(String, Parameters)> {
     let mut found: Vec<(String, Parameters)> = Vec::new();
-    let mut rest = header.trim_start_matches([' ', ',']);
+    let mut rest = header.trim_start_matches(BETWEEN);
     while !rest.is_empty() {
-        let end = rest.find([' ', '=', ',']).unwrap_or(rest.len());
+        let end = rest.find([' ', '\t', '=', ',']).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
-        if let Some(value) = after.strip_prefix('=') {
-            let (value, after) = take_value(value);
+        if let Some(value) = after.trim_start_matches(SPACES).strip_prefix('=') {
+            let (value, after) = take_value(value.trim_start_matches(SPACES));
             if let Some((_, parameters)) = found.last_mut() {
                 parameters.push((word.to_owned(), value));
             }
@@ -106,14 +111,14 @@ fn schemes(header: &str) -> Vec<(String, Parameters)> {
             found.push((word.to_owned(), Vec::new()));
             rest = after;
         }
-        rest = rest.trim_start_matches([' ', ',']);
+        rest = rest.trim_start_matches(BETWEEN);
     }
     found
 }
 
 fn take_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
-        let end = text.find([' ', ',']).unwrap_or(text.len());
+        let end = text.find(BETWEEN).unwrap_or(text.len());
         return (text[..end].to_owned(), &text[end..]);
     };
     let mut value = String::new();

@@ -243,8 +243,9 @@ impl Found {
                 }
             }
             Payload::CustomSection(section) => {
+                // Whatever is in a custom section, the component is none the worse for it: what can't be read says nothing.
                 if let KnownCustom::Producers(producers) = section.as_known() {
-                    self.take_producers(producers)?;
+                    let _ = self.take_producers(producers);
                 }
             }
             // All other sections are the compiler's business.
@@ -253,7 +254,8 @@ impl Found {
         Ok(())
     }
 
-    fn take_producers(&mut self, section: ProducersSectionReader<'_>) -> Result<(), InspectError> {
+    /// Takes what can be read of a section.
+    fn take_producers(&mut self, section: ProducersSectionReader<'_>) -> wasmparser::Result<()> {
         for field in section {
             let field = field?;
             for value in field.values {

@@ -74,6 +74,9 @@ impl ImageReference {
     /// Takes a reference apart. `file:` references aren't of this kind and are [`ReferenceError::Format`].
     pub fn parse(image: &str) -> Result<Self, ReferenceError> {
         check_text(image)?;
+        if image.starts_with(FILE_SCHEME) {
+            return Err(ReferenceError::Format);
+        }
         if image.len() == 64 && image.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
             return Err(ReferenceError::Identifier);
         }
@@ -131,8 +134,11 @@ pub fn with_default_tag(image: &str) -> Result<String, ReferenceError> {
 }
 
 /// The reference as it stands without tag and digest, which records of pulls are kept under (upstream:
-/// `trimImageTagDigest`).
+/// `trimImageTagDigest`). A `file:` reference has neither and stays whole.
 pub fn without_tag_and_digest(image: &str) -> Result<String, ReferenceError> {
+    if image.starts_with(FILE_SCHEME) {
+        return with_default_tag(image);
+    }
     let reference = ImageReference::parse(image)?;
     let cut =
         reference.digest.map_or(0, |digest| digest.len() + 1) + reference.tag.map_or(0, |tag| tag.len() + 1);

@@ -1,6 +1,6 @@
 //! `$(VAR)` in `subPathExpr`, where a variable that isn't there is an error.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 #[cfg(test)]
 mod tests;
@@ -23,15 +23,19 @@ pub(super) fn expand(text: &str, env: &[(String, String)]) -> Result<String, Exp
     let mut out = String::new();
     let mut missing = BTreeSet::new();
     let mut rest = text;
+    // The time stays in proportion to the text: each name is looked up at once, and no parenthesis is looked for behind the last one.
+    let values: HashMap<&str, &str> =
+        env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let last_close = text.rfind(')').unwrap_or_default();
     while let Some((before, after)) = rest.split_once('$') {
         out.push_str(before);
-        let reference = after.strip_prefix('(').and_then(|inner| inner.split_once(')'));
+        let closes = text.len() - after.len() <= last_close;
+        let reference = after.strip_prefix('(').filter(|_| closes).and_then(|inner| inner.split_once(')'));
         if let Some(tail) = after.strip_prefix('$') {
             out.push('$');
             rest = tail;
         } else if let Some((name, tail)) = reference {
-            let value = env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-            match value.filter(|value| !value.is_empty()) {
+            match values.get(name).filter(|value| !value.is_empty()) {
                 Some(value) => out.push_str(value),
                 None => drop(missing.insert(name.to_owned())),
             }

@@ -25,6 +25,12 @@ fn challenges_are_read_as_they_are_written() {
             r#"BEARER  scope=x ,  realm="https://a/\"b", service=s"#,
             bearer("https://a/\"b", Some("s"), Some("x")),
         ),
+        // White space around the sign of equality, which RFC 9110 lets old servers write, and tabs.
+        (
+            "Bearer realm = \"https://t\" ,\tservice\t=\ts, scope= x",
+            bearer("https://t", Some("s"), Some("x")),
+        ),
+        ("Negotiate abc==, Bearer realm=https://t", bearer("https://t", None, None)),
         // A token is better than a password, whichever comes first.
         (r#"Basic realm="r", Bearer realm="https://t""#, bearer("https://t", None, None)),
         (r#"Bearer realm="https://t", Basic realm="r""#, bearer("https://t", None, None)),

@@ -91,3 +91,15 @@ proptest::proptest! {
         drop(inspect(&bytes));
     }
 }
+
+#[test]
+fn a_section_of_producers_that_cannot_be_read_says_nothing_and_harms_nothing() {
+    let damaged: [&[u8]; 3] = [b"\x01\x01\xff\x00", b"\x05", b"\x01\x03sdk\x01\x01"];
+    for fields in damaged {
+        let section = [b"\x09producers".as_slice(), fields].concat();
+        let length = u8::try_from(section.len()).expect("it is short");
+        let component = [b"\0asm\x0d\0\x01\0".as_slice(), &[0, length], &section].concat();
+        let seen = inspect(&component).unwrap_or_else(|error| panic!("{fields:?}: {error}"));
+        assert_eq!(seen.producers, []);
+    }
+}

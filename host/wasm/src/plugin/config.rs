@@ -67,6 +67,8 @@ pub const WARM_USES_DEFAULT: u64 = 1000;
 pub const ORDER_DEFAULT: i32 = 100;
 /// Longest name of a plugin, a probe type or a secret.
 const NAME_BYTES_MAX: usize = 63;
+/// Longest message of what is wrong, which may show what stands in the file: it goes into logs at each change of the file.
+const WORDS_BYTES_MAX: usize = 2048;
 
 /// Why the file isn't taken. The caller adds its path.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -88,6 +90,20 @@ pub enum ConfigError {
         /// What is wrong, and the way out.
         problem: String,
     },
+}
+
+impl ConfigError {
+    /// The same with foreign words cut.
+    fn shortened(mut self) -> Self {
+        let (Self::Syntax { message: words } | Self::Field { problem: words, .. }) = &mut self else {
+            return self;
+        };
+        if words.len() > WORDS_BYTES_MAX {
+            words.truncate(words.floor_char_boundary(WORDS_BYTES_MAX - '…'.len_utf8()));
+            words.push('…');
+        }
+        self
+    }
 }
 
 /// Keeps instances for the next call.
@@ -164,6 +180,10 @@ pub struct Shipped<'a> {
 ///
 /// When anything in it is wrong: the whole file is refused, with the field's path.
 pub fn parse(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigError> {
+    read(text, shipped).map_err(ConfigError::shortened)
+}
+
+fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigError> {
     if text.len() > FILE_BYTES_MAX {
         return Err(ConfigError::TooLarge);
     }

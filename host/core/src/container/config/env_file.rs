@@ -57,7 +57,8 @@ pub enum EnvFileError {
 /// The first value of `key`; none if the file, up to there without fault, doesn't have it.
 pub fn value_of(text: &str, key: &str) -> Result<Option<String>, EnvFileError> {
     const BLANK: [char; 2] = [' ', '\t'];
-    let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
+    let mut lines =
+        text.split_inclusive('\n').enumerate().map(|(index, line)| (index + 1, without_end(line)));
     while let Some((line, written)) = lines.next() {
         let written = written.trim_start_matches(BLANK);
         if written.is_empty() || written.starts_with('#') {
@@ -96,4 +97,10 @@ pub fn value_of(text: &str, key: &str) -> Result<Option<String>, EnvFileError> {
         }
     }
     Ok(None)
+}
+
+/// A line without its end, which may have a carriage return; so may the last line, that has no end.
+fn without_end(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
 }

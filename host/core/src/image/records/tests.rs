@@ -54,6 +54,10 @@ fn the_policy_decides_whose_credentials_are_verified() {
         }
     }
     assert!(must_attempt_pull("No Name", &NeverVerify, unknown, &[]), "what can't be read is verified");
+    for image in ["file:worker.wasm", "file:./worker.wasm"] {
+        assert!(!must_attempt_pull(image, &NeverVerify, unknown, &[]), "{image}");
+        assert!(must_attempt_pull(image, &AlwaysVerify, unknown, &[]), "{image}");
+    }
 }
 
 #[test]

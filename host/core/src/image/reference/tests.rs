@@ -118,6 +118,16 @@ fn tag_and_digest_are_cut_and_the_name_stays_as_it_was_written() {
         assert_eq!(without_tag_and_digest(&image).as_deref(), Ok(expected), "{image}");
     }
     assert_eq!(without_tag_and_digest("a:"), Err(Tag));
+    assert_eq!(without_tag_and_digest("file:"), Err(NoPath));
+}
+
+#[test]
+fn files_are_no_names_in_a_registry_even_where_they_look_like_some() {
+    for image in ["file:worker.wasm", "file:80/app", "file:80/app:1", "file:./a.wasm"] {
+        assert_eq!(ImageReference::parse(image), Err(Format), "{image}");
+        assert_eq!(with_default_tag(image).as_deref(), Ok(image));
+        assert_eq!(without_tag_and_digest(image).as_deref(), Ok(image));
+    }
 }
 
 proptest! {

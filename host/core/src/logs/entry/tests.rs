@@ -22,6 +22,16 @@ fn lines_are_read_as_upstream_reads_them() {
         ("2016-10-20T18:39:20Z stdout F", None),
         ("2016-10-20T18:39:20Z stdin F text\n", None),
         ("2016-10-20 stdout F text\n", None),
+        // ISO 8601 has more forms than the one that runtimes write.
+        ("20161020T183920Z stdout F text\n", None),
+        ("2016-10-20T18:39Z stdout F text\n", None),
+        ("2016-10-20t18:39:20z stdout F text\n", None),
+        ("+002016-10-20T18:39:20Z stdout F text\n", None),
+        ("2016-10-20T18:39:20Z[UTC] stdout F text\n", None),
+        ("2016-10-20T18:39:20+0200 stdout F text\n", None),
+        ("2016-10-20T18:39:60Z stdout F text\n", None),
+        ("2016-10-20T18:39:20.Z stdout F text\n", None),
+        ("2016-10-20T18:39:20 stdout F text\n", None),
         ("{\"log\":\"text\\n\",\"stream\":\"stdout\"}\n", None),
         ("\n", None),
         ("", None),
@@ -38,6 +48,7 @@ fn times_are_shown_with_nine_digits_and_the_runtimes_zone() {
     let cases = [
         ("2016-10-20T18:39:20.57606443Z", "2016-10-20T18:39:20.576064430Z"),
         ("2016-10-20T18:39:20Z", "2016-10-20T18:39:20.000000000Z"),
+        ("2016-10-20T18:39:20,5Z", "2016-10-20T18:39:20.500000000Z"),
         ("2016-10-20T18:39:20.5-07:00", "2016-10-20T18:39:20.500000000-07:00"),
         ("2016-10-20T18:39:20.123456789+01:00", "2016-10-20T18:39:20.123456789+01:00"),
     ];

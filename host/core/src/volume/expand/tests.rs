@@ -46,3 +46,12 @@ fn a_path_grows_to_what_linux_takes_and_no_further() {
     assert_eq!(expand("$(A)", &env(4097)), Err(ExpandError::TooLong));
     assert_eq!(expand(&"$(A)".repeat(1 << 20), &env(4096)), Err(ExpandError::TooLong));
 }
+
+/// Would not end if each of them were looked for from the beginning.
+#[test]
+fn names_among_many_variables_and_parentheses_that_never_close_are_soon_done_with() {
+    let env: Vec<(String, String)> = (0..20_000).map(|at| (format!("A{at}"), "a".to_owned())).collect();
+    let missing = ["NO".to_owned()].into();
+    assert_eq!(expand(&"$(NO)".repeat(1 << 18), &env), Err(ExpandError::Missing(missing)));
+    assert_eq!(expand(&"$(".repeat(1 << 22), &env), Err(ExpandError::TooLong));
+}

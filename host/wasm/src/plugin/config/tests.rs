@@ -387,6 +387,20 @@ fn what_does_not_parse_is_told_with_its_line() {
 }
 
 #[test]
+fn what_is_wrong_is_shown_up_to_a_length() {
+    let long = "x".repeat(100_000);
+    for text in [
+        format!("{long}: 1"),
+        file(&format!("- {{name: a, component: a.wasm, admission: {{}}, {long}: 1}}")),
+        file(&format!("- {{name: {long}, component: a.wasm, admission: {{}}}}")),
+        file(&format!("- {{name: a, component: \"oci://{long}\", admission: {{}}}}")),
+    ] {
+        let told = error(&text);
+        assert!(told.len() <= WORDS_BYTES_MAX + 100, "{} bytes: {told:.200}", told.len());
+    }
+}
+
+#[test]
 fn other_kinds_of_files_are_refused() {
     check(
         "apiVersion: v1\nkind: PluginConfiguration\n",

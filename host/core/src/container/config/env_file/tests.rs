@@ -21,6 +21,12 @@ fn values_stand_in_single_quotes() {
         assert_eq!(value_of(file, key), Ok(expected.map(str::to_owned)), "{key}");
     }
     assert_eq!(value_of("", "A"), Ok(None));
+    // As upstream's scanner ends lines: one carriage return before the end, also that of the file.
+    for (file, expected) in
+        [("A='x'\r\n", "x"), ("A='x'\r", "x"), ("A='x\r\ny'\r\nB", "x\ny"), ("A='x\r\r\ny'", "x\r\ny")]
+    {
+        assert_eq!(value_of(file, "A"), Ok(Some(expected.to_owned())), "{file:?}");
+    }
 }
 
 #[test]
