@@ -15,8 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceBuilder;
 use witlet_ports::{Clock, Jitter};
 
-use crate::kubeconfig::write::kubeconfig_of;
-use crate::kubeconfig::{self, KubeconfigError, Source, Target};
+use crate::kubeconfig::{self, KubeconfigError, Source, Target, kubeconfig_of};
 use crate::rotation::Rotation;
 use crate::rotation::store::{CertificateStore, StoreError, write_whole};
 

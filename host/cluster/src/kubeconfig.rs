@@ -12,7 +12,9 @@ use thiserror::Error;
 use crate::client::exec::{ExecPlugin, PluginVersion};
 use crate::client::proxy::{self, Environment};
 
-pub(crate) mod write;
+mod write;
+
+pub use write::kubeconfig_of;
 
 #[cfg(test)]
 mod tests;
@@ -103,7 +105,7 @@ pub(crate) enum User {
 
 /// One API server and one user, from a kubeconfig.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
+pub struct Target {
     /// Scheme, host, port, and perhaps a path that goes before every path.
     pub(crate) server: Uri,
     /// The name that the server's certificate must have, if it isn't the host's.
@@ -137,8 +139,16 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, KubeconfigError> {
 
 /// What the current context of this file says. Relative paths are relative to the file. Files that it names are not read.
 pub(crate) fn load(path: &Path) -> Result<Target, KubeconfigError> {
+    parse(path, read_file(path)?)
+}
+
+/// The same for bytes that this file has.
+///
+/// # Errors
+///
+/// When it is no kubeconfig, or something in it can't be used.
+pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Target, KubeconfigError> {
     let parse = |message: String| KubeconfigError::Parse { path: path.to_owned(), message };
-    let bytes = read_file(path)?;
     let text = String::from_utf8(bytes).map_err(|_| parse("not UTF-8".to_owned()))?;
     let config = Kubeconfig::from_yaml(&text).map_err(|error| parse(error.to_string()))?;
     select(path, &config)

@@ -5,7 +5,7 @@ mod access;
 mod bootstrap;
 mod client;
 mod events;
-mod kubeconfig;
+pub mod kubeconfig;
 mod lease;
 mod mirror;
 mod node;
@@ -16,7 +16,7 @@ mod saved;
 mod services;
 mod status;
 mod tokens;
-mod watch;
+pub mod watch;
 
 pub use access::Access;
 pub use bootstrap::CsrError;

@@ -17,11 +17,13 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::reflector::{Failure, Initial, PAGES_MAX, Reflector, Request};
 use witlet_ports::Jitter;
 
-use answers::{Listed, Said};
+use answers::Listed;
+pub use answers::{Event, Said};
+pub use events::{EVENT_BYTES_MAX, Events};
 use health::Health;
-use lines::{Line, Lines};
 
 mod answers;
+mod events;
 mod health;
 mod lines;
 #[cfg(test)]
@@ -29,8 +31,6 @@ mod tests;
 
 pub(crate) use health::Unread;
 
-/// Bytes of one event; the server's own bound for an object is far below.
-const EVENT_BYTES_MAX: usize = 8 << 20;
 /// Bytes of one page of a list.
 const PAGE_BYTES_MAX: usize = 256 << 20;
 /// Bytes of a refusal.
@@ -47,10 +47,7 @@ const FROM_MEMORY: &str = "0";
 const WATCH_MARGIN: Duration = Duration::from_secs(30);
 
 /// Objects of an API server that this crate watches.
-pub(crate) trait Watched:
-    kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static
-{
-}
+pub trait Watched: kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static {}
 
 impl<K: kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static> Watched for K {}
 
@@ -67,22 +64,22 @@ pub(crate) struct Selection {
 
 /// What tells objects of a kind apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ObjectKey {
+pub struct ObjectKey {
     /// Empty for kinds without namespaces.
-    pub(crate) namespace: String,
+    pub namespace: String,
     /// Never empty.
-    pub(crate) name: String,
+    pub name: String,
     /// May be empty where the server sent none.
-    pub(crate) uid: String,
+    pub uid: String,
 }
 
 /// An object that can't be read. It exists: whoever knew it before goes on with what was known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Malformed {
+pub struct Malformed {
     /// Which one, where even that can be told.
-    pub(crate) key: Option<ObjectKey>,
+    pub key: Option<ObjectKey>,
     /// One sentence.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// What happened to the objects. Managed fields are gone from all of them.
@@ -112,7 +109,7 @@ pub(crate) enum Change<K> {
 
 /// A list or watch failed.
 #[derive(Debug, Error)]
-pub(crate) enum WatchError {
+pub enum WatchError {
     /// The server couldn't be asked.
     #[error("{0}")]
     Request(#[source] kube::Error),
@@ -319,8 +316,8 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
         if is_synced && std::mem::take(&mut self.is_failing) {
             self.health.tell(Change::Connected);
         }
-        let mut lines = Lines::new(EVENT_BYTES_MAX);
-        let mut events: u64 = 0;
+        let mut events = Events::new(EVENT_BYTES_MAX);
+        let mut count: u64 = 0;
         loop {
             let ends = opened + if is_synced { lasts + WATCH_MARGIN } else { PAGE_WITHIN };
             let frame = match timeout_at(ends, body.frame()).await {
@@ -337,29 +334,26 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
                 Err(_) => return Err(WatchError::NeverSynced(PAGE_WITHIN)),
             };
             let Ok(data) = frame.into_data() else { continue };
-            lines.feed(&data);
-            while let Some(line) = lines.next() {
-                events += 1;
-                is_synced = self.hear(line, is_synced)?;
+            events.feed(&data);
+            while let Some(said) = events.next() {
+                count += 1;
+                is_synced = self.hear(said?, is_synced)?;
             }
         }
-        Ok(self.reflector.ended(opened.elapsed(), events, self.health.elapsed(), self.jitter.unit()))
+        Ok(self.reflector.ended(opened.elapsed(), count, self.health.elapsed(), self.jitter.unit()))
     }
 
     /// Takes one event. Gives whether all objects were read by now.
-    fn hear(&mut self, line: Line<'_>, is_synced: bool) -> Result<bool, WatchError> {
-        let Said { version, event } = match line {
-            Line::Whole(line) => answers::event::<K>(line)?,
-            Line::TooLong => Said::unread(format!("an event has more than {EVENT_BYTES_MAX} bytes")),
-        };
+    fn hear(&mut self, said: Said<K>, is_synced: bool) -> Result<bool, WatchError> {
+        let Said { version, event } = said;
         let change = match event {
-            answers::Event::Put(object) => Change::Put(object),
-            answers::Event::Deleted(key) => Change::Deleted(key),
-            answers::Event::Malformed(malformed) => Change::Malformed(malformed),
+            Event::Put(object) => Change::Put(object),
+            Event::Deleted(key) => Change::Deleted(key),
+            Event::Malformed(malformed) => Change::Malformed(malformed),
             // Which objects there are isn't known then; a list may say so.
-            answers::Event::Unread(message) if !is_synced => return Err(WatchError::Malformed(message)),
-            answers::Event::Unread(message) => Change::Malformed(Malformed { key: None, message }),
-            answers::Event::Bookmark { is_end } => {
+            Event::Unread(message) if !is_synced => return Err(WatchError::Malformed(message)),
+            Event::Unread(message) => Change::Malformed(Malformed { key: None, message }),
+            Event::Bookmark { is_end } => {
                 if is_end && !is_synced {
                     self.reflector.synced(&version);
                     self.synced();

@@ -9,11 +9,13 @@ use jiff::Timestamp;
 use crate::runtime::ContainerRunState;
 
 mod entry;
+mod lines;
 mod reading;
 mod request;
 mod which;
 
 pub use entry::{LogEntry, LogStream};
+pub use lines::{LINE_BYTES_MAX, LogLines};
 pub use reading::{LogFilter, Taken};
 pub use request::{LogRequest, LogRequestError};
 pub use which::container_with_log;

@@ -12,7 +12,7 @@ mod convert;
 mod deadlines;
 mod endpoint;
 mod error;
-mod lists;
+pub mod lists;
 
 pub use client::{ConnectError, CriClient, CriOptions, connect};
 pub use connection::MESSAGE_BYTES_MAX;

@@ -20,7 +20,7 @@ mod tests;
 /// The one field of `ListPodSandboxResponse` and of `ListContainersResponse`, whose entries are left as they came: on the wire
 /// a message is its bytes.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Entries {
+pub struct Entries {
     /// `items` of the one, `containers` of the other.
     #[prost(bytes = "bytes", repeated, tag = "1")]
     entries: Vec<Bytes>,
@@ -57,7 +57,7 @@ fn fields_sum(message: &[u8], keys: &RandomState) -> Result<u64, DecodeError> {
 
 /// What was listed last.
 #[derive(Debug, Default)]
-pub(crate) struct LastList {
+pub struct LastList {
     /// Nobody outside knows which sums collide.
     keys: RandomState,
     last: Mutex<Option<Last>>,
@@ -71,7 +71,11 @@ struct Last {
 
 impl LastList {
     /// The pods of these lists: those of the last ones if nothing changed.
-    pub(crate) fn pods(
+    ///
+    /// # Errors
+    ///
+    /// When an entry can't be read.
+    pub fn pods(
         &self,
         sandboxes: &Entries,
         containers: &Entries,

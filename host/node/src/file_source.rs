@@ -19,8 +19,7 @@ use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
 use witlet_ports::{Clock, EventSink, PodSource, PodView, SourceSnapshot, StateStore};
 
-use folder::Folder;
-pub use folder::{Outcome, Report, ReportReason};
+pub use folder::{FileState, Folder, Listing, Outcome, Report, ReportReason};
 pub use inherited::INHERITED_UIDS;
 use inherited::Inherited;
 use scan::{Look, SETTLE, Scanner};

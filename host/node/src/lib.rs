@@ -4,7 +4,7 @@ mod clock;
 mod container_files;
 mod container_logs;
 mod credentials;
-mod file_source;
+pub mod file_source;
 mod gauge;
 pub mod heap;
 mod host_files;

@@ -3,7 +3,7 @@
 //! Speaks the OCI distribution specification 1.1, in the form that the CNCF's guidance for WebAssembly artifacts describes:
 //! a manifest with one layer of `application/wasm`. Conformance reports are manifests that refer to a component's.
 //!
-//! Decisions ([`manifest`], [`challenge`], [`address`], [`retry`], and what is written) are pure; [`Registries`], for a daemon,
+//! Decisions ([`manifest`], [`referrers`], [`challenge`], [`address`], [`retry`], and what is written) are pure; [`Registries`], for a daemon,
 //! and [`Client`], for a command, carry them out.
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ mod client;
 mod error;
 pub mod manifest;
 mod reference;
-mod referrers;
+pub mod referrers;
 mod registry;
 pub mod retry;
 mod session;

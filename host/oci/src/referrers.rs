@@ -54,12 +54,16 @@ impl From<serde_json::Error> for ReferrersError {
 /// A manifest as lists have it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Descriptor {
-    pub(crate) media_type: String,
-    pub(crate) digest: String,
-    pub(crate) size: u64,
+pub struct Descriptor {
+    /// What it is.
+    pub media_type: String,
+    /// Its digest with the algorithm.
+    pub digest: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What the artifact is that it stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) artifact_type: Option<String>,
+    pub artifact_type: Option<String>,
 }
 
 /// The tag under which the list is where the registry doesn't make it itself.
@@ -67,8 +71,12 @@ pub(crate) fn fallback_tag(digest: &str) -> String {
     digest.replacen(':', "-", 1)
 }
 
-/// The manifests of reports in a list; what else refers to the component is somebody else's business.
-pub(crate) fn reports(index: &[u8]) -> Result<Vec<Descriptor>, ReferrersError> {
+/// The manifests of reports in a list, at most [`REPORTS_MAX`]; what else refers to the component is left out.
+///
+/// # Errors
+///
+/// When the list is malformed.
+pub fn reports(index: &[u8]) -> Result<Vec<Descriptor>, ReferrersError> {
     #[derive(Deserialize)]
     struct Index {
         #[serde(default)]
@@ -85,7 +93,11 @@ pub(crate) fn reports(index: &[u8]) -> Result<Vec<Descriptor>, ReferrersError> {
 }
 
 /// The layer that is the report.
-pub(crate) fn report_layer(manifest: &[u8]) -> Result<Layer, ReferrersError> {
+///
+/// # Errors
+///
+/// When the manifest is malformed, or of something else.
+pub fn report_layer(manifest: &[u8]) -> Result<Layer, ReferrersError> {
     #[derive(Deserialize)]
     struct Manifest {
         layers: Vec<Descriptor>,

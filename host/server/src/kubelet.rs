@@ -30,13 +30,13 @@ mod health;
 mod log_reader;
 mod logs;
 mod places;
-mod route;
+pub mod route;
 mod run;
-mod streams;
+pub mod streams;
 #[cfg(test)]
 mod tests;
 mod tls;
-mod upgrade;
+pub mod upgrade;
 
 use complaints::Complaints;
 use doors::Door;

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
-mod kubelet;
+pub mod kubelet;
 mod local;
 mod metrics;
 mod pod_list;

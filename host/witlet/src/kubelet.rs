@@ -9,12 +9,13 @@ mod help;
 mod settings;
 mod wanted;
 
+use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use thiserror::Error;
+use serde_json::Value;
 
 use crate::cli::{COMPONENT_CACHE_VARIABLE, LogFormat};
 use crate::settings::Settings;
@@ -49,7 +50,7 @@ const SWAPS_FILE: &str = "/proc/swaps";
 const CGROUP_V2_FILE: &str = "/sys/fs/cgroup/cgroup.controllers";
 
 /// Why the kubelet doesn't start.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum KubeletError {
     /// The command line can't be understood.
     #[error("failed to parse kubelet flag: {0}")]
@@ -172,6 +173,34 @@ fn start(flags: &Flags, mut found: Configuration, machine: Machine) -> Result<St
     settings.feature_gates = gates::resolved(&settings.feature_gates);
     let verbosity = settings::verbosity(&found)?;
     Ok(Start { settings, log_format: format, verbosity, warnings })
+}
+
+/// What a kubelet would start with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preview {
+    /// What `/configz` would show.
+    pub configz: Value,
+    /// What was asked for and isn't done, or passed over in the files, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// What a kubelet with this command line and the texts of these configuration files would start with, on a machine with cgroups of
+/// version 2 and without swap. A later file lies over an earlier one. Files that flags name aren't read.
+///
+/// # Errors
+///
+/// Why it wouldn't start, as it would say it.
+pub fn preview(
+    arguments: &[String],
+    files: &[(PathBuf, String)],
+) -> Result<Preview, Box<dyn Error + Send + Sync>> {
+    let flags = flags::parse(arguments).map_err(KubeletError::Flags)?;
+    let mut found = Configuration::default();
+    for (path, text) in files {
+        found.overlay(Configuration::read(path, text)?);
+    }
+    let Start { settings, warnings, .. } = start(&flags, found, Machine::default())?;
+    Ok(Preview { configz: settings.configz, warnings })
 }
 
 /// As the kubelet says it, with this project's own version as the build's.

@@ -91,6 +91,23 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tests/cluster-scenarios", &[]),
     ("tests/containerd", &[]),
     ("tests/contracts", &["witlet-core", "witlet-ports"]),
+    ("tests/fuzz", &["witlet-fuzz"]),
+    (
+        "tests/fuzz/targets",
+        &[
+            "witlet",
+            "witlet-cluster",
+            "witlet-core",
+            "witlet-cri",
+            "witlet-node",
+            "witlet-oci",
+            "witlet-ports",
+            "witlet-proto",
+            "witlet-server",
+            "witlet-wasm",
+        ],
+    ),
+tests/tidy/src/arrows.rs
     ("tests/daemon", &[]),
     ("tests/embedded-runtime", &["witlet-runtime", "witlet-wasm"]),
     ("tests/fake-cri", &["witlet-proto"]),

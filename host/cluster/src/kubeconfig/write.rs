@@ -10,7 +10,7 @@ use super::{Source, Target};
 ///
 /// # Errors
 /// What the writer of YAML says, in words.
-pub(crate) fn kubeconfig_of(target: &Target, certificate: &Path) -> Result<String, String> {
+pub fn kubeconfig_of(target: &Target, certificate: &Path) -> Result<String, String> {
     use base64::Engine as _;
     let mut cluster = json!({ "server": target.server.to_string().trim_end_matches('/') });
     let mut put = |name: &str, value: Value| {

@@ -87,7 +87,7 @@ struct RawPage<'a> {
 /// Reads a page. Without a version a list is of no use, for nothing can follow it.
 pub(super) fn page<K: Watched>(bytes: &[u8]) -> Result<Page<K>, WatchError> {
     let raw: RawPage<'_> =
-        serde_json::from_slice(bytes).map_err(|error| WatchError::Malformed(error.to_string()))?;
+        serde_json::from_slice(bytes).map_err(|error| WatchError::Malformed(short(&error.to_string())))?;
     let version = raw.metadata.resource_version.unwrap_or_default();
     let token = raw.metadata.token.filter(|token| !token.is_empty());
     if version.is_empty() && token.is_none() {
@@ -104,10 +104,12 @@ pub(super) fn page<K: Watched>(bytes: &[u8]) -> Result<Page<K>, WatchError> {
 }
 
 /// One event of a watch.
-pub(super) struct Said<K> {
-    /// Empty where it has none.
-    pub(super) version: String,
-    pub(super) event: Event<K>,
+#[derive(Debug)]
+pub struct Said<K> {
+    /// The resource version; empty where it has none.
+    pub version: String,
+    /// What happened.
+    pub event: Event<K>,
 }
 
 impl<K> Said<K> {
@@ -118,13 +120,17 @@ impl<K> Said<K> {
 }
 
 /// What an event says.
-pub(super) enum Event<K> {
+#[derive(Debug)]
+pub enum Event<K> {
+    /// The object is new, or changed.
     Put(Arc<K>),
+    /// The object is gone.
     Deleted(ObjectKey),
     /// The object can't be read.
     Malformed(Malformed),
-    /// Not even the event can be read.
+    /// Not even the event can be read, and why.
     Unread(String),
+    /// All that happened up to a version was sent.
     Bookmark {
         /// Whether all objects were sent that a watch begins with.
         is_end: bool,
@@ -176,7 +182,9 @@ struct RawBookmarkMeta {
 pub(super) fn event<K: Watched>(line: &[u8]) -> Result<Said<K>, WatchError> {
     let raw: RawEvent<'_> = match serde_json::from_slice(line) {
         Ok(raw) => raw,
-        Err(error) => return Ok(Said::unread(format!("an event can't be read: {error}"))),
+        Err(error) => {
+            return Ok(Said::unread(format!("an event can't be read: {}", short(&error.to_string()))));
+        }
     };
     if raw.kind == "ERROR" {
         let status: Status = serde_json::from_str(raw.object.get()).unwrap_or_default();
@@ -191,7 +199,7 @@ pub(super) fn event<K: Watched>(line: &[u8]) -> Result<Said<K>, WatchError> {
                 let is_end = metadata.annotations.is_some_and(says_end);
                 Said { version: metadata.resource_version, event: Event::Bookmark { is_end } }
             }
-            Err(error) => Said::unread(format!("a bookmark can't be read: {error}")),
+            Err(error) => Said::unread(format!("a bookmark can't be read: {}", short(&error.to_string()))),
         });
     }
     let version = serde_json::from_str::<RawObject<'_>>(raw.object.get());

@@ -481,6 +481,23 @@ fn a_list_without_a_version_is_none() {
 }
 
 #[test]
+fn foreign_words_are_cut_in_what_is_said_of_them() {
+    let long = "x".repeat(100_000);
+    for line in [
+        format!("\"{long}\""),
+        event("BOOKMARK", json!(long)),
+        event(&long, json!({})),
+        event("ADDED", json!(long)),
+    ] {
+        let said = answers::event::<Pod>(line.as_bytes()).unwrap();
+        let answers::Event::Malformed(malformed) = said.event else { panic!("it was read") };
+        assert!(malformed.message.len() < 1000, "{} bytes", malformed.message.len());
+    }
+    let error = answers::page::<Pod>(format!("\"{long}\"").as_bytes()).err().unwrap();
+    assert!(error.to_string().len() < 1000);
+}
+
+#[test]
 fn refusals_keep_their_code_whatever_their_words_are() {
     let refusal = answers::refusal(502, &http::HeaderMap::new(), b"<html>Bad Gateway</html>");
     assert_eq!(refusal.to_string(), "the server says 502 : <html>Bad Gateway</html>");

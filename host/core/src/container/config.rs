@@ -25,8 +25,7 @@ use crate::container::hash::{container_hash, kubelet_hash};
 use crate::runtime::{ContainerConfig, labels};
 
 pub use crate::network::hostname::HOSTNAME_BYTES_MAX;
-pub(crate) use env::expand as expand_variables;
-pub use env::{EnvFileProblem, env_files, skipped_names};
+pub use env::{EnvFileProblem, TooLong, env_files, expand as expand_variables, skipped_names};
 pub use error::ConfigError;
 pub use input::{ContainerInput, Host, ImageFacts, Objects, SandboxInput};
 pub use linux::{cpu_quota, cpu_shares, oom_score_adj};
@@ -49,7 +48,7 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
     let mut expand = |what: &str, texts: &Option<Vec<String>>| -> Result<Vec<String>, ConfigError> {
         let mut expanded = Vec::new();
         for text in texts.iter().flatten() {
-            let text = env::expand(text, |name| values.get(name).copied()).map_err(|env::TooLong| {
+            let text = env::expand(text, |name| values.get(name).copied()).map_err(|TooLong| {
                 ConfigError::TooLong { container: container.name.clone(), text: what.to_owned() }
             })?;
             let too_much = || ConfigError::TooMuch { container: container.name.clone() };

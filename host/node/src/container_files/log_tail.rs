@@ -1,5 +1,7 @@
 //! The end of a log in the CRI's format: `<time> <stream> <tags> <text>`, a line for each entry.
 
+use witlet_core::logs::LogEntry;
+
 #[cfg(test)]
 mod tests;
 
@@ -21,23 +23,11 @@ pub(super) fn content(end: &[u8], bytes_max: usize, lines_max: usize) -> Vec<u8>
     let lines: Vec<&[u8]> = finished.split_inclusive(|byte| *byte == b'\n').collect();
     let mut text = Vec::new();
     for line in &lines[lines.len().saturating_sub(lines_max)..] {
-        if let Some((part, whole)) = entry(line) {
-            text.extend_from_slice(part);
-            text.extend(whole.then_some(b'\n'));
+        if let Some(entry) = LogEntry::parse(line) {
+            text.extend_from_slice(entry.text);
+            text.extend(entry.ends_line.then_some(b'\n'));
         }
     }
     let start = text.len().saturating_sub(bytes_max);
     text.split_off(start)
-}
-
-/// The text of an entry, and whether it ends a line.
-fn entry(line: &[u8]) -> Option<(&[u8], bool)> {
-    let line = line.strip_suffix(b"\n")?;
-    let mut parts = line.splitn(4, |byte| *byte == b' ');
-    let (time, stream, tags) = (parts.next()?, parts.next()?, parts.next()?);
-    let text = parts.next()?;
-    let is_stream = matches!(stream, b"stdout" | b"stderr");
-    let is_time = std::str::from_utf8(time).is_ok_and(|time| time.parse::<jiff::Timestamp>().is_ok());
-    let first_tag = tags.split(|byte| *byte == b':').next()?;
-    (is_time && is_stream).then_some((text, first_tag != b"P"))
 }

@@ -16,7 +16,7 @@ mod tests;
 
 /// What a look at the folder (or at the one file) found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Listing {
+pub enum Listing {
     /// There is nothing at the path.
     Missing,
     /// It can't be listed: nothing is known of its files.
@@ -27,7 +27,7 @@ pub(super) enum Listing {
 
 /// What a look at one file found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum FileState {
+pub enum FileState {
     /// The file system says that it is as it was at the last look.
     Unchanged,
     /// Its bytes.
@@ -95,9 +95,9 @@ struct KnownFile {
     understood: bool,
 }
 
-/// The memory between looks.
+/// A folder of manifests, with what is remembered of it between looks.
 #[derive(Clone, Debug)]
-pub(super) struct Folder {
+pub struct Folder {
     source: SourceName,
     node_name: String,
     path: String,
@@ -110,7 +110,8 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    pub(super) fn new(source: SourceName, node_name: String, path: String) -> Self {
+    /// Of a source at a path, for this node. Nothing was seen of it yet.
+    pub fn new(source: SourceName, node_name: String, path: String) -> Self {
         Self {
             source,
             node_name,
@@ -146,7 +147,7 @@ impl Folder {
     /// Takes in what was seen. A broken or unreadable file keeps the pods of its last good content; a file that is gone
     /// takes its pods along, as does a folder that is gone (upstream: a missing path is an empty set); a folder that
     /// can't be listed changes nothing. Each report is made once, until it changes or was gone in between.
-    pub(super) fn observe(&mut self, listing: Listing) -> Outcome {
+    pub fn observe(&mut self, listing: Listing) -> Outcome {
         let mut reports = BTreeSet::new();
         let whole =
             |message: String| Report { place: self.path.clone(), reason: ReportReason::FailedRead, message };

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use witlet_core::logs::{LogFilter, LogRequest, Taken};
+use witlet_core::logs::{LogFilter, LogLines, LogRequest};
 use witlet_ports::LogFiles;
 
 #[cfg(test)]
@@ -14,9 +14,6 @@ mod tests;
 
 /// Bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
-
-/// Bytes of the longest line; runtimes cut theirs at 16 KiB. What is longer isn't shown.
-const LINE_BYTES_MAX: usize = 1024 * 1024;
 
 /// What a look at the log gives.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,12 +34,7 @@ pub(super) struct LogReader {
     offset: u64,
     /// Nothing behind this is read; none if the log is followed.
     end: Option<u64>,
-    /// A line that has no end yet.
-    begun: Vec<u8>,
-    /// The line that is being read is too long.
-    skips: bool,
-    filter: LogFilter,
-    is_full: bool,
+    lines: LogLines,
     /// Another file has taken this one's place, so that this one gets no more.
     next: Option<Arc<File>>,
 }
@@ -66,24 +58,12 @@ impl LogReader {
         .await?;
         // Who doesn't follow sees what is there now, however fast more is written.
         let end = (!request.follow).then_some(length);
-        let begun = Vec::new();
-        Ok(Some(Self {
-            logs,
-            path,
-            file,
-            offset,
-            end,
-            begun,
-            skips: false,
-            filter,
-            is_full: false,
-            next: None,
-        }))
+        Ok(Some(Self { logs, path, file, offset, end, lines: LogLines::new(filter), next: None }))
     }
 
     /// The next piece.
     pub(super) async fn next(&mut self) -> io::Result<Piece> {
-        while !self.is_full {
+        while !self.lines.is_full() {
             let room = self.end.map_or(u64::MAX, |end| end.saturating_sub(self.offset));
             let length = usize::try_from(room).unwrap_or(READ_BYTES).min(READ_BYTES);
             let (file, offset) = (self.file.clone(), self.offset);
@@ -98,7 +78,7 @@ impl LogReader {
                 return Ok(Piece::End);
             }
             self.offset += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-            let shown = self.take(&bytes);
+            let shown = self.lines.take(&bytes);
             if !shown.is_empty() {
                 return Ok(Piece::Shown(shown));
             }
@@ -108,21 +88,15 @@ impl LogReader {
 
     /// What is shown of a last line that never got its end.
     pub(super) fn rest(&mut self) -> Option<Vec<u8>> {
-        let mut shown = Vec::new();
-        if !self.is_full && !self.skips {
-            let line = std::mem::take(&mut self.begun);
-            self.filter.take(&line, &mut shown);
-        }
-        self.begun.clear();
-        (!shown.is_empty()).then_some(shown)
+        self.lines.rest()
     }
 
     /// At the end: goes over to the file that took this one's place, if there is one. Says whether there may be more to read.
     pub(super) async fn renew(&mut self) -> io::Result<bool> {
         if let Some(next) = self.next.take() {
             // What was written to the old one before the new one began has been read by now.
-            self.begun.clear();
-            (self.file, self.offset, self.skips) = (next, 0, false);
+            self.lines.restart();
+            (self.file, self.offset) = (next, 0);
             return Ok(true);
         }
         let Some(there) = self.logs.open(&self.path).await.map_err(|error| error.cause)? else {
@@ -140,44 +114,10 @@ impl LogReader {
             return Ok(true);
         }
         if is_cut {
-            self.begun.clear();
-            (self.offset, self.skips) = (0, false);
+            self.lines.restart();
+            self.offset = 0;
         }
         Ok(is_cut)
-    }
-
-    /// Shows the lines that end in these bytes, and keeps the rest.
-    fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut shown = Vec::new();
-        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let ends = part.ends_with(b"\n");
-            if self.skips {
-                self.skips = !ends;
-                continue;
-            }
-            if self.begun.len() + part.len() > LINE_BYTES_MAX {
-                self.begun = Vec::new();
-                self.skips = !ends;
-                continue;
-            }
-            if !ends {
-                self.begun.extend_from_slice(part);
-                continue;
-            }
-            let taken = if self.begun.is_empty() {
-                self.filter.take(part, &mut shown)
-            } else {
-                self.begun.extend_from_slice(part);
-                let taken = self.filter.take(&self.begun, &mut shown);
-                self.begun.clear();
-                taken
-            };
-            if taken == Taken::Full {
-                self.is_full = true;
-                break;
-            }
-        }
-        shown
     }
 }
 

@@ -7,28 +7,39 @@ mod tests;
 
 /// A pod in a path, and what of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Target<'a> {
-    pub(super) namespace: &'a str,
-    pub(super) pod: &'a str,
+pub struct Target<'a> {
+    /// The pod's namespace; never empty.
+    pub namespace: &'a str,
+    /// The pod's name; never empty.
+    pub pod: &'a str,
     /// Only a pod with this UID is meant, if there is one.
-    pub(super) uid: Option<&'a str>,
-    /// Empty where the pod as a whole is meant.
-    pub(super) container: &'a str,
+    pub uid: Option<&'a str>,
+    /// The container's name; empty where the pod as a whole is meant.
+    pub container: &'a str,
 }
 
 /// An endpoint with what its path says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Route<'a> {
+pub enum Route<'a> {
     /// All checks, or this one.
     Healthz(Option<&'a str>),
+    /// All pods of the node.
     Pods,
+    /// Pods that run.
     RunningPods,
+    /// The configuration.
     Configz,
+    /// Metrics for Prometheus.
     Metrics,
+    /// A log of a container.
     ContainerLogs(Target<'a>),
+    /// A command in a container.
     Exec(Target<'a>),
+    /// The streams of a container.
     Attach(Target<'a>),
+    /// Connections into a pod.
     PortForward(Target<'a>),
+    /// A command that is run to its end.
     Run(Target<'a>),
     /// The machine's own logs and the process's profile, which nobody is shown.
     NotShown,
@@ -36,7 +47,7 @@ pub(super) enum Route<'a> {
 
 impl<'a> Route<'a> {
     /// Paths are taken as they came, not decoded and not made normal: what was asked about is what is answered.
-    pub(super) fn of(path: &'a str) -> Option<Self> {
+    pub fn of(path: &'a str) -> Option<Self> {
         let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
         Some(match parts[..] {
             ["healthz"] | ["healthz", ""] => Self::Healthz(None),

@@ -18,7 +18,8 @@ mod tests;
 /// Ports that one request may name.
 const PORTS_MAX: usize = 128;
 
-type Query = [(String, String)];
+/// Names and values of a query.
+pub type Query = [(String, String)];
 
 impl KubeletServer {
     pub(super) async fn exec(
@@ -90,7 +91,11 @@ impl KubeletServer {
 
 /// Which streams a query wants: `input`, `output`, `error` and `tty` are `1`, as an API server sends them. The names of
 /// the API itself (`stdin=true`, …) are taken, too.
-fn options(query: &Query) -> Result<StreamOptions, &'static str> {
+///
+/// # Errors
+///
+/// When it wants none, in upstream's words.
+pub fn options(query: &Query) -> Result<StreamOptions, &'static str> {
     let wants = |names: [&str; 2]| {
         query.iter().any(|(name, value)| names.contains(&name.as_str()) && matches!(&**value, "1" | "true"))
     };
@@ -106,8 +111,12 @@ fn options(query: &Query) -> Result<StreamOptions, &'static str> {
     any.then_some(options).ok_or("you must specify at least 1 of stdin, stdout, stderr")
 }
 
-/// Which ports are named: a WebSocket must, SPDY names them in the stream.
-fn ports(headers: &HeaderMap, query: &Query) -> Result<Vec<u16>, String> {
+/// Which ports are named: a WebSocket must, SPDY names them in the stream. At most 128.
+///
+/// # Errors
+///
+/// When a WebSocket names none, or one that is none, in upstream's words.
+pub fn ports(headers: &HeaderMap, query: &Query) -> Result<Vec<u16>, String> {
     if !is_websocket(headers) {
         return Ok(Vec::new());
     }

@@ -102,14 +102,14 @@ impl KubeletServer {
 }
 
 /// Whether the sender wants another protocol.
-fn asks_for_upgrade(headers: &HeaderMap) -> bool {
+pub fn asks_for_upgrade(headers: &HeaderMap) -> bool {
     let connection = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let mut words = connection.flat_map(|value| value.split(','));
     headers.contains_key(header::UPGRADE) && words.any(|word| word.trim().eq_ignore_ascii_case("upgrade"))
 }
 
 /// Scheme, host and port of a streaming URL, for logs and answers: who has the token in its path gets the stream.
-fn origin(url: &str) -> String {
+pub fn origin(url: &str) -> String {
     let is_of_scheme = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
     let parts = url.split_once("://").filter(|(scheme, _)| scheme.chars().all(is_of_scheme));
     let Some((scheme, rest)) = parts else { return "a URL without a host".to_owned() };
@@ -118,9 +118,12 @@ fn origin(url: &str) -> String {
     format!("{scheme}://{host}")
 }
 
-/// Host, port and path of a streaming URL. One without a host, or with the unspecified one, is on this machine. Errors don't have
-/// the path.
-fn place(url: &str) -> io::Result<(String, u16, Uri)> {
+/// Host, port and path of a streaming URL. One without a host, or with the unspecified one, is on this machine.
+///
+/// # Errors
+///
+/// When it is no URL, or not one of plain HTTP. The words don't have the path, for whoever has that gets the stream.
+pub fn place(url: &str) -> io::Result<(String, u16, Uri)> {
     let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
     // `http://:1234/…` has no host, which the parser doesn't take.
     let with_host = url.replacen("://:", "://127.0.0.1:", 1);
@@ -130,6 +133,9 @@ fn place(url: &str) -> io::Result<(String, u16, Uri)> {
         return Err(invalid(format!("a streaming server is reached over http only, not by {origin}")));
     }
     let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    if host.contains(['[', ']']) {
+        return Err(invalid(format!("{origin} names no host")));
+    }
     let host = match host {
         "" | "0.0.0.0" | "::" => Ipv4Addr::LOCALHOST.to_string(),
         host => host.to_owned(),
@@ -150,7 +156,7 @@ fn authority(host: &str, port: u16) -> String {
 }
 
 /// The sender's headers for the streaming server; its credentials aren't among them.
-fn passed_on(headers: &HeaderMap) -> HeaderMap {
+pub fn passed_on(headers: &HeaderMap) -> HeaderMap {
     let mut passed = headers.clone();
     for name in NOT_PASSED {
         passed.remove(name);
@@ -192,9 +198,9 @@ async fn carry(
     }
 }
 
-/// Copies both ways. An end is passed on to the other side, which then has [`LINGER`] to say what it still has to. So has a side
+/// Copies both ways. An end is passed on to the other side, which then has ten seconds to say what it still has to. So has a side
 /// that takes nothing any more: a streaming server that has told all closes while its client may still be sending.
-async fn both_ways(
+pub async fn both_ways(
     left: impl AsyncRead + AsyncWrite + Unpin,
     right: impl AsyncRead + AsyncWrite + Unpin,
     idle: Duration,

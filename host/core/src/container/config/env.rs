@@ -272,13 +272,17 @@ pub(super) const TEXT_BYTES_MAX: usize = 128 * 1024;
 /// quarters of `_STK_LIM`). Without a bound, many texts that name one long variable would fill the memory.
 pub(super) const ALL_BYTES_MAX: usize = 6 * 1024 * 1024;
 
-/// A text would be longer than [`TEXT_BYTES_MAX`], or all of them than [`ALL_BYTES_MAX`].
+/// A text would be longer than one argument of a process may be (128 KiB), or all of them than a process may have (6 MiB).
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooLong;
+pub struct TooLong;
 
 /// Replaces `$(NAME)` by the value of that name. `$$` stands for `$`, so that `$$(NAME)` stays as `$(NAME)`; what
 /// names nothing known stays as it is. (Upstream: `third_party/forked/golang/expansion`.)
-pub(crate) fn expand<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) -> Result<String, TooLong> {
+///
+/// # Errors
+///
+/// When the result would be longer than Linux takes of one argument, 128 KiB.
+pub fn expand<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) -> Result<String, TooLong> {
     let mut out = String::with_capacity(text.len().min(TEXT_BYTES_MAX));
     let mut rest = text;
     // The last closing parenthesis: none is looked for behind it, so that the time stays in proportion to the text.

@@ -18,7 +18,15 @@ fn streaming_urls_lead_to_where_the_runtime_listens() {
         let found = place(url).expect("a place");
         assert_eq!((found.0.as_str(), found.1, found.2.to_string().as_str()), (host, port, path), "{url}");
     }
-    for url in ["https://127.0.0.1:1234/x", "unix:///run/x", "", "http://", "/exec/abc", "http://a:99999/"] {
+    for url in [
+        "https://127.0.0.1:1234/x",
+        "unix:///run/x",
+        "",
+        "http://",
+        "/exec/abc",
+        "http://a:99999/",
+        "http://a[::1]:1/",
+    ] {
         assert!(place(url).is_err(), "{url}");
     }
     assert_eq!(authority("::1", 1), "[::1]:1");

@@ -1,0 +1,147 @@
+//! The witlet program: reads the command line, calls the part that does the work, and prints its error once.
+#![forbid(unsafe_code)]
+
+mod check;
+mod cli;
+mod get;
+mod inspect;
+pub mod kubelet;
+mod logging;
+mod output;
+mod plugin;
+mod progress;
+mod run;
+mod runtime;
+mod settings;
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use witlet_node::SystemClock;
+
+use crate::cli::{Cli, Command, Plugin};
+
+/// Exit codes beyond 0 (done), 1 (failed) and clap's 2 (usage). `cli::EXIT_CODES` says the same to people.
+mod exit {
+    /// No daemon answers.
+    pub(super) const NO_DAEMON: u8 = 3;
+    /// `check` found something, or `plugin replay` got another answer.
+    pub(super) const FINDINGS: u8 = 4;
+}
+
+/// Runs the program with the process's arguments.
+pub fn main() -> ExitCode {
+    let all: Vec<_> = std::env::args_os().collect();
+    if let Some(arguments) = kubelet::arguments(&all, |word| Cli::command().find_subcommand(word).is_some()) {
+        return run_kubelet(arguments);
+    }
+    // The compiler's child has limits that leave no room for a runtime with threads.
+    let command = Cli::parse().command;
+    if let Command::CompileComponent { arguments } = command {
+        return witlet_wasm::compile::child_main(arguments);
+    }
+    // Of all commands only the agent stays for long.
+    if matches!(command, Command::Run(_)) {
+        witlet_node::heap::share_one_arena();
+    }
+    on_threads(dispatch(command))
+}
+
+/// Does the work on a runtime with threads.
+fn on_threads(work: impl Future<Output = ExitCode>) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(cause) => return fail(&cause, 1),
+    };
+    let code = runtime.block_on(work);
+    // A plugin may still hold a blocking thread; its limits end it, but nobody waits for that.
+    runtime.shutdown_background();
+    code
+}
+
+/// The kubelet's command line.
+fn run_kubelet(arguments: &[OsString]) -> ExitCode {
+    match kubelet::read(arguments) {
+        Ok(kubelet::Asked::Text(text)) => done(output::print(&text)),
+        Ok(kubelet::Asked::Run(start)) => {
+            witlet_node::heap::share_one_arena();
+            logging::start(start.log_format, start.verbosity);
+            for warning in &start.warnings {
+                tracing::warn!("{warning}");
+            }
+            on_threads(async { done(run::run(start.settings).await) })
+        }
+        Err(error) => fail(&error, 1),
+    }
+}
+
+async fn dispatch(command: Command) -> ExitCode {
+    match command {
+        Command::Run(args) => {
+            logging::start(args.log_format, 0);
+            match settings::from_args::settings(*args) {
+                Ok(settings) => done(run::run(settings).await),
+                Err(error) => fail(&error, 1),
+            }
+        }
+        Command::Runtime(args) => {
+            logging::start(args.log_format, 0);
+            done(runtime::run(args).await)
+        }
+        Command::Get(what) => match get::run(what, &SystemClock).await {
+            Err(get::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
+            other => done(other),
+        },
+        Command::Plugin(Plugin::Bench(args)) => done(plugin::bench::run(&args).await),
+        Command::Plugin(Plugin::New(args)) => done(plugin::new::run(&args)),
+        Command::Plugin(Plugin::List(args)) => match plugin::list::run(&args).await {
+            Err(get::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
+            other => done(other),
+        },
+        Command::Plugin(Plugin::Inspect { file, registry, output }) => {
+            done(inspect::run(&file, &registry, output).await)
+        }
+        Command::Plugin(Plugin::Push(args)) => done(plugin::push::run(&args).await),
+        Command::Plugin(Plugin::Pull(args)) => done(plugin::pull::run(&args).await),
+        Command::Plugin(Plugin::Test(args)) => match plugin::test::run(&args).await {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(exit::FINDINGS),
+            Err(cause) => fail(&cause, 1),
+        },
+        Command::Plugin(Plugin::Replay(args)) => match plugin::replay::run(&args).await {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(exit::FINDINGS),
+            Err(cause) => fail(&cause, 1),
+        },
+        Command::Check(args) => match check::run(&args).await {
+            Ok(0) => ExitCode::SUCCESS,
+            Ok(_) => ExitCode::from(exit::FINDINGS),
+            Err(cause) => fail(&cause, 1),
+        },
+        // Handled before the runtime starts.
+        Command::Kubelet { .. } | Command::CompileComponent { .. } => ExitCode::FAILURE,
+    }
+}
+
+fn done<E: Error>(result: Result<(), E>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(cause) => fail(&cause, 1),
+    }
+}
+
+/// Prints an error and its causes on one line each.
+fn fail(error: &dyn Error, code: u8) -> ExitCode {
+    use std::io::Write;
+    let mut text = format!("witlet: {error}\n");
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text.push_str(&format!("  because: {next}\n"));
+        cause = next.source();
+    }
+    // With standard error gone, the exit code is all that is left.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    ExitCode::from(code)
+}

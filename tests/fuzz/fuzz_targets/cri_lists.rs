@@ -1,0 +1,4 @@
+//! The target `cri_lists` for cargo-fuzz.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| witlet_fuzz::run("cri_lists", data));

@@ -1,0 +1,4 @@
+//! The target `image_references` for cargo-fuzz.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| witlet_fuzz::run("image_references", data));

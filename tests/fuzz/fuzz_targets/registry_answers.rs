@@ -1,0 +1,4 @@
+//! The target `registry_answers` for cargo-fuzz.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| witlet_fuzz::run("registry_answers", data));
