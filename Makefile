@@ -8,13 +8,15 @@ DEMO_SECONDS ?= 0
 SOAK_SECONDS ?= 600
 # How many random cases the soak tries of each property.
 SOAK_CASES ?= 2000
+# How many changed inputs the soak gives each fuzz target.
+FUZZ_RUNS ?= 200000
 # How often `make flakes` runs the cases of `make test`.
 ROUNDS ?= 20
 
 # Three rings of tests. The outer two have real processes and real time; they are left out of the inner one, package by package.
 OUTER := witlet-containerd-suite witlet-daemon-suite witlet-soak
 NODE_SUITES := --test cli --test containerd-contract --test containerd-harness --test streams --test daemon --test languages
-SOAK_SUITES := --test cli --test soak --test hostile --test plugin-host
+SOAK_SUITES := --test cli --test bounded --test soak --test hostile --test plugin-host
 
 .DEFAULT_GOAL := help
 .PHONY: demo test test-node soak flakes bench bench-density languages lint fmt setup help
@@ -30,9 +32,10 @@ test: setup ## The inner ring: what proves a change, in minutes; a case that nee
 test-node: setup languages ## The node ring: the daemon with real runtimes and real time, kubectl, plugins in every language
 	WITLET_LANGUAGES=all $(CARGO) test --locked --workspace $(NODE_SUITES)
 
-soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps, many properties (SOAK_SECONDS=600 for each suite of the daemon)
+soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps, many random cases and fuzz inputs (SOAK_SECONDS=600 for each suite of the daemon)
 	$(CARGO) test --locked --workspace --no-run $(SOAK_SUITES)
 	PROPTEST_CASES=$(SOAK_CASES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core -p witlet-agent -p witlet-scenarios
+	FUZZ_RUNS=$(FUZZ_RUNS) $(CARGO) test --locked --workspace --test bounded -- --nocapture
 	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked --workspace --test soak -- --nocapture
 	HOSTILE_CORPUS=all $(CARGO) test --locked --workspace --test hostile -- --nocapture
 	MALLOC_ARENA_MAX=1 SOAK_SWAPS=1000 $(CARGO) test --locked --workspace --test plugin-host -- swaps_under_a_hundred --nocapture
