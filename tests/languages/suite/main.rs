@@ -20,7 +20,7 @@ use witlet_templates::{Language, Role};
 /// How many projects are made at the same time: a build, or the compiling of an interpreter, keeps all processors busy.
 const BUILDS_MAX: usize = 1;
 
-/// Set to `all`, it has the suite try every language, as `make test-node` does.
+/// Set to `all`, it has the suite try every language, with examples and tutorials, as `make test-node` does.
 const ALL_VARIABLE: &str = "WITLET_LANGUAGES";
 
 fn main() -> ExitCode {
@@ -68,10 +68,14 @@ fn skipped(absent: &Absent) {
     eprintln!("SKIPPED: {absent}");
 }
 
-/// Rust alone, whose tools are there, unless [`ALL_VARIABLE`] asks for all.
+/// Rust alone, whose tools are there, unless all are asked for.
 fn chosen() -> Vec<Language> {
-    let all = std::env::var_os(ALL_VARIABLE).is_some_and(|value| value == "all");
-    if all { Language::ALL.to_vec() } else { vec![Language::Rust] }
+    if is_asked_for_all() { Language::ALL.to_vec() } else { vec![Language::Rust] }
+}
+
+/// Whether this is the outer ring's run: see [`ALL_VARIABLE`].
+fn is_asked_for_all() -> bool {
+    std::env::var_os(ALL_VARIABLE).is_some_and(|value| value == "all")
 }
 
 /// A test that fails, for nothing was to be absent here.
@@ -100,7 +104,9 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
             role.as_str(),
         ));
     }
-    for (name, _) in EXAMPLES {
+    // Those and the tutorials take minutes for each language.
+    let all = is_asked_for_all();
+    for (name, _) in EXAMPLES.iter().filter(|_| all) {
         trials.push(trial(format!("the_{language}_example_{name}_answers_the_shared_cases"), example, name));
     }
     trials.push(trial(
@@ -108,7 +114,9 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
         all_functions,
         "",
     ));
-    trials.push(trial(format!("the_{language}_tutorial_ends_in_a_plugin_that_a_daemon_uses"), follow, ""));
+    if all {
+        trials.push(trial(format!("the_{language}_tutorial_ends_in_a_plugin_that_a_daemon_uses"), follow, ""));
+    }
     trials
 }
 
