@@ -107,7 +107,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "witlet-wasm",
         ],
     ),
-tests/tidy/src/arrows.rs
     ("tests/daemon", &[]),
     ("tests/embedded-runtime", &["witlet-runtime", "witlet-wasm"]),
     ("tests/fake-cri", &["witlet-proto"]),

@@ -80,6 +80,7 @@ fn check_event(event: &Event<Pod>) {
             check_message(&malformed.message, 0);
             assert!(malformed.key.as_ref().is_none_or(|key| !key.name.is_empty()));
         }
+        Event::Unread(message) => check_message(message, 0),
         Event::Bookmark { .. } => {}
     }
 }
