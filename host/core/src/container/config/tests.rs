@@ -78,7 +78,8 @@ fn a_sandbox_carries_the_pods_names_and_ports() {
 #[test]
 fn a_container_carries_what_its_spec_says() {
     let mut container = container_of(&pod(POD), 3).unwrap();
-    let app = &app_containers(&pod(POD))[0];
+    let pod = pod(POD);
+    let app = &app_containers(&pod)[0];
     // A kubelet that takes this agent's place finds its own hash, and restarts nothing.
     let hashes =
         [labels::CONTAINER_HASH, labels::OWN_CONTAINER_HASH].map(|key| container.annotations.remove(key));
