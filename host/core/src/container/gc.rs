@@ -113,7 +113,9 @@ fn containers<'a>(input: GcInput<'a>) -> Vec<Candidate<'a>> {
     let mut units: BTreeMap<(&PodUid, &str), Vec<Candidate<'a>>> = BTreeMap::new();
     for pod in input.pods {
         let dead = pod.containers.iter().filter(|container| {
-            container.state != ContainerRunState::Running && container.created_at <= born_before
+            // One that was made after now is older than a clock that was set back.
+            let is_old = container.created_at <= born_before || container.created_at > input.now;
+            container.state != ContainerRunState::Running && is_old
         });
         for container in dead {
             let unit = units.entry((&pod.uid, &container.name)).or_default();
