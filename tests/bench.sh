@@ -6,6 +6,9 @@ cd "$(dirname "$0")/.."
 
 cargo="${CARGO:-cargo}"
 
+# Sizes of the components that ship.
+"$cargo" test --locked -q --release -p witlet-plugins >&2
+
 # Functions: time and, where valgrind is there, instructions.
 "$cargo" bench --locked -q -p witlet-core --bench decisions
 if ! command -v valgrind >/dev/null; then

@@ -163,6 +163,10 @@ impl Agent {
     ///
     /// # Errors
     /// When it can't start with what is on disk, and when a part of it that should run on has ended.
+    #[allow(
+        clippy::too_many_lines,
+        reason = "puts the agent together: a line for each part, and no decision"
+    )]
     pub async fn run(self, stop: CancellationToken) -> Result<(), AgentError> {
         let Self { ports, config, board } = self;
         let forget = config.readmit_on_restart;

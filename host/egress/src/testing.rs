@@ -77,10 +77,7 @@ impl ServerKinds for Server {
         Self::tls(&Identity::of_nobody(), answer).await
     }
 
-    async fn tls(
-        identity: &Identity,
-        answer: impl Fn(&str) -> String + Send + Sync + 'static,
-    ) -> Self {
+    async fn tls(identity: &Identity, answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let answer = Arc::new(answer);
         let acceptor = TlsAcceptor::from(identity.config.clone());
         Self::new(move |stream| {

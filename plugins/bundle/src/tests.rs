@@ -62,6 +62,8 @@ fn every_plugin_is_a_small_component() {
         for builtin in list {
             assert!(builtin.component.starts_with(&PREAMBLE), "{} is no component", builtin.name);
             let size = builtin.component.len();
+            // Debug builds embed components without link-time optimisation; `make bench` asks this of a release.
+            let most = if cfg!(debug_assertions) { most * 8 } else { most };
             assert!(size <= most, "{} has {size} bytes", builtin.name);
             println!("{:<20} {size:>7} bytes", builtin.name);
         }

@@ -1,4 +1,6 @@
 //! Scenarios of a node of a cluster: the agent on fakes, its edge on an API server in this process, on paused time.
+#![forbid(unsafe_code)]
+#![cfg(test)]
 
 mod again;
 mod fields;

@@ -87,7 +87,7 @@ async fn a_new_node_is_registered_leased_and_ready_and_runs_what_is_bound_to_it(
         NodeHasSufficientMemory ×1: Node node1 status is now: NodeHasSufficientMemory
         NodeHasNoDiskPressure ×1: Node node1 status is now: NodeHasNoDiskPressure
         NodeHasSufficientPID ×1: Node node1 status is now: NodeHasSufficientPID
-        Starting ×1: Starting the node agent.
+        Starting ×1: Starting kubelet.
         NodeReady ×1: Node node1 status is now: NodeReady
     "#]]
     .assert_eq(&lines(&events(&world, "Node")));

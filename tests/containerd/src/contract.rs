@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Runtime as Tokio;
-use witlet_harness::{Containerd, HarnessError, REGISTRY_PROGRAM, Registry, is_required, run_or_ignore};
 use witlet_contracts::{CASES, Case, Environment, Outcome, run_case};
+use witlet_harness::{Containerd, HarnessError, REGISTRY_PROGRAM, Registry, is_required, run_or_ignore};
 use witlet_ports::Runtime;
 
 /// What every case shares.

@@ -2,22 +2,22 @@
 //! nothing left behind however a test ends.
 #![allow(clippy::print_stderr, reason = "a test program of its own, and this is its report")]
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Runtime as Tokio;
-use witlet_harness::{
-    BUSYBOX_IMAGE, Containerd, HarnessError, REGISTRY_PROGRAM, Registry, is_required, report, run_or_ignore,
-};
 use witlet_core::image::{DockerConfig, Keyring};
 use witlet_core::runtime::{
     ContainerConfig, ContainerId, ContainerRunState, NamespaceMode, PortMapping, Protocol, SandboxConfig,
     labels,
+};
+use witlet_harness::{
+    BUSYBOX_IMAGE, Containerd, HarnessError, REGISTRY_PROGRAM, Registry, is_required, report, run_or_ignore,
 };
 use witlet_ports::{Runtime, RuntimeError};
 

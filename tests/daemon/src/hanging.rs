@@ -1,15 +1,15 @@
 //! A node of a hundred pods with a plugin that never answers, on a runtime that answers at once.
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::time::Duration;
+use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use witlet_harness::{Daemon, DaemonOptions, report};
 use witlet_fake_cri::FakeCri;
+use witlet_harness::{Daemon, DaemonOptions, report};
 
 /// Pods that the plugin says nothing about.
 const FREE: usize = 90;
@@ -44,7 +44,11 @@ pub(crate) async fn hundred_pods() -> Result<(), Failed> {
     };
     configure("loop-in-admit")?;
     let endpoint = format!("unix://{}", socket.display());
-    let mut options = DaemonOptions::below(folder.path(), witlet_harness::program::witlet().map_err(|error| failed(&error))?, endpoint);
+    let mut options = DaemonOptions::below(
+        folder.path(),
+        witlet_harness::program::witlet().map_err(|error| failed(&error))?,
+        endpoint,
+    );
     options.plugins = Some(folder.path().join("plugins.yaml"));
     let mut daemon = Daemon::start(options).map_err(|error| failed(&error))?;
 

@@ -1,11 +1,11 @@
 //! The daemon is killed while it swaps, compiles and pulls plugins: it starts again, and nothing half is used.
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
+use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};

@@ -3,6 +3,7 @@
 //!
 //! Where containerd can't run its scenarios count as ignored, with the reason on standard error;
 //! `WITLET_REQUIRE_CONTAINERD=1` makes that a failure.
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stderr, reason = "the main function of a test program")]
 
 mod cluster;
@@ -17,10 +18,8 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use witlet_harness::{
-    Containerd, REQUIRE_VARIABLE, features_skip_reason, is_required, report, skip_reason,
-};
 use witlet_harness::streams::kubectl::Kubectl;
+use witlet_harness::{Containerd, REQUIRE_VARIABLE, features_skip_reason, is_required, report, skip_reason};
 use witlet_testkit::scenarios::{Outcome, SCENARIOS};
 
 use witlet_harness::node::{DaemonWorld, Kind};

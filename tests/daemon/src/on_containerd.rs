@@ -1,8 +1,8 @@
 //! What only a real container runtime can show.
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
+use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use witlet_contracts::{CASES, Case, Commands, Environment, Offers, Outcome, Processes, Workload, run_case};
 use witlet_ports::Clock;
 
-use crate::client::{Runtime};
+use crate::client::Runtime;
 use crate::on_shared;
 
 pub(crate) fn trials() -> Vec<Trial> {

@@ -55,7 +55,8 @@ async fn told() {
     ];
     let mut last = 0;
     for (kind, of, sandbox, containers) in expected {
-        let event = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, events.message()).await.expect("in time");
+        let event =
+            tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, events.message()).await.expect("in time");
         let event = event.expect("no error").expect("an event");
         assert_eq!((event.container_event_type(), &event.container_id), (kind, of));
         assert_eq!(event.pod_sandbox_status.as_ref().map(PodSandboxStatus::state), sandbox, "{kind:?}");

@@ -251,7 +251,8 @@ async fn dawdlers(runtime: Runtime) {
         dawdler.write_all(b"GET /hello HTTP/1.1\r\nX: ").await.expect("it is taken");
         dawdlers.push(dawdler);
     }
-    let answer = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, get(&address, "/moment")).await.expect("in time");
+    let answer =
+        tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, get(&address, "/moment")).await.expect("in time");
     assert_eq!(answer.0, 200, "once the first ones were left");
     for dawdler in &mut dawdlers {
         let mut rest = Vec::new();
@@ -332,7 +333,9 @@ async fn never() {
         assert!(begin.elapsed() >= Duration::from_secs(5), "{path}");
     }
     // One that begins and never goes on is cut off, for which HTTP has no better word.
-    let begun = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, raw(&address, b"GET /begin HTTP/1.0\r\n\r\n")).await;
+    let begun =
+        tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, raw(&address, b"GET /begin HTTP/1.0\r\n\r\n"))
+            .await;
     let begun = begun.expect("in time").map(|answer| parsed(&answer).1);
     assert!(matches!(begun.as_deref(), Ok("begun") | Err(_)), "{begun:?}");
     runtime.says(&id, "GET /begin: stopped after 5 s").await;

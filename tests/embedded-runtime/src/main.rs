@@ -1,5 +1,6 @@
 //! The embedded runtime from outside: a process of its own (`src/bin`), driven over its socket, with real components.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::panic, clippy::print_stderr, reason = "a test program ends loudly")]
 #![allow(clippy::disallowed_methods, reason = "tests measure real processes with real time")]
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::{Daemon, DaemonOptions, TestClock, WAIT_TIMEOUT, report};
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use libtest_mimic::Failed;
@@ -17,7 +18,6 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{Admission, ApiError, ApiServer, Identity, Issued, Options, Security};
-use crate::{Daemon, DaemonOptions, TestClock, WAIT_TIMEOUT, report};
 use witlet_fake_cri::FakeCri;
 use witlet_ports::Clock as _;
 
@@ -162,14 +162,11 @@ impl Cluster {
     }
 
     /// `witlet run` with these arguments beside those that say where everything is.
-    pub async fn start_on(
-        ground: Ground,
-        listens_on: Ipv4Addr,
-        more: Vec<String>,
-    ) -> Result<Self, Failed> {
+    pub async fn start_on(ground: Ground, listens_on: Ipv4Addr, more: Vec<String>) -> Result<Self, Failed> {
         let (healthz, server) = (free_address().await?, free_address().await?);
         let folder = ground.folder.path();
-        let mut options = DaemonOptions::below(folder, crate::program::witlet().map_err(failed)?, &*ground.endpoint);
+        let mut options =
+            DaemonOptions::below(folder, crate::program::witlet().map_err(failed)?, &*ground.endpoint);
         options.arguments = more;
         options.arguments.extend([
             format!("--client-ca-file={}", ground.path("ca.crt").display()),
@@ -208,11 +205,7 @@ impl Cluster {
     }
 
     /// Waits for something, and tells what the daemon said if it doesn't come.
-    pub async fn until<T>(
-        &self,
-        what: &str,
-        mut look: impl FnMut(&Self) -> Option<T>,
-    ) -> Result<T, Failed> {
+    pub async fn until<T>(&self, what: &str, mut look: impl FnMut(&Self) -> Option<T>) -> Result<T, Failed> {
         let deadline = Instant::now() + WAIT_TIMEOUT;
         loop {
             if let Some(found) = look(self) {
@@ -423,8 +416,9 @@ pub async fn get(address: SocketAddr, path: &str) -> Result<String, Failed> {
 
 /// Adds the node's address to the network that this thread is in, or takes it away.
 pub fn address(action: &str) -> Result<(), Failed> {
-    let done =
-        std::process::Command::new("ip").args(["address", action, &format!("{ADDRESS}/32"), "dev", "lo"]).output()?;
+    let done = std::process::Command::new("ip")
+        .args(["address", action, &format!("{ADDRESS}/32"), "dev", "lo"])
+        .output()?;
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     if done.status.success() { Ok(()) } else { Err(format!("ip address {action}: {said}").into()) }
 }

@@ -26,7 +26,6 @@ use crate::release::Release;
 use crate::shell::{HarnessError, io, run, system_path};
 use crate::{config, sweep};
 
-
 /// How often something is looked at that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 

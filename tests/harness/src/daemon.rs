@@ -274,7 +274,7 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         drop(self.kill());
         // The daemon makes its root folder a mount where `/` is private, and leaves it so.
-        drop(unmount(&self.options.root, UnmountFlags::DETACH));
+        let _ = unmount(&self.options.root, UnmountFlags::DETACH);
     }
 }
 

@@ -6,17 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::program::CACHE_VARIABLE;
+use crate::{Daemon, DaemonOptions, WAIT_TIMEOUT, report};
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use crate::program::CACHE_VARIABLE;
-use crate::{Daemon, DaemonOptions, WAIT_TIMEOUT, report};
 use witlet_fake_cri::{FakeCri, now};
 use witlet_server::LocalClient;
-
 
 /// How often is looked.
 pub const LOOK_INTERVAL: Duration = Duration::from_millis(100);
@@ -188,7 +187,11 @@ impl FakeNode {
             async move { stop.run_until_cancelled(listen(listener, told)).await.unwrap_or_default() }
         });
         let endpoint = format!("unix://{}", socket.display());
-        let mut options = DaemonOptions::below(folder.path(), crate::program::witlet().map_err(|error| failed(&error))?, endpoint);
+        let mut options = DaemonOptions::below(
+            folder.path(),
+            crate::program::witlet().map_err(|error| failed(&error))?,
+            endpoint,
+        );
         options.plugins = Some(folder.path().join("plugins.yaml"));
         options.arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
         if own_cache {
@@ -249,11 +252,7 @@ impl FakeNode {
     }
 
     /// Waits until all is as wanted.
-    pub async fn until(
-        &self,
-        what: &str,
-        mut wanted: impl FnMut(&Look) -> bool,
-    ) -> Result<Look, Failed> {
+    pub async fn until(&self, what: &str, mut wanted: impl FnMut(&Look) -> bool) -> Result<Look, Failed> {
         let begun = Instant::now();
         loop {
             let look = self.look().await;

@@ -22,6 +22,7 @@
 //! system's, as far as the folder has them. Releases from 1.6 on are configured as they want it.
 //! `WITLET_CONTAINERD_SYSTEMD=1` has systemd make the cgroups, for the suite of the daemon.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "fields and methods of tests say by their names what they are")]
 
 pub mod cluster;
 mod config;

@@ -1,16 +1,15 @@
 //! A node made of the real daemon.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::{BUSYBOX_IMAGE, Containerd, Daemon, DaemonOptions, TestClock, WAIT_TIMEOUT, report};
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use libtest_mimic::Failed;
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
-use crate::{BUSYBOX_IMAGE, Containerd, Daemon, DaemonOptions, TestClock, WAIT_TIMEOUT, report};
 use witlet_core::runtime::RuntimePod;
 use witlet_ports::Runtime;
 use witlet_testkit::NOT_BEFORE_SECONDS;
@@ -45,10 +44,7 @@ pub struct DaemonWorld {
 
 impl DaemonWorld {
     /// Starts a daemon, and waits until it answers.
-    pub async fn start(
-        kind: Kind,
-        containerd: Arc<Mutex<Option<Containerd>>>,
-    ) -> Result<Self, Failed> {
+    pub async fn start(kind: Kind, containerd: Arc<Mutex<Option<Containerd>>>) -> Result<Self, Failed> {
         // Short: socket paths have at most 107 bytes.
         let folder = tempfile::Builder::new().prefix("wtl").tempdir_in("/tmp")?;
         let root = folder.path().join("agent");
@@ -69,7 +65,11 @@ impl DaemonWorld {
             (Kind::Containerd, None) => return Err(Failed::from("containerd doesn't run")),
             (Kind::Embedded, _) => ("embedded".to_owned(), Vec::new()),
         };
-        let mut options = DaemonOptions::below(folder.path(), crate::program::witlet().map_err(|error| Failed::from(report(&error)))?, &endpoint);
+        let mut options = DaemonOptions::below(
+            folder.path(),
+            crate::program::witlet().map_err(|error| Failed::from(report(&error)))?,
+            &endpoint,
+        );
         options.plugins = Some(plugins);
         options.arguments =
             vec!["--stop-pods-on-exit".into(), "--image-root".into(), images.display().to_string()];

@@ -6,22 +6,22 @@ use witlet_testkit::scenarios::{Deed, Workload};
 use crate::node::shell;
 
 /// The example workload `probe-target`.
-pub fn embedded_workload(deeds: &[Deed]) -> Workload {
+pub(crate) fn embedded_workload(deeds: &[Deed]) -> Workload {
     Workload { image: "file:probe-target.wasm".to_owned(), command: Vec::new(), args: words(deeds) }
 }
 
 /// The same program run once more.
-pub fn embedded_command(deeds: &[Deed]) -> Vec<String> {
+pub(crate) fn embedded_command(deeds: &[Deed]) -> Vec<String> {
     std::iter::once("probe-target".to_owned()).chain(words(deeds)).collect()
 }
 
 /// A shell.
-pub fn busybox_workload(deeds: &[Deed]) -> Workload {
+pub(crate) fn busybox_workload(deeds: &[Deed]) -> Workload {
     Workload { image: BUSYBOX_IMAGE.to_owned(), command: busybox_command(deeds), args: Vec::new() }
 }
 
 /// A shell.
-pub fn busybox_command(deeds: &[Deed]) -> Vec<String> {
+pub(crate) fn busybox_command(deeds: &[Deed]) -> Vec<String> {
     let lines: Vec<String> = deeds.iter().map(line).collect();
     shell(&format!("set -e; {}", lines.join("; ")))
 }

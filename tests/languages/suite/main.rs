@@ -115,7 +115,11 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
         "",
     ));
     if all {
-        trials.push(trial(format!("the_{language}_tutorial_ends_in_a_plugin_that_a_daemon_uses"), follow, ""));
+        trials.push(trial(
+            format!("the_{language}_tutorial_ends_in_a_plugin_that_a_daemon_uses"),
+            follow,
+            "",
+        ));
     }
     trials
 }

@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::time::{Instant, sleep};
-use witlet_harness::WAIT_TIMEOUT;
 use witlet_core::admission::{AdmissionRequest, Decision, Operation};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ContainerId;
+use witlet_harness::WAIT_TIMEOUT;
 use witlet_test_guests::corpus::{Attack, Expected, Role};
 use witlet_wasm::plugin::{PluginState, PluginStatus};
 
@@ -152,9 +152,7 @@ async fn ask(stage: &Stage, attack: &'static Attack) -> Result<(), String> {
         }
     }
     match attack.expected {
-        Expected::Fails(_) => {
-            Err(format!("never in quarantine: {:?}", status(stage, attack.name)?))
-        }
+        Expected::Fails(_) => Err(format!("never in quarantine: {:?}", status(stage, attack.name)?)),
         Expected::Tells(_) | Expected::Bounded | Expected::Refused(_) => Ok(()),
     }
 }

@@ -8,7 +8,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_egress::{NetworkGrant, TlsPolicy};
 use witlet_ports::{Containers, ProbeError};
-use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::Builtin;
 use witlet_wasm::plugin::config::Grants;
 
@@ -84,7 +83,9 @@ pub(crate) async fn probe(
         timeout,
     };
     let probes = node.host.probes();
-    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, probes.probe(&request)).await.expect("it ends long before")
+    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, probes.probe(&request))
+        .await
+        .expect("it ends long before")
 }
 
 async fn get(node: &Node, port: u16, path: &str) -> ProbeOutcome {

@@ -55,8 +55,7 @@ fn main() -> ExitCode {
     .into_iter()
     .flatten()
     .copied();
-    let mut trials: Vec<Trial> =
-        claims.map(|(name, show)| Trial::test(name, move || run(show))).collect();
+    let mut trials: Vec<Trial> = claims.map(|(name, show)| Trial::test(name, move || run(show))).collect();
     trials.extend(registry::trials(&arguments));
     trials.extend(kit::shipped::trials());
     trials.extend(kit::faults::trials());

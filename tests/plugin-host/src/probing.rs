@@ -9,7 +9,6 @@ use tempfile::TempDir;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ContainerId;
 use witlet_ports::ProbeError;
-use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::PluginState;
 use witlet_wasm::role::Role;
 
@@ -40,7 +39,9 @@ async fn node(more: &str) -> (Node, TempDir) {
     let files = vec![("prober.wasm", witlet_test_guests::PROBER.to_vec())];
     let node = Node::begin(&entries, Setting { files, ..Setting::new(crate::node::compiler(cache())) }).await;
     let node = node.expect("the host starts");
-    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready()).await.expect("every plugin is tried in time");
+    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready())
+        .await
+        .expect("every plugin is tried in time");
     (node, secrets)
 }
 

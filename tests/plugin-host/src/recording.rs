@@ -9,7 +9,6 @@ use witlet_core::admission::Decision;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::{ContainerId, ExecOutput};
 use witlet_ports::Clock;
-use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::{PluginHost, PluginHostConfig};
 use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, replay};
 use witlet_wasm::record::{Answer, Question, RecordedCall, RecorderConfig, read};

@@ -38,7 +38,9 @@ pub(crate) fn trials(arguments: &Arguments) -> Vec<Trial> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let installed = std::env::split_paths(&search).any(|folder| folder.join(PROGRAM).is_file());
     if !installed && !arguments.list {
-        eprintln!("SKIPPED: components from a registry: {PROGRAM} isn't installed (Debian package {PROGRAM})");
+        eprintln!(
+            "SKIPPED: components from a registry: {PROGRAM} isn't installed (Debian package {PROGRAM})"
+        );
     }
     let tests = [
         Trial::test("a_pushed_component_is_pulled_by_its_digest", || run(open())),

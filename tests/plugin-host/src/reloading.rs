@@ -233,8 +233,8 @@ fn put_program(path: &Path, text: &str) {
 async fn bytes_that_do_not_compile_are_compiled_once() {
     let folder = tempfile::TempDir::new().expect("a folder for the test");
     let (program, count) = (folder.path().join("compiler"), folder.path().join("count"));
-    let this = std::env::current_exe().expect("a program knows its path");
-    let script = format!("#!/bin/sh\necho once >> {}\nexec {} \"$@\"\n", count.display(), this.display());
+    let real = env!("CARGO_BIN_EXE_compile-component");
+    let script = format!("#!/bin/sh\necho once >> {}\nexec {real} \"$@\"\n", count.display());
     put_program(&program, &script);
     let compiler = CompilerConfig { program, ..crate::node::compiler(folder.path().join("compiled")) };
     let entry = "- {name: bad, component: invalid-code.wasm, admission: {}}\n";
@@ -327,7 +327,8 @@ async fn registries_that_hang_keep_no_file_from_being_loaded() {
         format!("- {{name: pulled-{number}, component: \"{component}\", admission: {{}}}}\n")
     };
     let entries: String = (0..16).map(pulled).chain([hostile("one", "reject", "")]).collect();
-    let setting = Setting { fetcher: Some(Arc::new(Hanging)), ..Setting::new(crate::node::compiler(cache())) };
+    let setting =
+        Setting { fetcher: Some(Arc::new(Hanging)), ..Setting::new(crate::node::compiler(cache())) };
     let node = Node::begin(&entries, setting).await.expect("the host starts");
     node.until("the file is loaded", |node| node.status("one").state == PluginState::Ready).await;
     assert_eq!(node.status("pulled-0").state, PluginState::Loading);

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::admission::Decision;
-use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::PluginState;
 
 use crate::node::{Node, Setting, cache, pod, pod_in};

@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::json;
 use tempfile::TempDir;
 use witlet_ports::ProbeError;
-use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::inspect::inspect;
 
 use crate::builtin_probes::{LONG, SHORT, failed, probe, success};
@@ -38,7 +37,9 @@ async fn node() -> (Node, TempDir) {
     let shipped = witlet_plugins::SHIPPED.iter().map(|shipped| (shipped.name, shipped.component)).collect();
     let setting = Setting { shipped, ..Setting::new(crate::node::compiler(cache())) };
     let node = Node::begin(&entries, setting).await.expect("the host starts");
-    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready()).await.expect("every plugin is tried in time");
+    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready())
+        .await
+        .expect("every plugin is tried in time");
     (node, secrets)
 }
 

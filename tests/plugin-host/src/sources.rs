@@ -13,7 +13,6 @@ use witlet_core::pod::SourceName;
 use witlet_ports::{
     FilesError, Jitter, PodFare, PodSourceSet, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore,
 };
-use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::host::SourcesConfig;
 use witlet_wasm::plugin::PluginState;
 
@@ -168,7 +167,8 @@ async fn a_source_that_is_removed_loses_its_name() {
     sources.next().await;
     let mut names = sources.set.names();
     sources.node.configure(&configuration(&sourcer("b", "empty", "")));
-    let gone = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, names.wait_for(|names| names.len() == 1)).await;
+    let gone =
+        tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, names.wait_for(|names| names.len() == 1)).await;
     assert!(gone.is_ok_and(|names| names.is_ok()));
     sources.until_told("is no pod source any more, its pods end").await;
 }

@@ -7,7 +7,6 @@ use tokio::sync::watch;
 use witlet_core::admission::Decision;
 use witlet_core::node::NodeFacts;
 use witlet_ports::NodeWatch;
-use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::{Builtin, PluginState, ShadowReport, TIMEOUTS_TO_QUARANTINE};
 
 use crate::claims;

@@ -27,7 +27,9 @@ async fn node(compiler: CompilerConfig, entries: &str) -> Node {
     let files = vec![("prober.wasm", witlet_test_guests::PROBER.to_vec())];
     let setting = Setting { files, ..Setting::new(compiler) };
     let node = Node::begin(entries, setting).await.expect("the host starts");
-    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready()).await.expect("every plugin is tried in time");
+    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready())
+        .await
+        .expect("every plugin is tried in time");
     node
 }
 
@@ -203,7 +205,9 @@ async fn until_told(node: &Node, expected: ProbeOutcome) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, asking).await.unwrap_or_else(|_| panic!("never told: {expected:?}"));
+    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, asking)
+        .await
+        .unwrap_or_else(|_| panic!("never told: {expected:?}"));
 }
 
 async fn a_secret_that_is_replaced_is_seen_by_the_next_call() {

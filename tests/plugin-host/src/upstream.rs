@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
-use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::Builtin;
 
 use crate::node::{Node, cache, now};

@@ -6,7 +6,6 @@ use k8s_openapi::api::core::v1::Pod;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 use witlet_core::admission::Decision;
-use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::PluginState;
 
 use crate::claims;
@@ -80,7 +79,9 @@ async fn node(entries: &str) -> Node {
     ];
     let setting = Setting { files, ..Setting::new(crate::node::compiler(cache())) };
     let node = Node::begin(entries, setting).await.expect("the host starts");
-    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready()).await.expect("every plugin is tried in time");
+    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready())
+        .await
+        .expect("every plugin is tried in time");
     node
 }
 

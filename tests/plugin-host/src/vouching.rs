@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use witlet_attestation::{Conformance, LAYERS, SigningKey, Statement, Tested};
 use witlet_core::admission::Decision;
-use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::plugin::PluginState;
 
 use crate::claims;

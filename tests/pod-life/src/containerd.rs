@@ -1,8 +1,7 @@
 //! A pod of an API server on real containerd: what kubectl does with it goes through the API server to the node.
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use witlet_harness::WAIT_TIMEOUT;
 
 use k8s_openapi::api::core::v1::{ContainerState, Pod};
 use libtest_mimic::Failed;
@@ -190,8 +189,7 @@ pub(crate) async fn a_pods_life(endpoint: String) -> Result<(), Failed> {
 }
 
 async fn play(endpoint: String) -> Result<(), Failed> {
-    let ground =
-        Ground::on(Admission { node_rules: true, ..Admission::default() }, endpoint).await?;
+    let ground = Ground::on(Admission { node_rules: true, ..Admission::default() }, endpoint).await?;
     // The same API server in the clear, where everybody is its administrator: kubectl's requests as bytes.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let (api, stop, mut serving) = (listener.local_addr()?, CancellationToken::new(), JoinSet::new());

@@ -39,7 +39,8 @@ async fn start(containerd: &Shared) -> Result<(), Failed> {
 
 /// Plays a scenario in a new world, and leaves nothing of it.
 fn play(name: &str, kind: Kind, containerd: Shared) -> Result<(), Failed> {
-    let scenario = SCENARIOS.iter().find(|scenario| scenario.name == name).ok_or("there is no such scenario")?;
+    let scenario =
+        SCENARIOS.iter().find(|scenario| scenario.name == name).ok_or("there is no such scenario")?;
     Tokio::new()?.block_on(async {
         if kind == Kind::Containerd {
             start(&containerd).await?;
@@ -85,8 +86,7 @@ fn main() -> ExitCode {
     for kind in [Kind::Embedded, Kind::Containerd] {
         for name in PLAYED {
             let containerd = containerd.clone();
-            let trial =
-                Trial::test(format!("{}::{name}", kind.name()), move || play(name, kind, containerd));
+            let trial = Trial::test(format!("{}::{name}", kind.name()), move || play(name, kind, containerd));
             trials.push(trial.with_ignored_flag(kind == Kind::Containerd && skip.is_some()));
         }
     }

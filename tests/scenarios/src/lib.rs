@@ -1,5 +1,7 @@
 //! The whole agent on recording fakes and paused time: the scenarios that every world plays, and what only fakes can
 //! show. Expected logs are the runtime's orders: seconds since the beginning, action, object.
+#![forbid(unsafe_code)]
+#![cfg(test)]
 
 mod admission;
 mod api_pods;

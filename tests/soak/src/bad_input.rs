@@ -3,12 +3,12 @@
 
 mod pods;
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
+use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
@@ -250,7 +250,10 @@ impl Stage {
             if Instant::now() >= deadline {
                 let status = |pod: &Value| format!("{}: {}", pod["metadata"]["name"], pod["status"]);
                 let pods: Vec<String> = answers.0.iter().flatten().map(status).collect();
-                return Err(Failed::from(format!("not within {WAIT_TIMEOUT:?}: {what}\n{}", pods.join("\n"))));
+                return Err(Failed::from(format!(
+                    "not within {WAIT_TIMEOUT:?}: {what}\n{}",
+                    pods.join("\n")
+                )));
             }
             sleep(LOOK_INTERVAL).await;
         }

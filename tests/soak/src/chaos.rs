@@ -1,9 +1,9 @@
 //! What is done to the world, in which order, and what is then asked of it.
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
+use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::Failed;
 use tokio::time::{Instant, sleep};

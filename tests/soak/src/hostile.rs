@@ -14,8 +14,8 @@ use witlet_server::LocalClient;
 use witlet_test_guests::corpus::{Attack, Expected, Origin, Role, attacks};
 use witlet_test_guests::{FORGERS, HANDLERS, INTRUDER, NO_LATEST_TAG, SOURCER};
 
-use witlet_harness::fake_node::{FakeNode, Look, failed, pod, probed};
 use witlet_harness::WAIT_TIMEOUT;
+use witlet_harness::fake_node::{FakeNode, Look, failed, pod, probed};
 use witlet_harness::usage::Usage;
 
 /// Attacks that are played at the same time.

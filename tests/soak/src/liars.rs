@@ -1,10 +1,10 @@
 //! A pod source that fails, lies, hangs, floods and flaps beside a file and another source of pods: each is told by an
 //! event, what it brought before stands, nobody else's pods notice, and it brings pods again once it is well.
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};

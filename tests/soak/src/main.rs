@@ -11,6 +11,7 @@
 //! with choices that `SOAK_SEED` repeats. The choices repeat, the moments at which they meet the daemon don't. Where
 //! containerd can't run what needs it counts as ignored, with the reason on standard error;
 //! `WITLET_REQUIRE_CONTAINERD=1` makes that a failure.
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stderr, reason = "the figures are part of what this shows")]
 
 mod bad_input;
@@ -39,8 +40,8 @@ use witlet_ports::Clock;
 use crate::chaos::Chaos;
 use crate::habits::Habits;
 use crate::model::Kind;
-use witlet_harness::usage::Usage;
 use crate::world::World;
+use witlet_harness::usage::Usage;
 
 /// The seed of the short form.
 const SEED_SHORT: u64 = 7;

@@ -1,19 +1,19 @@
 //! The daemon, its runtime, its manifests and plugin files, as things that can be hit.
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::Failed;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
-use witlet_harness::{Containerd, Daemon, DaemonOptions, TestClock, report};
 use witlet_core::runtime::{ContainerRunState, RuntimePod};
+use witlet_harness::{Containerd, Daemon, DaemonOptions, TestClock, report};
 use witlet_ports::Runtime;
 use witlet_server::LocalClient;
 
@@ -102,7 +102,11 @@ impl World {
                 ("embedded".to_owned(), format!("unix://{}", socket.display()))
             }
         };
-        let mut options = DaemonOptions::below(folder.path(), witlet_harness::program::witlet().map_err(|error| failed(&error))?, endpoint);
+        let mut options = DaemonOptions::below(
+            folder.path(),
+            witlet_harness::program::witlet().map_err(|error| failed(&error))?,
+            endpoint,
+        );
         NODE_NAME.clone_into(&mut options.node_name);
         options.plugins = Some(folder.path().join("plugins.yaml"));
         // Where it can reach the pods that it probes.

@@ -7,8 +7,7 @@ use std::path::Path;
 use crate::{check, files, quoted, read, relative, root};
 
 /// Folders at the top that a path in a document may begin with.
-const TOP: &[&str] =
-    &["host/", "wit/", "plugins/", "proto/", "tests/", "examples/", "docs/", ".ci/"];
+const TOP: &[&str] = &["host/", "wit/", "plugins/", "proto/", "tests/", "examples/", "docs/", ".ci/"];
 
 /// Paths that every project of a plugin author has (`plugins/templates` renders them), and chapters for authors name.
 const IN_PROJECTS: &[&str] = &["wit/world.wit", "wit/wasi.wit", "wit/deps"];

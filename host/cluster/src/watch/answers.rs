@@ -287,3 +287,6 @@ fn refused(code: u16, status: Status, asked: Option<Duration>) -> WatchError {
     };
     WatchError::Refused { code, reason: short(&status.reason), message: short(&status.message), failure }
 }
+
+#[cfg(test)]
+mod tests;

@@ -474,30 +474,6 @@ fn managed_fields_are_dropped_and_keys_are_found_in_what_cannot_be_decoded() {
 }
 
 #[test]
-fn a_list_without_a_version_is_none() {
-    let page = answers::page::<Pod>(br#"{"metadata": {}, "items": []}"#);
-    assert!(page.is_err_and(|error| error.to_string().contains("no resourceVersion")));
-    assert!(answers::page::<Pod>(b"<html>").is_err());
-}
-
-#[test]
-fn foreign_words_are_cut_in_what_is_said_of_them() {
-    let long = "x".repeat(100_000);
-    for line in [
-        format!("\"{long}\""),
-        event("BOOKMARK", json!(long)),
-        event(&long, json!({})),
-        event("ADDED", json!(long)),
-    ] {
-        let said = answers::event::<Pod>(line.as_bytes()).unwrap();
-        let answers::Event::Malformed(malformed) = said.event else { panic!("it was read") };
-        assert!(malformed.message.len() < 1000, "{} bytes", malformed.message.len());
-    }
-    let error = answers::page::<Pod>(format!("\"{long}\"").as_bytes()).err().unwrap();
-    assert!(error.to_string().len() < 1000);
-}
-
-#[test]
 fn refusals_keep_their_code_whatever_their_words_are() {
     let refusal = answers::refusal(502, &http::HeaderMap::new(), b"<html>Bad Gateway</html>");
     assert_eq!(refusal.to_string(), "the server says 502 : <html>Bad Gateway</html>");

@@ -14,7 +14,8 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::*;
 use crate::testing::{
-    AllHere, Authority, ClosedPort, Identity, LIMIT, Seen, Server, ServerKinds, answer, ends, outlasts, read_head,
+    AllHere, Authority, ClosedPort, Identity, LIMIT, Seen, Server, ServerKinds, answer, ends, outlasts,
+    read_head,
 };
 use crate::{LookupError, NetworkGrant};
 

@@ -119,7 +119,7 @@ async fn the_last_good_answer_goes_on_after_a_restart_until_the_url_answers() {
         (snapshots, tasks)
     };
     let next = async |sets: &mut mpsc::Receiver<SourceSnapshot>| {
-        let set = timeout(PATIENCE, sets.recv()).await.expect("in time").expect("the source runs");
+        let set = timeout(WAIT_TIMEOUT, sets.recv()).await.expect("in time").expect("the source runs");
         let names: Vec<String> = set.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect();
         (set.restored, names)
     };
@@ -140,7 +140,7 @@ fn an_url_that_does_not_answer_for_a_minute_is_told_of_until_it_does() {
     let mut outage = Outage::begin(Duration::ZERO);
     for (second, told) in [(20, 0), (59, 0), (60, 1), (80, 1), (180, 2)] {
         source.report(&mut outage, Duration::from_secs(second), Some("no"));
-        assert_eq!(events.0.lock().expect("no panic under the lock").len(), told, "{second}");
+        assert_eq!(events.recorded.lock().expect("no panic under the lock").len(), told, "{second}");
         assert_eq!(health.all_unread().len(), told.min(1), "{second}");
     }
     source.report(&mut outage, Duration::from_secs(200), None);

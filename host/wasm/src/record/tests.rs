@@ -21,7 +21,7 @@ use crate::plugin::CallError;
 use crate::worlds::admission::facts::RequestFacts;
 
 /// Only a failure waits this long.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 struct Epoch;
 
@@ -106,7 +106,7 @@ impl World {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, found).await.expect("written in time")
+        tokio::time::timeout(WAIT_TIMEOUT, found).await.expect("written in time")
     }
 }
 

@@ -120,7 +120,7 @@ fn a_drop_in_takes_away_by_null_lies_over_default_thresholds_and_leaves_relative
 fn run_once_is_refused_in_upstreams_words_and_what_1_36_lacks_is_unknown() {
     let cause = |line: &str| {
         let error = start_of(line).expect_err("upstream refuses it");
-        std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
+        Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
     };
     assert_eq!(
         cause("--runonce"),
@@ -143,7 +143,7 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(none.to_string(), "failed to load kubelet config file /no/such/folder");
     let bad = write(folder.path(), "bad.yaml", "maxPods: many");
     let error = start_of(&format!("--config={bad}")).expect_err("it has a mistake");
-    let cause = std::error::Error::source(&error).expect("it has a cause").to_string();
+    let cause = Error::source(&error).expect("it has a cause").to_string();
     assert_eq!(cause, format!("{bad}: maxPods: expected a whole number, found \"many\""));
     let long = folder.path().join("long.yaml");
     std::fs::write(&long, vec![b'#'; usize::try_from(FILE_BYTES_MAX).expect("it fits") + 1]).expect("a file");
@@ -212,7 +212,7 @@ fn a_node_that_asks_for_what_is_not_done_starts_and_is_told_so() {
 #[test]
 fn an_unknown_look_of_logs_is_refused() {
     let error = start_of("--logging-format=xml").expect_err("there is none");
-    let cause = std::error::Error::source(&error).expect("it has a cause").to_string();
+    let cause = Error::source(&error).expect("it has a cause").to_string();
     assert_eq!(cause, "logging.format: xml: supported are \"json\" and \"text\"");
 }
 

@@ -97,7 +97,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
         folders: Folders {
             container_logs: container_logs.unwrap_or_else(|| pod_logs.with_file_name("containers")),
             images: absolute(&args.image_root)?,
-            component_cache: args.cache.component_cache_dir.as_ref().map(|folder| absolute(folder)).transpose()?,
+            component_cache: args.cache.component_cache_dir.as_ref().map(absolute).transpose()?,
             root,
             pod_logs,
         },

@@ -4,10 +4,10 @@ use serde_json::Value;
 use tokio::io::AsyncReadExt;
 
 use crate::Outcome;
+use crate::world::{Case, World};
 use witlet_harness::streams::http::{PORT_FORWARD, SPDY, ask, upgraded};
 use witlet_harness::streams::spdy::Spdy;
 use witlet_harness::streams::websocket::{self, WebSocket};
-use crate::world::{Case, World};
 
 /// Runs until it is told to end.
 pub(crate) const SLEEPER: &str = "trap 'exit 0' TERM; while :; do sleep 0.1; done";

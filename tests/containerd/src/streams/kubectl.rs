@@ -10,8 +10,8 @@ use tokio::process::Child;
 
 use crate::Outcome;
 use crate::cases::{ECHO, SERVER, SLEEPER};
-use witlet_harness::streams::kubectl::{Ended, Kubectl};
 use crate::world::{Case, World};
+use witlet_harness::streams::kubectl::{Ended, Kubectl};
 
 /// Each case by both roads: WebSockets, of which an API server makes SPDY for the node, and SPDY itself.
 macro_rules! both_roads {

@@ -6,9 +6,9 @@ mod cases;
 mod kubectl;
 mod world;
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::process::ExitCode;
 use std::sync::Arc;
+use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Runtime as Tokio;

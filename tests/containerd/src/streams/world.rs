@@ -16,9 +16,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Identity, Options, Security};
-use witlet_harness::{BUSYBOX_IMAGE, TestClock};
 use witlet_core::runtime::{ContainerConfig, ContainerId, NamespaceMode, SandboxConfig, labels};
 use witlet_cri::{CriClient, CriOptions};
+use witlet_harness::{BUSYBOX_IMAGE, TestClock};
 use witlet_ports::{AgentStats, AgentView, Clock, FilesError, LogFiles, RecordedEvent, Runtime};
 use witlet_server::{
     Authentication, Authorization, KubeletServer, LocalApi, PluginView, ServerOptions, ServerParts,

@@ -1,6 +1,5 @@
 //! The daemon is killed at other moments each time, while pods start, end and go.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;

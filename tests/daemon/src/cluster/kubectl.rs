@@ -1,9 +1,9 @@
 //! kubectl in a terminal, from end to end: an API server over TLS, the whole daemon, containerd, and real processes.
 
-use witlet_harness::WAIT_TIMEOUT;
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
+use witlet_harness::WAIT_TIMEOUT;
 
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
@@ -53,10 +53,7 @@ struct World {
     home: PathBuf,
 }
 
-async fn played(
-    endpoint: String,
-    test: impl for<'a> FnOnce(&'a World) -> Step<'a>,
-) -> Result<(), Failed> {
+async fn played(endpoint: String, test: impl for<'a> FnOnce(&'a World) -> Step<'a>) -> Result<(), Failed> {
     address("replace")?;
     let played = async {
         let world = World::start(endpoint).await?;

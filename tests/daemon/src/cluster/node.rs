@@ -1,7 +1,5 @@
 //! The node's object and its lease, whatever others do to them.
 
-use std::path::PathBuf;
-
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use libtest_mimic::Failed;

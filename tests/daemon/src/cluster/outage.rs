@@ -1,7 +1,6 @@
 //! An API server that nobody reaches for a minute.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Event, Pod};

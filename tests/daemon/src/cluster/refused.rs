@@ -1,7 +1,5 @@
 //! Pods that the API server takes and the shipped handlers refuse: what people see of them, in upstream's words.
 
-use std::path::PathBuf;
-
 use k8s_openapi::api::core::v1::{Event, Pod};
 use libtest_mimic::Failed;
 use serde_json::{Value, json};

@@ -1,7 +1,5 @@
 //! Static pods of a node in a cluster, and the mirrors that the API server has of them.
 
-use std::path::PathBuf;
-
 use k8s_openapi::api::core::v1::Pod;
 use libtest_mimic::Failed;
 use serde_json::{Value, json};

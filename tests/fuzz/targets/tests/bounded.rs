@@ -2,6 +2,8 @@
 //!
 //! `FUZZ_RUNS` says how many inputs each target is given besides its corpus, `FUZZ_SEED` which ones. An input that fails is written
 //! to `artifacts/TARGET` in the folder of the fuzz targets.
+#![allow(clippy::panic, clippy::print_stderr, reason = "a test program, and this is its report")]
+#![allow(clippy::assertions_on_constants, reason = "which features are on is known when it is built")]
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};

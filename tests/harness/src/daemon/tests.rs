@@ -4,7 +4,6 @@ use tempfile::TempDir;
 
 use super::*;
 
-
 /// Counts its starts in the agent's folder, shows them as pods, and ends with success when asked to.
 const STAND_IN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/daemon/stand-in.sh");
 

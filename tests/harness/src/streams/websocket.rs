@@ -42,11 +42,7 @@ impl WebSocket {
     }
 
     /// Reads until a channel brought something that satisfies.
-    pub async fn until(
-        &mut self,
-        channel: u8,
-        wanted: impl Fn(&[u8]) -> bool,
-    ) -> Result<Vec<u8>, String> {
+    pub async fn until(&mut self, channel: u8, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>, String> {
         loop {
             let bytes = self.received.get(&channel).cloned().unwrap_or_default();
             if wanted(&bytes) {

@@ -6,8 +6,8 @@ use witlet_conformance::{CheckResult, Layer};
 use witlet_wasm::record::RecordedCall;
 use witlet_wasm::role::Role;
 
-use super::planted::Guest;
 use super::faults::{examine, plan};
+use super::planted::Guest;
 
 /// One test: a claim, and what shows it.
 type Claim = (&'static str, fn() -> Result<(), Failed>);

@@ -24,7 +24,7 @@ MC4CAQAwBQYDK2VwBCIEIIZEkyYXsYlcllWOfZF8F777/U9QikkTEVLr7IYygXbg
 
 fn theirs() -> WasmClient {
     // The last one that installs it wins, and all install the same.
-    let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let config = ClientConfig { protocol: ClientProtocol::Http, ..ClientConfig::default() };
     WasmClient::new(oci_client::Client::new(config))
 }

@@ -2,17 +2,17 @@
 //! taken by the parser, and what it calls refused is refused in these words.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use k8s_openapi::api::core::v1::Pod;
-use serde_json::json;
-use witlet_core::error::one_line;
-use witlet_core::probe::wanted::wanted;
 use crate::metrics::CallOutcome;
 use crate::plugin::config::{
     ConfigError, GRANTS_MAX, PLUGINS_MAX, PluginConfiguration, SECRETS_MAX, Shipped, WARM_MAX, parse,
 };
 use crate::record::RECORDS_MAX;
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::json;
+use witlet_core::error::one_line;
+use witlet_core::probe::wanted::wanted;
 
 use witlet_tidy::{Block, blocks, check, files, quoted, read, relative, root};
 

@@ -24,6 +24,9 @@ use crate::plugin::waiting::{Machine, WaitingCalled, WaitingGuests, WaitingHost,
 use crate::worlds::detect::{Capabilities, detect};
 use crate::worlds::probe::facts::ProbeFacts;
 
+/// How long guests have that aren't expected to take any time: only a hang takes it.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
+
 /// Code of both guests, compiled once for an engine that all tests share.
 struct Compiled {
     machine: Arc<Machine>,
@@ -61,7 +64,7 @@ impl Default for Setting {
             warm: None,
             grants: Grants::default(),
             secrets: BTreeMap::new(),
-            source_timeout: Duration::from_secs(30),
+            source_timeout: WAIT_TIMEOUT,
             state: None,
         }
     }
@@ -102,7 +105,7 @@ impl Setting {
             name: "guest".into(),
             config: self.config.into(),
             source_timeout: self.source_timeout,
-            validate_timeout: Duration::from_secs(20),
+            validate_timeout: WAIT_TIMEOUT,
             memory_bytes: 16 << 20,
             warm: self.warm,
             grants: Arc::new(self.grants),
@@ -141,7 +144,7 @@ pub(super) fn request(parameters: &str) -> ProbeRequest {
         pod_ips: vec![IpAddr::from([127, 0, 0, 1])],
         host_ips: vec![IpAddr::from([192, 0, 2, 1])],
         kind: ProbeKind::Readiness,
-        timeout: Duration::from_secs(20),
+        timeout: WAIT_TIMEOUT,
     }
 }
 
