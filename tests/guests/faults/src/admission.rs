@@ -46,7 +46,7 @@ pub(crate) const FAULTS: &[&str] = &[
 
 const HOUR: Duration = Duration::from_secs(3600);
 /// Turns of a loop that no machine makes in the time that a handler has for a call.
-const TOO_MANY_TURNS: u64 = 1_000_000_000;
+const TOO_MANY_TURNS: u64 = u64::MAX;
 const GIGABYTE: i128 = 1_000_000_000;
 
 thread_local! {
