@@ -197,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_port_that_becomes_free_soon_is_waited_for() {
         let first = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a port");
         let address = first.local_addr().expect("it is bound");
