@@ -22,8 +22,8 @@ use witlet_core::pod::SourceName;
 use witlet_ports::{
     Admission, AgentStats, AgentView, Clock, ClusterObjects, ContainerFiles, ContainerLogs, EventSink,
     HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, PodSourceSet,
-    ProbeTypes, RecordedEvent, Runtime, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore, StatusSink,
-    Volumes,
+    ProbeTypes, PullRecords, RecordedEvent, Runtime, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore,
+    StatusSink, Volumes,
 };
 
 use crate::board::Board;
@@ -34,6 +34,7 @@ use crate::event_log::EventLog;
 use crate::event_loop::{EventLoop, Ledger, Outside};
 use crate::executor::Executor;
 use crate::executor::images::Images;
+use crate::executor::images::access::PullAccess;
 use crate::feedback;
 use crate::health::{Health, HealthCheck};
 use crate::inputs::{Inputs, PluginSources, ticker};
@@ -74,6 +75,8 @@ pub struct Ports {
     pub container_logs: Arc<dyn ContainerLogs>,
     /// Credentials for registries.
     pub credentials: Arc<dyn ImageCredentials>,
+    /// What is kept of pulls.
+    pub pull_records: Arc<dyn PullRecords>,
     /// The types of probes.
     pub probe_types: Arc<dyn ProbeTypes>,
     /// Requests of lifecycle hooks.
@@ -194,8 +197,16 @@ impl Agent {
         );
 
         let (node, at_runtime) = (ports.node.watch(), ports.runtime.images.clone());
+        let access =
+            PullAccess::new(ports.pull_records, config.image_verification.clone(), ports.clock.clone());
         let executor = Executor {
-            images: Images::new(at_runtime, ports.credentials, ports.clock.clone(), config.image_pulls),
+            images: Images::new(
+                at_runtime,
+                ports.credentials,
+                access,
+                ports.clock.clone(),
+                config.image_pulls,
+            ),
             runtime: ports.runtime,
             files: ports.files,
             events: ports.events.clone(),

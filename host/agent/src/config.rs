@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use witlet_core::container::gc::GcPolicy;
+use witlet_core::image::records::VerificationPolicy;
 use witlet_core::pod::worker::RequeueIntervals;
 
 use crate::container_logs::LogLimits;
@@ -99,6 +100,8 @@ pub struct AgentConfig {
     pub save_retry: Duration,
     /// How images are fetched.
     pub image_pulls: ImagePullLimits,
+    /// For which images that are there already a pod has to show credentials (`imagePullCredentialsVerificationPolicy`).
+    pub image_verification: VerificationPolicy,
     /// How large the logs of containers get.
     pub logs: LogLimits,
     /// The end of the agent waits this long for work that runs, then drops it.
@@ -126,6 +129,7 @@ impl Default for AgentConfig {
             admission_patience: Duration::from_millis(20),
             save_retry: Duration::from_secs(1),
             image_pulls: ImagePullLimits::default(),
+            image_verification: VerificationPolicy::default(),
             logs: LogLimits::default(),
             stop_wait_max: Duration::from_secs(5),
             readmit_on_restart: false,

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use witlet_core::error::one_line;
 use witlet_core::image::docker_config::{DockerConfig, DockerConfigError};
 use witlet_core::image::keyring::Keyring;
-use witlet_core::runtime::ImageAuth;
+use witlet_core::image::records::{PullCredential, PullSecret};
 use witlet_ports::{ClusterObjects, CredentialsError, FilesError, ImageCredentials};
 
 use crate::{blocking, failed};
@@ -115,7 +115,7 @@ impl NodeCredentials {
     }
 
     /// What the node's configuration has for the image.
-    async fn of_node(&self, image: &str) -> Vec<ImageAuth> {
+    async fn of_node(&self, image: &str) -> Vec<PullCredential> {
         let Some(path) = &self.config else { return Vec::new() };
         let mut last = self.last.lock().await;
         match read_if_changed(path, last.version).await {
@@ -133,11 +133,11 @@ impl NodeCredentials {
                 tracing::error!(error = one_line(&error), "registry credentials stay as they were");
             }
         }
-        Keyring::new([&last.config]).lookup(image)
+        Keyring::new([(&last.config, None)]).lookup(image)
     }
 
     /// What the pod's secrets have for the image, and the names of those that can't be had.
-    async fn of_secrets(&self, pod: &Pod, image: &str) -> (Vec<ImageAuth>, Vec<String>) {
+    async fn of_secrets(&self, pod: &Pod, image: &str) -> (Vec<PullCredential>, Vec<String>) {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or("default");
         let named = pod.spec.iter().flat_map(|spec| spec.image_pull_secrets.iter().flatten());
         let (mut configs, mut missing, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -153,29 +153,41 @@ impl NodeCredentials {
                 }
             }
         }
-        (Keyring::new(&configs).lookup(image), missing)
+        let configs = configs.iter().map(|(config, secret)| (config, Some(secret)));
+        (Keyring::new(configs).lookup(image), missing)
     }
 
     /// None for a secret of another kind, which upstream passes over.
-    async fn secret(&self, namespace: &str, name: &str) -> Result<Option<DockerConfig>, PullSecretError> {
+    async fn secret(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<(DockerConfig, PullSecret)>, PullSecretError> {
         let Some(secrets) = &self.secrets else {
             return Err(PullSecretError { message: "this node has no source of secrets".to_owned() });
         };
         let secret = secrets.get(namespace, name).await?;
+        let place = PullSecret {
+            uid: secret.metadata.uid.unwrap_or_default(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            credential_hash: String::new(),
+        };
         let data = secret.data.unwrap_or_default().into_iter().map(|(key, value)| (key, value.0)).collect();
-        DockerConfig::parse_secret(secret.type_.as_deref().unwrap_or_default(), &data)
-            .map_err(|error| PullSecretError { message: error.to_string() })
+        let config = DockerConfig::parse_secret(secret.type_.as_deref().unwrap_or_default(), &data)
+            .map_err(|error| PullSecretError { message: error.to_string() })?;
+        Ok(config.map(|config| (config, place)))
     }
 }
 
 #[async_trait]
 impl ImageCredentials for NodeCredentials {
     /// Those of the pod's secrets come before the node's (upstream: `MakeDockerKeyring`).
-    async fn for_image(&self, pod: &Pod, image: &str) -> Result<Vec<ImageAuth>, CredentialsError> {
+    async fn for_image(&self, pod: &Pod, image: &str) -> Result<Vec<PullCredential>, CredentialsError> {
         let (mut found, missing) = self.of_secrets(pod, image).await;
-        for auth in self.of_node(image).await {
-            if !found.contains(&auth) {
-                found.push(auth);
+        for credential in self.of_node(image).await {
+            if !found.iter().any(|known| known.auth == credential.auth) {
+                found.push(credential);
             }
         }
         if missing.is_empty() { Ok(found) } else { Err(CredentialsError { secrets: missing, found }) }

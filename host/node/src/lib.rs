@@ -13,6 +13,7 @@ mod logs;
 mod mounts;
 mod node_info;
 mod pod_files;
+mod pull_records;
 mod regular;
 mod state_store;
 mod tree;
@@ -36,6 +37,7 @@ pub use node_info::{
     PODS_MAX_DEFAULT, has_swap_controller,
 };
 pub use pod_files::NodePodFiles;
+pub use pull_records::FilePullRecords;
 pub use state_store::{FileStateStore, STATE_BYTES_MAX};
 pub use volumes::{NodeVolumes, selinux_is_on};
 

@@ -229,7 +229,8 @@ pub(crate) async fn credentials(
         };
         let config =
             DockerConfig::parse_json(&text).map_err(|cause| TransferError::Credentials { path, cause })?;
-        Ok(Keyring::new([&config]).lookup(&name))
+        let found = Keyring::new([(&config, None)]).lookup(&name);
+        Ok(found.into_iter().map(|credential| credential.auth).collect())
     });
     // Only a runtime that ends cancels it; then nobody waits for the answer.
     read.await.unwrap_or_else(|_cancelled| Ok(Vec::new()))

@@ -32,7 +32,7 @@ pub use clock::{Clock, Jitter};
 pub use components::{
     ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,
 };
-pub use credentials::{CredentialsError, ImageCredentials};
+pub use credentials::{CredentialsError, ImageCredentials, PullRecords};
 pub use events::EventSink;
 pub use files::{ContainerFiles, ContainerLogs, FilesError, PodFiles, RotateError, StateStore};
 pub use host::HostFiles;

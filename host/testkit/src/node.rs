@@ -19,7 +19,7 @@ use witlet_ports::{ClusterObjects, EventSink, NoObjects, NoStatuses, NodeWatch, 
 use crate::volumes::MachinePorts;
 use crate::{
     FakeAdmission, FakeEndpoints, FakeRuntime, FakeSourceSet, FixedCredentials, FixedHostFiles, FixedJitter,
-    ManualClock, MemoryMachine, MemoryPodFiles, MemoryStateStore, SourceHandle,
+    ManualClock, MemoryMachine, MemoryPodFiles, MemoryPullRecords, MemoryStateStore, SourceHandle,
 };
 
 /// The name of every fake node.
@@ -96,6 +96,8 @@ pub struct FakeNode {
     pub endpoints: Arc<FakeEndpoints>,
     /// Credentials for registries.
     pub credentials: Arc<FixedCredentials>,
+    /// What is kept of pulls.
+    pub pull_records: Arc<MemoryPullRecords>,
     /// The machine's own files.
     pub host_files: Arc<FixedHostFiles>,
     /// What configurations draw from beside the pod and the node; for the next agent.
@@ -142,6 +144,7 @@ impl FakeNode {
             machine: Arc::default(),
             endpoints: Arc::new(FakeEndpoints::new(runtime.clone(), clock.clone())),
             credentials: Arc::default(),
+            pull_records: Arc::default(),
             host_files: Arc::default(),
             host,
             runtime,
@@ -199,6 +202,7 @@ impl FakeNode {
             container_files: machine.files,
             container_logs: machine.logs,
             credentials: self.credentials.clone(),
+            pull_records: self.pull_records.clone(),
             probe_types: self.endpoints.clone(),
             hooks: self.endpoints.clone(),
             statuses,

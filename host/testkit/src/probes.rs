@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 use witlet_core::hook::HttpHook;
+use witlet_core::image::records::{PullCredential, PullSecret, credential_hash};
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ImageAuth;
 use witlet_ports::{
@@ -155,6 +156,7 @@ impl HookRequests for FakeEndpoints {
 #[derive(Debug, Default)]
 pub struct FixedCredentials {
     by_prefix: Mutex<BTreeMap<String, Vec<ImageAuth>>>,
+    by_secret: Mutex<BTreeMap<String, String>>,
     missing: Mutex<Vec<String>>,
 }
 
@@ -166,6 +168,11 @@ impl FixedCredentials {
         lock(&self.by_prefix).insert(prefix.to_owned(), auths.collect());
     }
 
+    /// Pods that name this pull secret show this user, for every image.
+    pub fn add_secret(&self, name: &str, user: &str) {
+        lock(&self.by_secret).insert(name.to_owned(), user.to_owned());
+    }
+
     /// Pull secrets of these names can't be read.
     pub fn set_missing(&self, secrets: &[&str]) {
         *lock(&self.missing) = secrets.iter().map(|name| (*name).to_owned()).collect();
@@ -174,13 +181,28 @@ impl FixedCredentials {
 
 #[async_trait]
 impl ImageCredentials for FixedCredentials {
-    async fn for_image(&self, _: &Pod, image: &str) -> Result<Vec<ImageAuth>, CredentialsError> {
+    async fn for_image(&self, pod: &Pod, image: &str) -> Result<Vec<PullCredential>, CredentialsError> {
         let secrets = lock(&self.missing).clone();
         if !secrets.is_empty() {
             return Err(CredentialsError { secrets, found: Vec::new() });
         }
+        let by_secret = lock(&self.by_secret);
+        let named = pod.spec.iter().flat_map(|spec| spec.image_pull_secrets.iter().flatten());
+        let shown = named.filter_map(|secret| by_secret.get_key_value(&secret.name)).map(|(name, user)| {
+            let auth = ImageAuth { username: user.clone(), ..ImageAuth::default() };
+            let secret = PullSecret {
+                uid: format!("{name}-uid"),
+                namespace: pod.metadata.namespace.clone().unwrap_or_default(),
+                name: name.clone(),
+                credential_hash: credential_hash(&auth),
+            };
+            PullCredential { auth, secret: Some(secret) }
+        });
+        let mut found: Vec<PullCredential> = shown.collect();
         let by_prefix = lock(&self.by_prefix);
-        let found = by_prefix.iter().find(|(prefix, _)| image.starts_with(prefix.as_str()));
-        Ok(found.map(|(_, auths)| auths.clone()).unwrap_or_default())
+        let of_node = by_prefix.iter().find(|(prefix, _)| image.starts_with(prefix.as_str()));
+        let of_node = of_node.map(|(_, auths)| auths.clone()).unwrap_or_default();
+        found.extend(of_node.into_iter().map(|auth| PullCredential { auth, secret: None }));
+        Ok(found)
     }
 }

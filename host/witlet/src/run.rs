@@ -25,8 +25,8 @@ use witlet_core::pod::worker::RequeueIntervals;
 use witlet_cri::{ConnectError, EndpointError};
 use witlet_egress::HttpHooks;
 use witlet_node::{
-    ClusterSecrets, FileSource, HttpSource, NodeContainerFiles, NodeContainerLogs, NodeCredentials,
-    NodeError, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PullSecrets,
+    ClusterSecrets, FilePullRecords, FileSource, HttpSource, NodeContainerFiles, NodeContainerLogs,
+    NodeCredentials, NodeError, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PullSecrets,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
@@ -238,6 +238,7 @@ fn ports(
         container_files: Arc::new(NodeContainerFiles::new(root, pod_logs, container_logs)),
         container_logs: Arc::new(NodeContainerLogs::new(pod_logs)),
         credentials: Arc::new(NodeCredentials::new(settings.pods.registry_credentials.clone(), secrets)),
+        pull_records: Arc::new(FilePullRecords::new(root)),
         hooks: Arc::new(HttpHooks::new(base.egress.share())),
         statuses,
         objects,
@@ -250,6 +251,7 @@ fn agent_config(settings: &Settings) -> AgentConfig {
         stop_pods_on_exit: settings.stop_pods_on_exit,
         readmit_on_restart: settings.readmit_on_restart,
         image_pulls: settings.pods.image_pulls,
+        image_verification: settings.pods.image_verification.clone(),
         logs: settings.pods.logs,
         requeue: RequeueIntervals { resync: settings.resync, ..defaults.requeue },
         ..defaults

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::Value;
 use witlet_agent::{ImagePullLimits, LogLimits};
+use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::conditions::Thresholds;
 use witlet_core::runtime::CgroupDriver;
 use witlet_node::ManifestUrl;
@@ -131,6 +132,8 @@ pub(crate) struct PodSettings {
     pub(crate) registry_credentials: Option<PathBuf>,
     /// How images are fetched.
     pub(crate) image_pulls: ImagePullLimits,
+    /// For which images that are there already a pod has to show credentials.
+    pub(crate) image_verification: VerificationPolicy,
     /// How large logs get.
     pub(crate) logs: LogLimits,
 }

@@ -171,11 +171,14 @@ fn pulled(tokio: &Tokio) -> Result<(), Failed> {
             return Err(Failed::from(format!("{by_digest} was pulled, and isn't there by this name")));
         }
         let config = DockerConfig::parse_json(registry.docker_config().as_bytes()).map_err(|e| failed(&e))?;
-        let keyring = Keyring::new([&config]);
-        let [auth] = &keyring.lookup(&registry.private_image())[..] else {
+        let keyring = Keyring::new([(&config, None)]);
+        let [credential] = &keyring.lookup(&registry.private_image())[..] else {
             return Err(Failed::from("the configuration has no credentials for the private registry"));
         };
-        images.pull(&registry.private_image(), Some(auth), &sandbox).await.map_err(|e| failed(&e))?;
+        images
+            .pull(&registry.private_image(), Some(&credential.auth), &sandbox)
+            .await
+            .map_err(|e| failed(&e))?;
         if !keyring.lookup(&by_digest).is_empty() {
             return Err(Failed::from("credentials of one port are shown to another"));
         }

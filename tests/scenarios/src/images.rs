@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use expect_test::expect;
+use k8s_openapi::api::core::v1::{LocalObjectReference, Pod};
 use serde_json::json;
-use witlet_testkit::{Behaviour, FakeImage, container, pod};
+use witlet_core::image::records::VerificationPolicy;
+use witlet_ports::PullRecords as _;
+use witlet_testkit::{Behaviour, FakeImage, FakeNode, container, pod};
 
 use crate::support::{events, from_spec, node, orders, pass, started, status, told};
 
@@ -260,4 +263,95 @@ async fn a_pull_that_works_between_two_that_fail_does_not_shorten_the_delay() {
     let pulls = orders(&node);
     let pulls: Vec<&str> = pulls.lines().filter(|line| line.ends_with("pull image:1")).collect();
     assert_eq!(pulls, ["0.000", "10.000", "25.000", "45.000"].map(|at| format!("{at} pull image:1")));
+}
+
+/// A pod that names these pull secrets.
+fn with_secrets(name: &str, image: &str, secrets: &[&str]) -> Pod {
+    let mut pod = pod(name).image(image).build();
+    let named = secrets.iter().map(|name| LocalObjectReference { name: (*name).to_owned() });
+    if let Some(spec) = &mut pod.spec {
+        spec.image_pull_secrets = Some(named.collect());
+    }
+    pod
+}
+
+fn private() -> FakeImage {
+    FakeImage { wants_user: Some("ann".to_owned()), ..FakeImage::absent(Behaviour::Sleeps) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_private_image_that_is_there_is_for_pods_that_show_its_credentials() {
+    let mut node = started();
+    let image = "registry.test/private:1";
+    node.runtime.add_image(image, private());
+    node.credentials.add_secret("anns", "ann");
+    node.credentials.add_secret("copy-of-anns", "ann");
+    node.credentials.add_secret("bobs", "bob");
+    let mut pods = vec![with_secrets("first", image, &["anns"])];
+    node.source.put("p", pods.clone());
+    pass(3.0).await;
+    assert!(status(&node, "first").contains("app: running"), "{}", status(&node, "first"));
+    pods.extend([
+        with_secrets("same", image, &["anns"]),
+        with_secrets("copy", image, &["copy-of-anns"]),
+        with_secrets("other", image, &["bobs"]),
+        with_secrets("nothing", image, &[]),
+    ]);
+    node.source.put("p", pods.clone());
+    pass(3.0).await;
+    for (name, runs) in [("same", true), ("copy", true), ("other", false), ("nothing", false)] {
+        assert_eq!(status(&node, name).contains("app: running"), runs, "{}", status(&node, name));
+    }
+    let log = orders(&node);
+    assert_eq!(log.matches("pull as ann ").count(), 1, "once, for the first pod: {log}");
+    assert!(log.contains("pull as bob "), "who shows something else has to pull: {log}");
+    // The records survive the agent.
+    node.stop().await;
+    node.start();
+    pods.push(with_secrets("late", image, &[]));
+    node.source.put("p", pods);
+    pass(3.0).await;
+    assert!(!status(&node, "late").contains("app: running"), "{}", status(&node, "late"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_whose_pull_was_cut_by_a_crash_is_verified() {
+    for (begun, policy, runs) in [
+        (false, VerificationPolicy::NeverVerifyPreloadedImages, true),
+        (true, VerificationPolicy::NeverVerifyPreloadedImages, false),
+        (true, VerificationPolicy::NeverVerify, true),
+        (false, VerificationPolicy::AlwaysVerify, false),
+    ] {
+        let mut node = FakeNode::new();
+        let image = "registry.test/private:1";
+        node.runtime.add_image(image, FakeImage { present: true, ..private() });
+        if begun {
+            node.pull_records.begin(image);
+        }
+        node.config.image_verification = policy.clone();
+        node.start();
+        node.source.put("p", vec![with_secrets("p", image, &[])]);
+        pass(3.0).await;
+        assert_eq!(status(&node, "p").contains("app: running"), runs, "{policy:?}: {}", status(&node, "p"));
+        let intents = node.pull_records.intents().await.expect("in memory");
+        assert!(intents.is_empty(), "what was begun came to an end: {intents:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_that_may_not_be_had_looks_like_none_to_a_pod_that_never_pulls() {
+    let node = started();
+    let image = "registry.test/private:1";
+    node.runtime.add_image(image, private());
+    node.credentials.add_secret("anns", "ann");
+    node.source.put("p", vec![with_secrets("first", image, &["anns"])]);
+    pass(3.0).await;
+    let mut never = with_secrets("never", image, &[]);
+    if let Some(spec) = &mut never.spec {
+        spec.containers[0].image_pull_policy = Some("Never".to_owned());
+    }
+    node.source.put("p", vec![with_secrets("first", image, &["anns"]), never]);
+    pass(3.0).await;
+    let told = status(&node, "never");
+    assert!(told.contains("ErrImageNeverPull"), "{told}");
 }

@@ -8,18 +8,21 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use witlet_core::container::backoff::{BackoffKey, Wait};
 use witlet_core::image::policy::{ImageRefusal, ImageStep, Presence, PullFailureKind, PullPolicy, next_step};
+use witlet_core::image::records::{PullCredential, PullSecret, PulledWith};
 use witlet_core::image::{ReferenceError, with_default_tag};
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ImageInfo, SandboxConfig};
 use witlet_core::status::WaitingReason;
-use witlet_ports::{Clock, ImageCredentials, Images as ImagePort, RuntimeError};
+use witlet_ports::{Clock, FilesError, ImageCredentials, Images as ImagePort, RuntimeError};
 
 use super::PodMemory;
 use super::events::PodEvents;
 use crate::config::ImagePullLimits;
+use access::PullAccess;
 use pulls::{PullError, PullRequest, Pulled, Pulls};
 use witlet_core::error::one_line;
 
+pub(crate) mod access;
 mod bucket;
 mod pulls;
 #[cfg(test)]
@@ -42,8 +45,12 @@ pub(crate) enum ImageError {
     },
     #[error("Container image {image:?} is not present with pull policy of Never")]
     NeverPull { image: String },
-    #[error("Container image {image:?} is present, but not verified for this pod, with pull policy of Never")]
-    NeverVerified { image: String },
+    #[error("Failed to record image pull intent for container image {image:?}")]
+    Intent {
+        image: String,
+        #[source]
+        cause: FilesError,
+    },
     #[error("Failed to pull image {image:?}")]
     Pull {
         image: String,
@@ -63,7 +70,7 @@ impl ImageError {
             Self::InvalidName { .. } => Some(WaitingReason::InvalidImageName),
             Self::Inspect { .. } => Some(WaitingReason::ImageInspectError),
             Self::NeverPull { .. } => Some(ImageRefusal::NeverPull.waiting_reason()),
-            Self::NeverVerified { .. } => Some(ImageRefusal::NeverVerified.waiting_reason()),
+            Self::Intent { .. } => Some(WaitingReason::ErrImagePull),
             Self::Pull { cause, .. } => Some(reason_of(cause)),
             Self::BackOff { .. } => Some(WaitingReason::ImagePullBackOff),
             Self::Cut { .. } => None,
@@ -77,7 +84,7 @@ impl ImageError {
             Self::InvalidName { .. }
             | Self::Inspect { .. }
             | Self::NeverPull { .. }
-            | Self::NeverVerified { .. }
+            | Self::Intent { .. }
             | Self::BackOff { .. }
             | Self::Cut { .. } => one_line(self),
         }
@@ -139,6 +146,7 @@ pub(crate) struct Images {
     port: Arc<dyn ImagePort>,
     credentials: Arc<dyn ImageCredentials>,
     clock: Arc<dyn Clock>,
+    access: PullAccess,
     pulls: Pulls,
 }
 
@@ -146,11 +154,12 @@ impl Images {
     pub(crate) fn new(
         port: Arc<dyn ImagePort>,
         credentials: Arc<dyn ImageCredentials>,
+        access: PullAccess,
         clock: Arc<dyn Clock>,
         limits: ImagePullLimits,
     ) -> Self {
         let pulls = Pulls::new(port.clone(), clock.clone(), limits);
-        Self { port, credentials, clock, pulls }
+        Self { port, credentials, clock, access, pulls }
     }
 
     /// What the container is to be created from. What fails is told as events.
@@ -171,6 +180,7 @@ impl Images {
         let image = with_default_tag(&asked)
             .map_err(|cause| ImageError::InvalidName { image: asked.clone(), cause })?;
         let policy = PullPolicy::of(wanted.container);
+        self.access.recover(&*self.port).await;
         // Whether it is there makes no difference to a policy that pulls always.
         let present = match policy {
             PullPolicy::Always => None,
@@ -181,8 +191,11 @@ impl Images {
                 .map_err(|cause| ImageError::Inspect { image: asked.clone(), cause })?,
         };
         let presence = match &present {
-            // What is on the node is for all its pods: without an API server only the node itself has credentials.
-            Some(info) => Presence::Present { image_ref: &info.id, must_verify: false },
+            Some(info) => {
+                let secrets = async || self.secrets(wanted.pod, &image).await;
+                let must_verify = self.access.must_verify(&asked, &info.id, secrets).await;
+                Presence::Present { image_ref: &info.id, must_verify }
+            }
             None => Presence::Absent,
         };
         let back_off = memory.pull_wait(wanted.uid, &image, self.clock.now());
@@ -197,12 +210,29 @@ impl Images {
             }
             ImageStep::Pull => self.pull(wanted, asked, image, memory).await,
             ImageStep::Refuse(ImageRefusal::NeverPull) => Err(ImageError::NeverPull { image: asked }),
-            ImageStep::Refuse(ImageRefusal::NeverVerified) => Err(ImageError::NeverVerified { image: asked }),
             ImageStep::Refuse(ImageRefusal::BackOff(wait)) => {
                 let last = memory.failed_pulls.get(&image).map(|failure| failure.message.clone());
                 Err(ImageError::BackOff { image: asked, wait, last: last.unwrap_or_default() })
             }
         }
+    }
+
+    /// Credentials of the pod and the node for the image. What can't be had is told, and the pull is tried without it.
+    async fn credentials(&self, wanted: Wanted<'_>, image: &str) -> Vec<PullCredential> {
+        self.credentials.for_image(wanted.pod, image).await.unwrap_or_else(|missing| {
+            let message = format!(
+                "Unable to retrieve some image pull secrets ({}); attempting to pull the image may not succeed.",
+                missing.secrets.join(", ")
+            );
+            wanted.events.warning("FailedToRetrieveImagePullSecret", &message);
+            missing.found
+        })
+    }
+
+    /// The secrets that the pod shows for an image that is there.
+    async fn secrets(&self, pod: &Pod, image: &str) -> Vec<PullSecret> {
+        let found = self.credentials.for_image(pod, image).await.unwrap_or_else(|missing| missing.found);
+        found.into_iter().filter_map(|credential| credential.secret).collect()
     }
 
     async fn pull(
@@ -215,23 +245,35 @@ impl Images {
         let events = wanted.events;
         events.normal("Pulling", &format!("Pulling image {asked:?}"));
         let waited_from = self.clock.now();
+        let begun = self.access.begin(&asked).await;
+        begun.map_err(|cause| ImageError::Intent { image: asked.clone(), cause })?;
         let pull = async {
-            let credentials = self.credentials.for_image(wanted.pod, &image).await.unwrap_or_else(|missing| {
-                let message = format!(
-                    "Unable to retrieve some image pull secrets ({}); attempting to pull the image may not succeed.",
-                    missing.secrets.join(", ")
-                );
-                events.warning("FailedToRetrieveImagePullSecret", &message);
-                missing.found
-            });
-            let sandbox = wanted.sandbox.clone();
-            self.pulls.pull(PullRequest { image: image.clone(), credentials, sandbox }).await
+            let credentials = self.credentials(wanted, &image).await;
+            let (sandbox, mut tried) = (wanted.sandbox.clone(), Vec::new());
+            for credential in &credentials {
+                if !tried.contains(&credential.auth) {
+                    tried.push(credential.auth.clone());
+                }
+            }
+            let request = PullRequest { image: image.clone(), credentials: tried, sandbox };
+            (self.pulls.pull(request).await, credentials)
         };
-        let pulled = tokio::select! {
+        let (pulled, credentials) = tokio::select! {
             biased;
-            () = wanted.cancel.cancelled() => return Err(ImageError::Cut { image }),
+            () = wanted.cancel.cancelled() => {
+                self.access.failed(&asked).await;
+                return Err(ImageError::Cut { image });
+            }
             pulled = pull => pulled,
         };
+        match &pulled {
+            Ok(pulled) => {
+                let used = credentials.iter().find(|tried| Some(&tried.auth) == pulled.credentials.as_ref());
+                let with = used.map_or(PulledWith::NodeAccess, PullCredential::proves);
+                self.access.succeeded(&asked, &pulled.image_ref, with).await;
+            }
+            Err(_) => self.access.failed(&asked).await,
+        }
         let now = self.clock.now();
         let key = BackoffKey::pull(wanted.uid, &image);
         match pulled {
@@ -264,10 +306,10 @@ fn tell(events: &PodEvents<'_>, error: &ImageError) {
         ImageError::InvalidName { .. } | ImageError::Inspect { .. } => {
             events.warning("InspectFailed", &message);
         }
-        ImageError::NeverPull { .. } | ImageError::NeverVerified { .. } => {
+        ImageError::NeverPull { .. } => {
             events.warning("ErrImageNeverPull", &message);
         }
-        ImageError::Pull { .. } => events.warning("Failed", &message),
+        ImageError::Pull { .. } | ImageError::Intent { .. } => events.warning("Failed", &message),
         ImageError::BackOff { image, .. } => {
             events.normal("BackOff", &format!("Back-off pulling image {image:?}"));
         }

@@ -241,7 +241,7 @@ impl Executor {
             ImageError::InvalidName { .. }
             | ImageError::Inspect { .. }
             | ImageError::NeverPull { .. }
-            | ImageError::NeverVerified { .. }
+            | ImageError::Intent { .. }
             | ImageError::Pull { .. }
             | ImageError::Cut { .. } => StartEnd::Failed,
         }

@@ -1,8 +1,8 @@
 //! Which credentials are for an image's registry (upstream: `credentialprovider/keyring.go`).
 
 use crate::image::docker_config::DockerConfig;
+use crate::image::records::{PullCredential, PullSecret, credential_hash};
 use crate::image::reference::{DEFAULT_REGISTRY, ImageReference};
-use crate::runtime::ImageAuth;
 
 /// What the default registry is called in docker's own configurations: `https://index.docker.io/v1/`.
 const DEFAULT_REGISTRY_KEY: &str = "index.docker.io";
@@ -16,7 +16,7 @@ pub struct Keyring {
 #[derive(Clone, Debug)]
 struct Entry {
     registry: Registry,
-    auth: ImageAuth,
+    credential: PullCredential,
 }
 
 /// A registry as configurations name it.
@@ -28,12 +28,17 @@ struct Registry {
 }
 
 impl Keyring {
-    /// Of these configurations together. Keys that name no host are of no use and are passed over.
-    pub fn new<'a>(configs: impl IntoIterator<Item = &'a DockerConfig>) -> Self {
+    /// Of these configurations together, each that of the node or of a secret, whose hash is made here. Keys that name no
+    /// host are of no use and are passed over.
+    pub fn new<'a>(configs: impl IntoIterator<Item = (&'a DockerConfig, Option<&'a PullSecret>)>) -> Self {
         let mut entries: Vec<(String, Entry)> = Vec::new();
-        for (key, auth) in configs.into_iter().flat_map(|config| &config.registries) {
-            if let Some(registry) = Registry::parse(key) {
-                entries.push((registry.sort_key(), Entry { registry, auth: auth.clone() }));
+        for (config, secret) in configs {
+            for (key, auth) in &config.registries {
+                let Some(registry) = Registry::parse(key) else { continue };
+                let secret = secret
+                    .map(|secret| PullSecret { credential_hash: credential_hash(auth), ..secret.clone() });
+                let credential = PullCredential { auth: auth.clone(), secret };
+                entries.push((registry.sort_key(), Entry { registry, credential }));
             }
         }
         // Of two that match, the longer one comes later in the order of texts. Stable, so that equal ones stay in
@@ -44,16 +49,16 @@ impl Keyring {
 
     /// Credentials for this image in the order in which they are to be tried. None means that nobody has any; a name
     /// that is no reference has none.
-    pub fn lookup(&self, image: &str) -> Vec<ImageAuth> {
+    pub fn lookup(&self, image: &str) -> Vec<PullCredential> {
         let Ok(reference) = ImageReference::parse(image) else { return Vec::new() };
         let (host, port) = split_port(&reference.registry);
         let target =
             Registry { host: host.to_owned(), port: port.to_owned(), path: format!("/{}", reference.path) };
-        let matching = |matches: &dyn Fn(&Registry) -> bool| -> Vec<ImageAuth> {
-            let mut found: Vec<ImageAuth> = Vec::new();
+        let matching = |matches: &dyn Fn(&Registry) -> bool| -> Vec<PullCredential> {
+            let mut found: Vec<PullCredential> = Vec::new();
             for entry in self.entries.iter().filter(|entry| matches(&entry.registry)) {
-                if !found.contains(&entry.auth) {
-                    found.push(entry.auth.clone());
+                if !found.contains(&entry.credential) {
+                    found.push(entry.credential.clone());
                 }
             }
             found

@@ -59,10 +59,9 @@ pub enum ImageStep {
 /// Why a container has no image and none is pulled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageRefusal {
-    /// It isn't there, and the policy forbids pulls.
+    /// It isn't there, or nobody has shown that this pod may have it, and the policy forbids the pull. Which of the two isn't
+    /// told: a pod that may not have an image needn't know that it is there.
     NeverPull,
-    /// It is there, nobody has shown that this pod may have it, and the policy forbids the pull that would.
-    NeverVerified,
     /// The last pull failed, and its delay isn't over.
     BackOff(Wait),
 }
@@ -71,7 +70,7 @@ impl ImageRefusal {
     /// What the container's status says.
     pub fn waiting_reason(self) -> WaitingReason {
         match self {
-            Self::NeverPull | Self::NeverVerified => WaitingReason::ErrImageNeverPull,
+            Self::NeverPull => WaitingReason::ErrImageNeverPull,
             Self::BackOff(_) => WaitingReason::ImagePullBackOff,
         }
     }
@@ -86,9 +85,8 @@ pub fn next_step(policy: PullPolicy, presence: Presence<'_>, back_off: Option<Wa
             PullPolicy::IfNotPresent | PullPolicy::Never,
             Presence::Present { image_ref, must_verify: false },
         ) => ImageStep::Use { image_ref: image_ref.to_owned() },
-        (PullPolicy::Never, Presence::Absent) => ImageStep::Refuse(ImageRefusal::NeverPull),
-        (PullPolicy::Never, Presence::Present { must_verify: true, .. }) => {
-            ImageStep::Refuse(ImageRefusal::NeverVerified)
+        (PullPolicy::Never, Presence::Absent | Presence::Present { must_verify: true, .. }) => {
+            ImageStep::Refuse(ImageRefusal::NeverPull)
         }
         (PullPolicy::Always, Presence::Absent | Presence::Present { .. })
         | (PullPolicy::IfNotPresent, Presence::Absent | Presence::Present { must_verify: true, .. }) => {

@@ -5,8 +5,14 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::image::reference::without_tag_and_digest;
+use crate::runtime::ImageAuth;
+
+mod file;
+
+pub use file::{RecordFileError, intent_from_json, intent_to_json};
 
 /// How many secrets one record keeps for one image, the newest ones.
 pub const SECRETS_MAX: usize = 100;
@@ -27,6 +33,7 @@ pub enum VerificationPolicy {
 
 /// A pull secret by its place and its content's hash.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PullSecret {
     /// `metadata.uid`
     pub uid: String,
@@ -44,9 +51,68 @@ impl PullSecret {
     }
 }
 
+/// Credentials that a pull may be tried with, and where they are from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullCredential {
+    /// What the registry is shown.
+    pub auth: ImageAuth,
+    /// The secret that they are from; none for the node's own, which are for all of its pods.
+    pub secret: Option<PullSecret>,
+}
+
+impl PullCredential {
+    /// What a pull with them proves.
+    pub fn proves(&self) -> PulledWith {
+        self.secret.clone().map_or(PulledWith::NodeAccess, |secret| PulledWith::Secrets(vec![secret]))
+    }
+}
+
+/// The hash by which a record knows credentials again: SHA-256 of user and password as the kubelet writes them
+/// (`credentialprovider.AuthConfig` in JSON, without what is empty), in hexadecimal digits.
+pub fn credential_hash(auth: &ImageAuth) -> String {
+    let fields = [("username", &auth.username), ("password", &auth.password)];
+    let shown: Vec<String> = fields
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| format!("\"{name}\":{}", go_json_string(value)))
+        .collect();
+    hex(&Sha256::digest(format!("{{{}}}", shown.join(","))))
+}
+
+/// As Go's `encoding/json` writes a text: what HTML could mistake is escaped.
+fn go_json_string(text: &str) -> String {
+    serde_json::Value::from(text)
+        .to_string()
+        .replace('&', "\\u0026")
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The name of the file that is kept of an image, or of what containers are created from.
+pub fn file_name(image: &str) -> String {
+    format!("sha256-{}", hex(&Sha256::digest(image)))
+}
+
+/// A service account whose token an image was pulled with. This agent has no such credentials; a kubelet's are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PullServiceAccount {
+    /// `metadata.uid`
+    pub uid: String,
+    /// `metadata.namespace`
+    pub namespace: String,
+    /// `metadata.name`
+    pub name: String,
+}
+
 /// What an image was pulled with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PulledWith {
     /// Nothing, or what the node itself has: all pods on it may use the image.
     NodeAccess,
@@ -55,7 +121,7 @@ pub enum PulledWith {
 }
 
 /// An image that this agent pulled. Its existence alone says that the image wasn't preloaded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PulledRecord {
     /// What containers are created from.
     pub image_ref: String,
@@ -63,6 +129,8 @@ pub struct PulledRecord {
     pub updated_at: Timestamp,
     /// By the image's name as pods write it, without tag and digest. One without an entry must be verified.
     pub pulled_with: BTreeMap<String, PulledWith>,
+    /// By the same names, the service accounts that a kubelet pulled it for.
+    pub service_accounts: BTreeMap<String, Vec<PullServiceAccount>>,
 }
 
 /// What is known about pulls of an image.
@@ -112,6 +180,31 @@ fn must_verify(name: &str, policy: &VerificationPolicy, pulled_by_us: bool) -> b
     }
 }
 
+/// Whether this may stand in the list of images that needn't be verified.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_allowed(pattern: &str) -> Result<(), &'static str> {
+    if pattern != pattern.trim() {
+        return Err("spaces at the beginning or end are not allowed");
+    }
+    let (name, is_folder) = pattern.strip_suffix("/*").map_or((pattern, false), |folder| (folder, true));
+    if name.is_empty() {
+        return Err("at least the registry's host is required");
+    }
+    if name.contains('*') {
+        return Err("only patterns that end in /* are allowed");
+    }
+    if is_folder {
+        return Ok(());
+    }
+    match without_tag_and_digest(name) {
+        Ok(bare) if bare == name => Ok(()),
+        Ok(_) => Err("neither a tag nor a digest is accepted"),
+        Err(_) => Err("it is no name of an image"),
+    }
+}
+
 /// A star stands for everything below a folder, never for a part of a name.
 fn is_allowed(name: &str, pattern: &str) -> bool {
     match pattern.strip_suffix("/*") {
@@ -121,6 +214,25 @@ fn is_allowed(name: &str, pattern: &str) -> bool {
 }
 
 impl PulledRecord {
+    /// One of these secrets was accepted for the image: what is new of it is noted, so that its next content is accepted, too.
+    /// None if nothing is new, or too much is noted already.
+    pub fn accepted(&self, image: &str, secrets: &[PullSecret], now: Timestamp) -> Option<Self> {
+        let name = without_tag_and_digest(image).ok()?;
+        let Some(PulledWith::Secrets(known)) = self.pulled_with.get(&name) else { return None };
+        let shown = secrets.iter().find(|secret| known.iter().any(|known| is_accepted(secret, known)))?;
+        if known.len() >= SECRETS_MAX {
+            return None;
+        }
+        Self::pulled(Some(self), image, &self.image_ref, Some(PulledWith::Secrets(vec![shown.clone()])), now)
+    }
+
+    /// Whether a pod may be accepted by the secrets that it shows.
+    pub fn has_secrets(&self, image: &str) -> bool {
+        without_tag_and_digest(image).is_ok_and(|name| {
+            matches!(self.pulled_with.get(&name), Some(PulledWith::Secrets(known)) if !known.is_empty())
+        })
+    }
+
     /// An image pulled by this name, added to what is known of it. None if nothing is new. `with` is none if nobody
     /// knows what it was pulled with, as after a crash: then the next pod has to verify.
     pub fn pulled(
@@ -134,6 +246,7 @@ impl PulledRecord {
             image_ref: image_ref.to_owned(),
             updated_at: now,
             pulled_with: BTreeMap::new(),
+            service_accounts: BTreeMap::new(),
         });
         if let (Some(with), Ok(name)) = (with, without_tag_and_digest(image)) {
             let merged = match record.pulled_with.remove(&name) {

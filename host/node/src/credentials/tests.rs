@@ -40,7 +40,7 @@ async fn users(credentials: &NodeCredentials, secrets: &[&str], image: &str) -> 
             (error.found, error.secrets)
         }
     };
-    (found.into_iter().map(|auth| auth.username).collect(), missing)
+    (found.into_iter().map(|found| found.auth.username).collect(), missing)
 }
 
 async fn node_users(credentials: &NodeCredentials) -> Vec<String> {

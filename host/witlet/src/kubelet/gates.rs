@@ -18,6 +18,9 @@ const ALL_BETA: &str = "AllBeta";
 /// Gates that handlers of admission look at: what the operator says is passed on to them.
 const CHOSEN: &[&str] = &["PodLevelResources"];
 
+/// Gates that the settings of the node follow.
+const FOLLOWED: &[&str] = &["KubeletEnsureSecretPulledImages"];
+
 /// Gates of the kubelet's whose features are always on here.
 const ON: &[&str] = &[
     "ContainerRestartRules",
@@ -94,7 +97,7 @@ pub(super) fn check(gates: &BTreeMap<String, bool>) -> Result<(), GateError> {
 }
 
 /// What a gate comes to: as it was set, as all of its stage were, or its default.
-fn is_enabled(gates: &BTreeMap<String, bool>, name: &str) -> bool {
+pub(super) fn is_enabled(gates: &BTreeMap<String, bool>, name: &str) -> bool {
     if let Some(wanted) = gates.get(name) {
         return *wanted;
     }
@@ -121,7 +124,7 @@ pub(super) fn not_yet(gates: &BTreeMap<String, bool>) -> Vec<&str> {
     let ignored = |(name, wanted): &(&String, &bool)| match name.as_str() {
         ALL_ALPHA => **wanted,
         ALL_BETA => !**wanted,
-        name if CHOSEN.contains(&name) => false,
+        name if CHOSEN.contains(&name) || FOLLOWED.contains(&name) => false,
         name => gate(name).is_none_or(|gate| gate.is_of_node) && **wanted != ON.contains(&name),
     };
     gates.iter().filter(ignored).map(|(name, _)| name.as_str()).collect()

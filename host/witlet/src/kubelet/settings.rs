@@ -24,6 +24,7 @@ use crate::settings::{
     Settings,
 };
 
+mod image_verification;
 mod node;
 #[cfg(test)]
 mod tests;
@@ -260,6 +261,7 @@ fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {
         allowed_unsafe_sysctls: wanted.allowed_unsafe_sysctls.clone(),
         seccomp_default: wanted.seccomp_default,
         registry_credentials: registry_credentials(flags),
+        image_verification: image_verification::policy(wanted)?,
         image_pulls: ImagePullLimits {
             serialize,
             parallel_max,

@@ -177,7 +177,7 @@ fn what_is_not_done_is_told_once_by_name() {
 fn a_node_that_asks_for_what_is_not_done_starts_and_is_told_so() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let fields = "serverTLSBootstrap: true\nrotateCertificates: true\nenableControllerAttachDetach: true\n\
-                  imagePullCredentialsVerificationPolicy: AlwaysVerify\nvolumePluginDir: /opt/plugins\nnoSuchField: 1\n\
+                  volumePluginDir: /opt/plugins\nnoSuchField: 1\n\
                   featureGates: {RotateKubeletServerCertificate: true, JobManagedBy: true}";
     let file = write(folder.path(), "config.yaml", fields);
     // As kubeadm and clouds start theirs.
@@ -194,7 +194,6 @@ fn a_node_that_asks_for_what_is_not_done_starts_and_is_told_so() {
             "the flag --image-credential-provider-bin-dir isn't acted on yet".to_owned(),
             "the configuration's serverTLSBootstrap (--rotate-server-certificates) isn't acted on yet with this value"
                 .to_owned(),
-            "the configuration's imagePullCredentialsVerificationPolicy isn't acted on yet with this value".to_owned(),
         ],
         "the flag's gate goes before the file's"
     );

@@ -80,6 +80,9 @@ pub(crate) struct Wanted {
     pub(crate) kube_api_burst: Option<i64>,
     pub(crate) serialize_image_pulls: Option<bool>,
     pub(crate) max_parallel_image_pulls: Option<i64>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) image_pull_credentials_verification_policy: Option<String>,
+    pub(crate) preloaded_images_verification_allowlist: Vec<String>,
     /// None is upstream's default; an empty one has no thresholds.
     pub(crate) eviction_hard: Option<BTreeMap<String, String>>,
     #[serde(deserialize_with = "time")]

@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
 use thiserror::Error;
 use witlet_agent::{ImagePullLimits, LogLimits};
+use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::conditions::Thresholds;
 use witlet_core::pod::quantity::{self, QuantityError};
 use witlet_node::{ManifestUrl, ManifestUrlError};
@@ -157,6 +158,7 @@ fn manifests(args: &RunArgs) -> Result<Manifests, ArgsError> {
 fn pods(args: PodArgs) -> Result<PodSettings, ArgsError> {
     Ok(PodSettings {
         logs: log_limits(&args)?,
+        image_verification: VerificationPolicy::default(),
         image_pulls: ImagePullLimits {
             serialize: args.serialize_image_pulls,
             parallel_max: args.max_parallel_image_pulls.and_then(|most| usize::try_from(most).ok()),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::runtime::ImageAuth;
 
 /// A configuration whose users are named as its keys are.
 fn config(keys: &[&str]) -> DockerConfig {
@@ -17,7 +18,7 @@ fn config(keys: &[&str]) -> DockerConfig {
 }
 
 fn users(keys: &[&str], image: &str) -> Vec<String> {
-    Keyring::new([&config(keys)]).lookup(image).into_iter().map(|auth| auth.username).collect()
+    Keyring::new([(&config(keys), None)]).lookup(image).into_iter().map(|found| found.auth.username).collect()
 }
 
 #[test]
@@ -166,9 +167,12 @@ fn the_most_specific_registry_comes_first() {
 fn equal_registries_stay_in_the_order_of_their_configurations_and_equal_credentials_are_tried_once() {
     let user = |name: &str| ImageAuth { username: name.to_owned(), ..ImageAuth::default() };
     let one = |key: &str, name: &str| DockerConfig { registries: [(key.to_owned(), user(name))].into() };
-    let keyring =
-        Keyring::new([&one("a.io", "first"), &one("https://a.io", "second"), &one("a.io/x", "first")]);
-    let found: Vec<_> = keyring.lookup("a.io/x").into_iter().map(|auth| auth.username).collect();
+    let keyring = Keyring::new([
+        (&one("a.io", "first"), None),
+        (&one("https://a.io", "second"), None),
+        (&one("a.io/x", "first"), None),
+    ]);
+    let found: Vec<_> = keyring.lookup("a.io/x").into_iter().map(|found| found.auth.username).collect();
     assert_eq!(found, ["first", "second"]);
     assert!(!keyring.is_empty() && Keyring::default().is_empty());
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ImageRefusal::{BackOff, NeverPull, NeverVerified};
+use super::ImageRefusal::{BackOff, NeverPull};
 use super::PullPolicy::{Always, IfNotPresent, Never};
 use super::*;
 use crate::container::backoff::{BackoffKey, BackoffTable, IMAGE_PULL};
@@ -28,7 +28,7 @@ fn policy_presence_and_delay_decide() {
         (IfNotPresent, UNVERIFIED, ImageStep::Pull, refused(BackOff(wait))),
         (Never, ABSENT, refused(NeverPull), refused(NeverPull)),
         (Never, PRESENT, used(), used()),
-        (Never, UNVERIFIED, refused(NeverVerified), refused(NeverVerified)),
+        (Never, UNVERIFIED, refused(NeverPull), refused(NeverPull)),
     ] {
         assert_eq!(next_step(policy, presence, None), free, "{policy:?} {presence:?}");
         assert_eq!(next_step(policy, presence, Some(wait)), delayed, "{policy:?} {presence:?} delayed");
@@ -40,7 +40,7 @@ fn refusals_have_upstreams_reasons() {
     let wait = Wait { until: Timestamp::UNIX_EPOCH, delay: Duration::from_secs(10) };
     for (refusal, reason) in [
         (NeverPull, WaitingReason::ErrImageNeverPull),
-        (NeverVerified, WaitingReason::ErrImageNeverPull),
+        (NeverPull, WaitingReason::ErrImageNeverPull),
         (BackOff(wait), WaitingReason::ImagePullBackOff),
     ] {
         assert_eq!(refusal.waiting_reason(), reason);

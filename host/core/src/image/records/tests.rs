@@ -18,6 +18,7 @@ fn record(pulled_with: &[(&str, PulledWith)]) -> PulledRecord {
         image_ref: "sha256:aa".to_owned(),
         updated_at: Timestamp::UNIX_EPOCH,
         pulled_with: pulled_with.iter().map(|(name, with)| ((*name).to_owned(), with.clone())).collect(),
+        service_accounts: BTreeMap::new(),
     }
 }
 
@@ -126,13 +127,110 @@ fn a_pull_adds_to_what_is_known() {
 }
 
 #[test]
-fn a_record_survives_being_written_and_read() {
-    let record = record(&[
-        ("reg.io/app", PulledWith::Secrets(vec![secret("a", "h1")])),
+fn patterns_of_images_that_need_no_verification_are_checked() {
+    for pattern in ["busybox", "reg.io/team/app", "reg.io:5000/app", "reg.io/*", "reg.io/team/*"] {
+        assert_eq!(check_allowed(pattern), Ok(()), "{pattern}");
+    }
+    for pattern in
+        ["", " reg.io/app", "reg.io/app ", "*", "/*", "reg.io/*/app", "reg.io/te*", "reg.io/app:1", "No Name"]
+    {
+        assert!(check_allowed(pattern).is_err(), "{pattern}");
+    }
+    let by_digest = format!("reg.io/app@sha256:{}", "a".repeat(64));
+    assert!(check_allowed(&by_digest).is_err());
+}
+
+#[test]
+fn a_secret_that_was_accepted_is_noted() {
+    let known = record(&[("reg.io/app", PulledWith::Secrets(vec![secret("a", "h1")]))]);
+    assert!(known.has_secrets("reg.io/app:1") && !known.has_secrets("mirror.io/app:1"));
+    for (case, shown, noted) in [
+        ("it is known", vec![secret("a", "h1")], None),
+        ("its content was renewed", vec![secret("a", "h2")], Some(vec![secret("a", "h2")])),
+        (
+            "the same content elsewhere",
+            vec![secret("b", "h1")],
+            Some(vec![secret("a", "h1"), secret("b", "h1")]),
+        ),
+        ("nobody accepted it", vec![secret("b", "h2")], None),
+    ] {
+        let record = known.accepted("reg.io/app:1", &shown, at(9));
+        let with = record.as_ref().map(|record| record.pulled_with["reg.io/app"].clone());
+        assert_eq!(with, noted.map(PulledWith::Secrets), "{case}");
+    }
+    let many = (0..SECRETS_MAX).map(|number| secret(&number.to_string(), "h1")).collect();
+    let full = record(&[("reg.io/app", PulledWith::Secrets(many))]);
+    assert_eq!(full.accepted("reg.io/app", &[secret("new", "h1")], at(9)), None, "too many are known");
+}
+
+#[test]
+fn a_record_is_written_as_a_kubelet_writes_it() {
+    let account =
+        PullServiceAccount { uid: "u".to_owned(), namespace: "shop".to_owned(), name: "till".to_owned() };
+    let mut record = record(&[
         ("busybox", PulledWith::NodeAccess),
+        ("reg.io/app", PulledWith::Secrets(vec![secret("b", "h2"), secret("a", "h1")])),
     ]);
-    let text = serde_json::to_string(&record).expect("it can be written");
-    assert_eq!(serde_json::from_str::<PulledRecord>(&text).expect("and read"), record);
+    record.service_accounts = [("reg.io/app".to_owned(), vec![account])].into();
+    let text = String::from_utf8(record.to_json().expect("it can be written")).expect("text");
+    let expected = concat!(
+        r#"{"kind":"ImagePulledRecord","apiVersion":"kubelet.config.k8s.io/v1beta1","#,
+        r#""lastUpdatedTime":"1970-01-01T00:00:00Z","imageRef":"sha256:aa","credentialMapping":{"#,
+        r#""busybox":{"nodePodsAccessible":true},"reg.io/app":{"kubernetesSecrets":["#,
+        r#"{"uid":"uid-a","namespace":"shop","name":"a","credentialHash":"h1"},"#,
+        r#"{"uid":"uid-b","namespace":"shop","name":"b","credentialHash":"h2"}],"#,
+        r#""kubernetesServiceAccounts":[{"uid":"u","namespace":"shop","name":"till"}]}}}"#,
+    );
+    assert_eq!(text, expected);
+    let mut read = PulledRecord::from_json(text.as_bytes()).expect("and read");
+    assert_eq!(read.service_accounts, record.service_accounts);
+    read.pulled_with.insert("reg.io/app".to_owned(), record.pulled_with["reg.io/app"].clone());
+    assert_eq!(read, record, "but for the order of secrets");
+    let older = text.replace("v1beta1", "v1alpha1");
+    assert!(PulledRecord::from_json(older.as_bytes()).is_ok(), "the version before is read");
+    for other in [
+        text.replace("ImagePulledRecord", "ImagePullIntent"),
+        text.replace("v1beta1", "v2"),
+        text.replace("imageRef", "image"),
+        String::new(),
+    ] {
+        assert!(PulledRecord::from_json(other.as_bytes()).is_err(), "{other}");
+    }
+}
+
+#[test]
+fn an_intent_is_written_as_a_kubelet_writes_it() {
+    let text = intent_to_json("reg.io/app:1").expect("it can be written");
+    let expected =
+        r#"{"kind":"ImagePullIntent","apiVersion":"kubelet.config.k8s.io/v1beta1","image":"reg.io/app:1"}"#;
+    assert_eq!(String::from_utf8_lossy(&text), expected);
+    assert_eq!(intent_from_json(&text).expect("and read"), "reg.io/app:1");
+    assert!(intent_from_json(b"{}").is_err());
+    // The file's name is the SHA-256 of the image.
+    assert_eq!(file_name(""), "sha256-e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+#[test]
+fn credentials_hash_as_a_kubelet_hashes_them() {
+    let hashed = |username: &str, password: &str| {
+        let auth = ImageAuth {
+            username: username.to_owned(),
+            password: password.to_owned(),
+            ..ImageAuth::default()
+        };
+        credential_hash(&auth)
+    };
+    // sha256sum of what encoding/json writes: {}, {"username":"u","password":"p"} and {"password":"a\u0026b"}.
+    for (username, password, expected) in [
+        ("", "", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"),
+        ("u", "p", "edbd57ca9372e64eb1c9070ecf3a049ac553596b0529acf034c7a71d4e618e88"),
+        ("", "a&b", "bb50df9647ca26cc52638c993b50eb8d1d073cef2e6b8808b4b4baac2ae965a7"),
+    ] {
+        assert_eq!(hashed(username, password), expected, "{username} {password}");
+    }
+    let place =
+        ImageAuth { server_address: "reg.io".to_owned(), auth: "dTpw".to_owned(), ..ImageAuth::default() };
+    assert_eq!(credential_hash(&place), hashed("", ""), "only user and password count");
 }
 
 proptest! {

@@ -16,7 +16,7 @@ fn the_table_is_in_order_and_its_parts_fit_each_other() {
             assert!(gate(name).is_some(), "{name} isn't in the table");
         }
     }
-    for name in ON.iter().chain(CHOSEN) {
+    for name in ON.iter().chain(CHOSEN).chain(FOLLOWED) {
         assert!(gate(name).is_some_and(|gate| gate.is_of_node), "{name} isn't a gate of the kubelet's");
     }
     assert_eq!(check(&gates("")), Ok(()), "the defaults fit each other");

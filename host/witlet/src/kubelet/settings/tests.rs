@@ -52,6 +52,43 @@ fn sample(kind: Kind) -> serde_json::Value {
 }
 
 #[test]
+fn the_verification_of_image_pulls_is_chosen_and_checked() {
+    use witlet_core::image::records::VerificationPolicy as Policy;
+    let allowed = "preloadedImagesVerificationAllowlist: [busybox, reg.io/team/*]";
+    let policy = |name: &str| format!("imagePullCredentialsVerificationPolicy: {name}");
+    let off = "featureGates: {KubeletEnsureSecretPulledImages: false}";
+    for (fields, expected) in [
+        (String::new(), Policy::NeverVerifyPreloadedImages),
+        (policy("NeverVerifyPreloadedImages"), Policy::NeverVerifyPreloadedImages),
+        (policy("NeverVerify"), Policy::NeverVerify),
+        (policy("AlwaysVerify"), Policy::AlwaysVerify),
+        (
+            format!("{}\n{allowed}", policy("NeverVerifyAllowlistedImages")),
+            Policy::NeverVerifyAllowlistedImages(vec!["busybox".to_owned(), "reg.io/team/*".to_owned()]),
+        ),
+        (off.to_owned(), Policy::NeverVerify),
+    ] {
+        assert_eq!(good(&fields, "").pods.image_verification, expected, "{fields}");
+    }
+    for (fields, told) in [
+        (policy("Sometimes"), "expected NeverVerify, NeverVerifyPreloadedImages"),
+        (allowed.to_owned(), "needs imagePullCredentialsVerificationPolicy"),
+        (
+            format!(
+                "{}\npreloadedImagesVerificationAllowlist: ['reg.io/app:1']",
+                policy("NeverVerifyAllowlistedImages")
+            ),
+            "neither a tag nor a digest",
+        ),
+        (format!("{}\n{off}", policy("AlwaysVerify")), "must not be set if the feature gate"),
+        (format!("{allowed}\n{off}"), "must not be set if the feature gate"),
+    ] {
+        let error = read(&fields, "").expect_err(&fields).to_string();
+        assert!(error.contains(told), "{fields}: {error}");
+    }
+}
+
+#[test]
 fn every_field_that_acts_is_read_and_no_other() {
     let mut read = BTreeSet::new();
     for field in FIELDS {
