@@ -96,6 +96,28 @@ async fn a_call_that_takes_too_long_ends_with_its_limit() {
 }
 
 #[tokio::test]
+async fn each_call_is_waited_for_as_long_as_its_kind_may_take() {
+    let server = Server::start(Answers::default());
+    let runtime = runtime_at(server.path());
+    let (id, seconds) = ("c-stays".into(), Duration::from_secs);
+    // The runtime is told a second more, so that it is the client who gives up.
+    let told = |call: &str, limit: u64| {
+        let milliseconds = format!("{}m", (limit + 1) * 1000);
+        assert_eq!(server.last_deadline(), Some(milliseconds), "{call}");
+    };
+    let _ = runtime.containers.start(&id).await;
+    told("whatever has no time of its own", 120);
+    let _ = runtime.sandboxes.run(&SandboxConfig::default()).await;
+    told("a sandbox, whose pause image may have to be pulled", 240);
+    let _ = runtime.containers.stop(&id, seconds(600)).await;
+    told("a stop, on top of its grace", 720);
+    let _ = runtime.containers.exec_sync(&id, &[], Some(seconds(600))).await;
+    told("a command, with time to say that its own is over", 610);
+    let _ = runtime.images.pull("private:1", None, &SandboxConfig::default()).await;
+    told("a pull", 3600);
+}
+
+#[tokio::test]
 async fn the_image_service_may_be_elsewhere() {
     let (one, other) = (Server::start(Answers::default()), Server::start(Answers::default()));
     let mut options = options_at(one.path());

@@ -11,6 +11,7 @@ use tokio::net::UnixListener;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use tokio_stream::wrappers::UnixListenerStream;
+use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Response, Status};
 use witlet_core::runtime::labels;
 use witlet_proto::cri;
@@ -71,6 +72,7 @@ struct Scripted {
     exec_begun: Arc<Notify>,
     exec_cancelled: Arc<Notify>,
     last_update: Arc<Mutex<Option<cri::UpdateContainerResourcesRequest>>>,
+    last_deadline: Arc<Mutex<Option<String>>>,
 }
 
 impl Server {
@@ -90,17 +92,20 @@ impl Server {
             exec_begun: Arc::new(Notify::new()),
             exec_cancelled: Arc::new(Notify::new()),
             last_update: Arc::default(),
+            last_deadline: Arc::default(),
         };
         // The limit is the client's to hold: the server sends what it is told to.
         let service = RuntimeServiceServer::new(scripted.clone()).max_encoding_message_size(usize::MAX);
         let images = ImageServiceServer::new(scripted.clone());
+        let seen = scripted.clone();
+        let hears = move |request: Request<()>| seen.hear_deadline(request);
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(1).enable_all().build().expect("threads");
         runtime.spawn(async move {
             let listener = UnixListener::from_std(listener).expect("it doesn't block");
             tonic::transport::Server::builder()
-                .add_service(service)
-                .add_service(images)
+                .add_service(InterceptedService::new(service, hears.clone()))
+                .add_service(InterceptedService::new(images, hears))
                 .serve_with_incoming(UnixListenerStream::new(listener))
                 .await
                 .expect("serve");
@@ -139,6 +144,11 @@ impl Server {
         self.scripted.last_update.lock().expect("no holder panics").clone()
     }
 
+    /// What the last call's `grpc-timeout` said.
+    pub(crate) fn last_deadline(&self) -> Option<String> {
+        self.scripted.last_deadline.lock().expect("no holder panics").clone()
+    }
+
     /// Breaks off everything, as a crash does, and leaves the place for the next one.
     pub(crate) fn stop(mut self) -> TempDir {
         std::fs::remove_file(&self.socket).expect("the socket was there");
@@ -165,6 +175,12 @@ fn asks_for_nobody(selector: &std::collections::BTreeMap<String, String>) -> boo
 }
 
 impl Scripted {
+    fn hear_deadline(&self, request: Request<()>) -> Result<Request<()>, Status> {
+        let told = request.metadata().get("grpc-timeout").and_then(|told| told.to_str().ok());
+        *self.last_deadline.lock().expect("no holder panics") = told.map(str::to_owned);
+        Ok(request)
+    }
+
     async fn answer_version(&self) -> cri::VersionResponse {
         self.version_asked.notify_one();
         tokio::time::sleep(self.answers.version_takes).await;
