@@ -338,6 +338,24 @@ async fn a_token_is_had_with_the_password_and_used_for_all_requests() {
 }
 
 #[tokio::test]
+async fn an_answer_with_a_token_has_a_bound_however_it_comes() {
+    let manifest = manifest_of(COMPONENT).to_string();
+    let token = r#"{"token": "t0ken"}"#;
+    let answer = move |bytes: usize| format!("{token}{}", " ".repeat(bytes - token.len()));
+    for (bytes, is_taken) in [(64 << 10, true), ((64 << 10) + 1, false)] {
+        let realm = Server::start(move |_| ok(answer(bytes))).await;
+        let server = Server::start(with_tokens(manifest.clone(), realm.address)).await;
+        let (node, reference) = (Node::new(), reference_of(&server, &manifest));
+        if is_taken {
+            assert_eq!(&*node.fetch(&reference).await.expect("pulled"), COMPONENT);
+            continue;
+        }
+        let error = node.refused(&reference).await;
+        assert!(matches!(error, TransferError::TooLarge { what: What::Token, .. }), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn an_identity_token_goes_as_a_form_and_never_in_a_url() {
     let manifest = manifest_of(COMPONENT).to_string();
     let realm = Server::start(|asked| {
