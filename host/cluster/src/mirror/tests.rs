@@ -88,6 +88,19 @@ async fn an_edited_manifest_gets_its_mirror_when_the_old_pod_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_edited_manifest_gets_its_mirror_also_where_somebody_deleted_the_old_one() {
+    let bench = Bench::new();
+    let old = mirrored(&bench).await;
+    // The watch hasn't shown it yet.
+    bench.server.delete::<Pod>("default", "s", Some(0)).unwrap();
+    bench.forget(&old);
+    runs(&bench, &bench.static_pod("s", "2"));
+    bench.pass(1).await;
+    assert_eq!(requests(&bench), ["delete pods s", "create pods "]);
+    assert_eq!(bench.at_server("s").metadata.annotations.unwrap()[CONFIG_MIRROR], "2");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_mirror_without_static_pod_goes_once_all_sources_were_seen() {
     let bench = Bench::new();
     let pod = mirrored(&bench).await;
