@@ -239,7 +239,7 @@ impl FakeRuntime {
         inner.sandboxes.values().rev().find(|sandbox| sandbox.config.name == pod).map(|s| s.config.clone())
     }
 
-    /// The next removals of this pod's sandboxes hang until the caller gives up.
+    /// The next removals of this pod's sandboxes or containers hang until the caller gives up.
     pub fn hang_removals(&self, pod: &str, times: u32) {
         self.lock().hung_removals.insert(pod.to_owned(), times);
     }

@@ -8,7 +8,7 @@ use witlet_core::container::gc::GcPolicy;
 use witlet_core::event::EventObject;
 use witlet_core::runtime::{ContainerRunState, RuntimePod};
 use witlet_ports::{AgentView, PodView};
-use witlet_testkit::{FakeNode, SourceHandle, container};
+use witlet_testkit::{FakeNode, SourceHandle, container, pod};
 
 use crate::support::{
     ends_after, from_spec, left, node, orders, pass, pod_with_uid, sleeper, started, status,
@@ -91,6 +91,19 @@ async fn one_dead_instance_of_each_container_is_kept_and_the_newest_dead_sandbox
     .assert_eq(&names.join("\n"));
     let sandboxes: usize = pods.iter().map(|pod| pod.sandboxes.len()).sum();
     expect!["2"].assert_eq(&sandboxes.to_string());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_log_goes_before_its_container_so_that_an_end_of_the_agent_in_between_leaves_none() {
+    let node = started();
+    ends_after(&node, "crasher:1", 1, 1);
+    node.source.put("web", vec![pod("web").image("crasher:1").build()]);
+    node.runtime.hang_removals("web-node1", u32::MAX);
+    pass(100.0).await;
+    assert_eq!(
+        node.files.removed_logs().first().map(PathBuf::as_path),
+        Some(Path::new("/var/log/pods/app/0.log"))
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -273,7 +273,15 @@ impl Containers for FakeRuntime {
     }
 
     async fn remove(&self, id: &ContainerId) -> Result<(), RuntimeError> {
-        let mut inner = self.answer("RemoveContainer")?;
+        let hangs = {
+            let mut inner = self.answer("RemoveContainer")?;
+            let sandbox = inner.container_mut(id).map(|container| container.sandbox.clone());
+            sandbox.is_some_and(|sandbox| inner.hangs(&sandbox))
+        };
+        if hangs {
+            return std::future::pending().await;
+        }
+        let mut inner = self.lock();
         let name = inner.container_name(id);
         let before = inner.containers.len();
         inner.containers.retain(|_, container| container.id != *id);
