@@ -160,6 +160,7 @@ fn start(flags: &Flags, mut found: Configuration, machine: Machine) -> Result<St
     gates::check(&settings.feature_gates)?;
     let format = if settings::logs_are_json(&found)? { LogFormat::Json } else { LogFormat::Text };
     let mut warnings = found.oddities().to_vec();
+    warnings.extend(flags.deprecated.iter().cloned());
     warnings.extend(flags.not_yet.iter().map(|name| format!("the flag --{name} isn't acted on yet")));
     warnings.extend(found.not_yet().into_iter().map(|path| match flags::name_of(path) {
         Some(name) => format!("the configuration's {path} (--{name}) isn't acted on yet with this value"),

@@ -245,7 +245,7 @@ fn ports(
     }
 }
 
-fn agent_config(settings: &Settings) -> AgentConfig {
+pub(crate) fn agent_config(settings: &Settings) -> AgentConfig {
     let defaults = AgentConfig::default();
     AgentConfig {
         stop_pods_on_exit: settings.stop_pods_on_exit,
@@ -253,6 +253,7 @@ fn agent_config(settings: &Settings) -> AgentConfig {
         image_pulls: settings.pods.image_pulls,
         image_verification: settings.pods.image_verification.clone(),
         logs: settings.pods.logs,
+        container_gc: settings.pods.container_gc,
         requeue: RequeueIntervals { resync: settings.resync, ..defaults.requeue },
         ..defaults
     }

@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::Value;
 use witlet_agent::{ImagePullLimits, LogLimits};
+use witlet_core::container::gc::GcPolicy;
 use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::conditions::Thresholds;
 use witlet_core::runtime::CgroupDriver;
@@ -136,6 +137,8 @@ pub(crate) struct PodSettings {
     pub(crate) image_verification: VerificationPolicy,
     /// How large logs get.
     pub(crate) logs: LogLimits,
+    /// How many dead containers are kept.
+    pub(crate) container_gc: GcPolicy,
 }
 
 /// The API server, and what the node tells it.

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::kubelet::configuration::fields::Kind;
 use crate::kubelet::duration;
-use table::{Flag, Own, SHORTHANDS, Target, flag};
+use table::{DEPRECATED, Flag, Own, SHORTHANDS, Target, flag};
 
 #[cfg(test)]
 mod tests;
@@ -70,6 +70,8 @@ pub(crate) struct Flags {
     pub(crate) own: BTreeMap<&'static str, Value>,
     /// Names of flags that aren't acted on yet and ask for something else than what happens anyway.
     pub(crate) not_yet: Vec<&'static str>,
+    /// A sentence for each flag that was given and goes away upstream.
+    pub(crate) deprecated: Vec<String>,
 }
 
 impl Flags {
@@ -89,6 +91,11 @@ impl Flags {
         pairs.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
     }
 
+    /// The value of a flag that takes a number; none if it wasn't given.
+    pub(crate) fn integer(&self, own: Own) -> Option<i64> {
+        self.value(own)?.as_i64()
+    }
+
     fn value(&self, own: Own) -> Option<&Value> {
         let flag = table::FLAGS.iter().find(|flag| flag.target == Target::Own(own))?;
         self.own.get(flag.name)
@@ -97,6 +104,7 @@ impl Flags {
     fn set(&mut self, flag: &'static Flag, text: &str) -> Result<(), FlagError> {
         let wrong = |why| FlagError::Value { name: flag.name, value: text.to_owned(), why };
         let value = read(flag.kind, text).map_err(wrong)?;
+        self.warn_deprecated(flag.name);
         match flag.target {
             Target::Field(path) => join(self.fields.entry(path).or_default(), value),
             Target::Own(_) => join(self.own.entry(flag.name).or_default(), value),
@@ -106,6 +114,14 @@ impl Flags {
             Target::NotYet(_) | Target::Nothing => {}
         }
         Ok(())
+    }
+
+    fn warn_deprecated(&mut self, name: &str) {
+        let Some((_, why)) = DEPRECATED.iter().find(|(deprecated, _)| *deprecated == name) else { return };
+        let warning = format!("Flag --{name} has been deprecated, {why}");
+        if !self.deprecated.contains(&warning) {
+            self.deprecated.push(warning);
+        }
     }
 }
 

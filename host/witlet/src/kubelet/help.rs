@@ -50,6 +50,13 @@ fn meaning(own: Own) -> &'static str {
         Own::Help => "prints this",
         Own::HostnameOverride => "the node's name (default the host's, in lower case)",
         Own::Kubeconfig => "how to reach the API server; without it the node stands alone",
+        Own::MaximumDeadContainers => {
+            "dead containers that are kept in all; negative: any number (default -1)"
+        }
+        Own::MaximumDeadContainersPerContainer => {
+            "dead instances that are kept of each container; negative: any number (default 1)"
+        }
+        Own::MinimumContainerTtlDuration => "dead containers are kept at least so long (default 0s)",
         Own::NodeIp => "addresses of the node, one or one of each family (default the machine's)",
         Own::NodeLabels => "labels that the node is registered with",
         Own::Plugins => "file with a PluginConfiguration, reloaded whenever it changes",

@@ -5,16 +5,19 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
 use thiserror::Error;
 use witlet_agent::{ImagePullLimits, LogLimits};
+use witlet_core::container::gc::GcPolicy;
 use witlet_core::pod::quantity;
 use witlet_core::runtime::CgroupDriver;
 use witlet_node::ManifestUrl;
 
 use super::configuration::Configuration;
 use super::configuration::defaults::defaulted;
+use super::duration;
 use super::flags::Flags;
 use super::flags::table::Own;
 use super::wanted::Wanted;
@@ -273,6 +276,28 @@ fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {
             files_max: bounded("containerLogMaxFiles", wanted.container_log_max_files.unwrap_or(5), 2, 1000)?,
             ..LogLimits::default()
         },
+        container_gc: container_gc(flags)?,
+    })
+}
+
+/// Upstream's defaults; a negative number is no bound.
+fn container_gc(flags: &Flags) -> Result<GcPolicy, SettingsError> {
+    const TTL: &str = "--minimum-container-ttl-duration";
+    let bound = |name, own, default: i64| {
+        let given = flags.integer(own).unwrap_or(default);
+        let number: i32 = bounded(name, given, i32::MIN.into(), i32::MAX.into())?;
+        Ok(usize::try_from(number).ok())
+    };
+    let age = flags.text(Own::MinimumContainerTtlDuration).unwrap_or("0");
+    let age_min = duration::parse(age).and_then(|age| SignedDuration::try_from(age).ok());
+    Ok(GcPolicy {
+        age_min: age_min.ok_or_else(|| wrong(TTL, age, "invalid minimum garbage collection age"))?,
+        per_container_max: bound(
+            "--maximum-dead-containers-per-container",
+            Own::MaximumDeadContainersPerContainer,
+            1,
+        )?,
+        total_max: bound("--maximum-dead-containers", Own::MaximumDeadContainers, -1)?,
     })
 }
 

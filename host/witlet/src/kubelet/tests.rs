@@ -174,6 +174,19 @@ fn what_is_not_done_is_told_once_by_name() {
 }
 
 #[test]
+fn deprecated_flags_without_a_field_are_acted_on_and_warned_of_once() {
+    let line = "--maximum-dead-containers=9 --maximum-dead-containers=10 --minimum-container-ttl-duration=1m";
+    let start = start_of(line).expect("they are known");
+    let instead = "Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.";
+    let warning = |flag| format!("Flag --{flag} has been deprecated, {instead}");
+    assert_eq!(
+        start.warnings,
+        [warning("maximum-dead-containers"), warning("minimum-container-ttl-duration")]
+    );
+    assert_eq!(start.settings.pods.container_gc.total_max, Some(10));
+}
+
+#[test]
 fn a_node_that_asks_for_what_is_not_done_starts_and_is_told_so() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let fields = "serverTLSBootstrap: true\nrotateCertificates: true\nenableControllerAttachDetach: true\n\

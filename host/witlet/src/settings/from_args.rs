@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
 use thiserror::Error;
 use witlet_agent::{ImagePullLimits, LogLimits};
+use witlet_core::container::gc::GcPolicy;
 use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::conditions::Thresholds;
 use witlet_core::pod::quantity::{self, QuantityError};
@@ -176,6 +177,7 @@ fn pods(args: PodArgs) -> Result<PodSettings, ArgsError> {
         allowed_unsafe_sysctls: args.allowed_unsafe_sysctls,
         seccomp_default: args.seccomp_default,
         registry_credentials: args.registry_credentials,
+        container_gc: GcPolicy::default(),
     })
 }
 

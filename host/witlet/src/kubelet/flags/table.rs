@@ -14,6 +14,9 @@ pub(crate) enum Own {
     Help,
     HostnameOverride,
     Kubeconfig,
+    MaximumDeadContainers,
+    MaximumDeadContainersPerContainer,
+    MinimumContainerTtlDuration,
     NodeIp,
     NodeLabels,
     Plugins,
@@ -67,6 +70,18 @@ const fn nothing(name: &'static str, kind: Kind) -> Flag {
 
 /// Letters that stand for a flag.
 pub(super) const SHORTHANDS: &[(char, &str)] = &[('v', "v"), ('h', "help")];
+
+/// Flags without a field that upstream warns of, and what it says. What fields stand for, it says of all flags.
+pub(super) const DEPRECATED: &[(&str, &str)] = &[
+    ("experimental-allocatable-ignore-eviction", "will be removed in 1.25 or later."),
+    ("experimental-mounter-path", "will be removed in 1.25 or later. in favor of using CSI."),
+    ("maximum-dead-containers", EVICTION_INSTEAD),
+    ("maximum-dead-containers-per-container", EVICTION_INSTEAD),
+    ("minimum-container-ttl-duration", EVICTION_INSTEAD),
+];
+
+const EVICTION_INSTEAD: &str =
+    "Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.";
 
 /// The flags, by name.
 #[rustfmt::skip]
@@ -163,10 +178,10 @@ pub(crate) const FLAGS: &[Flag] = &[
     field("manifest-url-header", Kind::TextsMap, "staticPodURLHeader"),
     field("max-open-files", Kind::Int, "maxOpenFiles"),
     field("max-pods", Kind::Int, "maxPods"),
-    not_yet("maximum-dead-containers", Kind::Int, &["-1"]),
-    not_yet("maximum-dead-containers-per-container", Kind::Int, &["1"]),
+    own("maximum-dead-containers", Kind::Int, Own::MaximumDeadContainers),
+    own("maximum-dead-containers-per-container", Kind::Int, Own::MaximumDeadContainersPerContainer),
     field("memory-manager-policy", Kind::Text, "memoryManagerPolicy"),
-    not_yet("minimum-container-ttl-duration", Kind::Duration, &["0", "0s"]),
+    own("minimum-container-ttl-duration", Kind::Duration, Own::MinimumContainerTtlDuration),
     field("minimum-image-ttl-duration", Kind::Duration, "imageMinimumGCAge"),
     own("node-ip", Kind::Text, Own::NodeIp),
     own("node-labels", Kind::TextMap, Own::NodeLabels),

@@ -389,3 +389,39 @@ fn upstreams_refusals_of_a_machine_name_the_way_out() {
     assert_eq!(on(swap, "failSwapOn: false", ""), Ok(()));
     assert!(SettingsError::Swap.to_string().contains("swapoff"));
 }
+
+#[test]
+fn container_gc_follows_its_flags_with_upstreams_defaults() {
+    let policy = |seconds, per_container_max, total_max| GcPolicy {
+        age_min: SignedDuration::from_secs(seconds),
+        per_container_max,
+        total_max,
+    };
+    let cases = [
+        ("", policy(0, Some(1), None)),
+        ("--maximum-dead-containers=-1 --maximum-dead-containers-per-container=1", policy(0, Some(1), None)),
+        ("--maximum-dead-containers=100", policy(0, Some(1), Some(100))),
+        ("--maximum-dead-containers=0", policy(0, Some(1), Some(0))),
+        ("--maximum-dead-containers-per-container=3", policy(0, Some(3), None)),
+        ("--maximum-dead-containers-per-container=0", policy(0, Some(0), None)),
+        ("--maximum-dead-containers-per-container=-2", policy(0, None, None)),
+        ("--minimum-container-ttl-duration=1m30s", policy(90, Some(1), None)),
+        ("--maximum-dead-containers=5 --maximum-dead-containers=-5", policy(0, Some(1), None)),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(crate::run::agent_config(&good("", line)).container_gc, expected, "{line}");
+    }
+    let refused = [
+        (
+            "--minimum-container-ttl-duration=-1s",
+            "--minimum-container-ttl-duration: -1s: invalid minimum garbage collection age",
+        ),
+        (
+            "--maximum-dead-containers=2147483648",
+            "--maximum-dead-containers: 2147483648: must be between -2147483648 and 2147483647",
+        ),
+    ];
+    for (line, expected) in refused {
+        assert_eq!(read("", line).expect_err(line).to_string(), expected);
+    }
+}
