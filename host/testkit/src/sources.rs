@@ -24,6 +24,7 @@ pub struct SourceHandle {
     name: SourceName,
     manifests: watch::Sender<Manifests>,
     complete: Arc<AtomicBool>,
+    restored: Arc<AtomicBool>,
     ends: Arc<AtomicBool>,
 }
 
@@ -33,6 +34,7 @@ pub struct FakeSource {
     name: SourceName,
     manifests: watch::Receiver<Manifests>,
     complete: Arc<AtomicBool>,
+    restored: Arc<AtomicBool>,
     ends: Arc<AtomicBool>,
 }
 
@@ -42,15 +44,15 @@ impl SourceHandle {
         let manifests = watch::Sender::new(None);
         let complete = Arc::new(AtomicBool::new(true));
         let (node_name, name) = (node_name.to_owned(), SourceName::from(name));
-        Self { node_name, name, manifests, complete, ends: Arc::default() }
+        Self { node_name, name, manifests, complete, restored: Arc::default(), ends: Arc::default() }
     }
 
     /// The end that an agent takes. Each agent takes a new one.
     pub fn source(&self) -> Box<dyn PodSource> {
         let mut manifests = self.manifests.subscribe();
         manifests.mark_changed();
-        let (complete, ends) = (self.complete.clone(), self.ends.clone());
-        Box::new(FakeSource { name: self.name.clone(), manifests, complete, ends })
+        let (complete, restored, ends) = (self.complete.clone(), self.restored.clone(), self.ends.clone());
+        Box::new(FakeSource { name: self.name.clone(), manifests, complete, restored, ends })
     }
 
     /// The source ends, which no source should.
@@ -62,6 +64,12 @@ impl SourceHandle {
     /// Says whether there is a part of it that could never be read.
     pub fn set_complete(&self, complete: bool) {
         self.complete.store(complete, Ordering::Relaxed);
+        self.manifests.send_modify(|_| {});
+    }
+
+    /// Says whether what it has is from before the agent's start.
+    pub fn set_restored(&self, restored: bool) {
+        self.restored.store(restored, Ordering::Relaxed);
         self.manifests.send_modify(|_| {});
     }
 
@@ -127,7 +135,8 @@ impl PodSource for FakeSource {
                 self.manifests.borrow_and_update().as_ref().map(|m| m.values().flatten().cloned().collect());
             let Some(pods) = pods else { continue };
             let complete = self.complete.load(Ordering::Relaxed);
-            let snapshot = SourceSnapshot { source: self.name.clone(), pods, complete, restored: false };
+            let restored = self.restored.load(Ordering::Relaxed);
+            let snapshot = SourceSnapshot { source: self.name.clone(), pods, complete, restored };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,

@@ -1,6 +1,7 @@
 //! Sources that come and go, hang or lie: each is ready on its own, and none touches another's pods.
 
 use expect_test::expect;
+use serde_json::json;
 use witlet_core::pod::SourceName;
 use witlet_ports::AgentView;
 
@@ -180,4 +181,33 @@ async fn a_source_that_wants_to_know_hears_how_its_own_pods_fare() {
     edge.remove("a");
     pass(60.0).await;
     assert_eq!(node.plugin_sources.take_told().last(), Some(&only(&["web-node1: gone"])));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_set_of_a_plugins_source_runs_probed_after_a_reboot_while_the_source_is_silent() {
+    let mut node = node();
+    let edge = node.plugin_sources.add("edge");
+    let probed = from_spec(
+        "web",
+        json!({"containers": [{"name": "app", "image": "sleeper:1",
+            "livenessProbe": {"tcpSocket": {"port": 80}, "periodSeconds": 10, "failureThreshold": 100}}]}),
+    );
+    edge.put("a", vec![probed, sleeper("other").build()]);
+    node.start();
+    pass(5.0).await;
+    node.kill();
+    node.runtime.lose_sandboxes();
+    edge.set_restored(true);
+    orders(&node);
+    node.start();
+    pass(120.0).await;
+    assert_eq!(status(&node, "web"), "Running app: running, 1 restarts");
+    assert!(!ready(&node), "it hasn't spoken since the start");
+    let probes = node.agent().stats().probes.liveness;
+    assert!(probes.successful + probes.failed > 10, "{probes:?}");
+    edge.set_restored(false);
+    edge.remove("a");
+    pass(60.0).await;
+    assert!(ready(&node));
+    assert_eq!(left(&node).await, "", "the source's own word ends them");
 }

@@ -29,10 +29,11 @@ impl EventLoop {
             self.partial.insert(source.clone());
         }
         let now = self.outside.clock.now();
-        let changes = match of_plugin {
-            true => self.merged.merge_of_plugin(&source, pods, now),
-            false if restored => self.merged.restore(&source, pods, now),
-            false => self.merged.merge(&source, pods, now),
+        let changes = match (of_plugin, restored) {
+            (true, true) => self.merged.restore_of_plugin(&source, pods, now),
+            (true, false) => self.merged.merge_of_plugin(&source, pods, now),
+            (false, true) => self.merged.restore(&source, pods, now),
+            (false, false) => self.merged.merge(&source, pods, now),
         };
         self.apply(changes);
     }

@@ -197,6 +197,21 @@ impl MergedConfig {
         self.merge_all(source, pods, now)
     }
 
+    /// The same for a plugin's source, which gives way as it always does.
+    pub fn restore_of_plugin(
+        &mut self,
+        source: &SourceName,
+        pods: Vec<Arc<Pod>>,
+        now: Timestamp,
+    ) -> Vec<(SourceName, SourceChange)> {
+        if self.is_seen(source) {
+            return Vec::new();
+        }
+        self.plugins.insert(source.clone());
+        self.restored.insert(source.clone());
+        self.merge_all(source, pods, now)
+    }
+
     /// The same for a plugin's source, which gives way: a pod of it whose name another source has is left out, until that
     /// source lets go of the name.
     pub fn merge_of_plugin(
@@ -206,7 +221,9 @@ impl MergedConfig {
         now: Timestamp,
     ) -> Vec<(SourceName, SourceChange)> {
         self.plugins.insert(source.clone());
-        self.merge_all(source, pods, now)
+        let changes = self.merge_all(source, pods, now);
+        self.restored.remove(source);
+        changes
     }
 
     /// Forgets a source that is gone, as if it had sent an empty set and never been seen.
@@ -214,6 +231,7 @@ impl MergedConfig {
         let changes = self.merge_all(source, Vec::new(), now);
         self.sources.remove(source);
         self.plugins.remove(source);
+        self.restored.remove(source);
         changes
     }
 

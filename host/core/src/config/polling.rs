@@ -91,6 +91,8 @@ pub struct Set {
     pub pods: Vec<Arc<Pod>>,
     /// Whether nothing is missing from them.
     pub complete: bool,
+    /// Whether the source had them before the agent's start and hasn't answered since.
+    pub restored: bool,
 }
 
 /// What outlives the agent: the last set as the source gave it, and the cursor that belongs to it.
@@ -134,6 +136,14 @@ struct Known {
     digest: Option<[u8; 32]>,
     pods: Vec<Arc<Pod>>,
     complete: bool,
+    /// The source hasn't said so since the agent's start.
+    restored: bool,
+}
+
+impl Known {
+    fn set(&self) -> Set {
+        Set { pods: self.pods.clone(), complete: self.complete, restored: self.restored }
+    }
 }
 
 /// Budget of reports: full at first, refilled with time.
@@ -194,6 +204,18 @@ impl Polling {
         }
     }
 
+    /// Takes up what the source had before the agent's start, as far as it is still allowed: it is run until the source
+    /// answers. What `unchanged` refers to stays what it was.
+    pub fn restore(&mut self, manifests: &[String]) -> Option<Set> {
+        if manifests.is_empty() || self.known.is_some() {
+            return None;
+        }
+        let taken = allow::take(manifests, &self.source, &self.node_name, &self.settings.allowance, &[]);
+        let Taken { pods, left_out: _, complete } = taken.ok()?;
+        let known = Known { digest: None, pods, complete, restored: true };
+        Some(self.known.insert(known).set())
+    }
+
     /// What the next poll is given.
     pub fn cursor(&self) -> Option<&str> {
         self.cursor.as_deref()
@@ -211,7 +233,7 @@ impl Polling {
             return None;
         }
         known.pods = pods;
-        Some(Set { pods: known.pods.clone(), complete: known.complete })
+        Some(known.set())
     }
 
     /// Takes a poll's end in. `now` is the time since the source was first asked, `chance` lies in [0, 1).
@@ -265,7 +287,9 @@ impl Polling {
         snapshot: Snapshot,
     ) -> Result<(Option<Set>, Option<Vec<LeftOut>>, Option<Vec<String>>), (&'static str, String)> {
         let (manifests, is_new) = match snapshot {
-            Snapshot::Unchanged if self.known.is_some() => return Ok((None, None, None)),
+            Snapshot::Unchanged if self.known.as_ref().is_some_and(|known| !known.restored) => {
+                return Ok((None, None, None));
+            }
             Snapshot::Unchanged => match self.resumed.clone() {
                 Some(manifests) => (manifests, false),
                 None => {
@@ -296,10 +320,13 @@ impl Polling {
         self.resumed = None;
         let Taken { pods, left_out, complete } = taken;
         let pods = reused(pods, last);
-        let changed =
-            self.known.as_ref().is_none_or(|known| known.complete != complete || !same(&known.pods, &pods));
-        self.known = Some(Known { digest: Some(digest), pods: pods.clone(), complete });
-        Ok((changed.then_some(Set { pods, complete }), Some(left_out), is_new.then_some(manifests)))
+        let known = Known { digest: Some(digest), pods, complete, restored: false };
+        let is_same =
+            |old: &Known| !old.restored && old.complete == known.complete && same(&old.pods, &known.pods);
+        let changed = !self.known.as_ref().is_some_and(is_same);
+        let set = changed.then(|| known.set());
+        self.known = Some(known);
+        Ok((set, Some(left_out), is_new.then_some(manifests)))
     }
 
     fn failed(

@@ -1,6 +1,7 @@
 //! Pods from plugins: each source is polled by a task of its own, and what its answers mean is decided by
 //! [`witlet_core::config::polling`].
 
+mod kept;
 mod plugins;
 mod poller;
 
@@ -71,7 +72,7 @@ pub(super) trait SourcePlugins: Send + Sync + 'static {
 pub struct SourcesConfig {
     /// This node's name, which the names of pods end in.
     pub node_name: String,
-    /// Keeps what a source left for the next start.
+    /// Keeps what a source had for the next start.
     pub state: Arc<dyn StateStore>,
     /// Hears of trouble, and of pods that aren't run.
     pub events: Arc<dyn EventSink>,
@@ -98,9 +99,10 @@ impl<P: SourcePlugins> HostSources<P> {
         Self { plugins, config: Arc::new(config), names: watch::Sender::new(Arc::new(names)) }
     }
 
-    /// Has each source polled that there is now, and no other.
+    /// Has each source polled that there is now, and no other. What was kept of those that are there at the agent's start runs again.
     fn follow(
         &self,
+        at_start: bool,
         running: &mut BTreeMap<SourceName, Running>,
         tasks: &mut JoinSet<()>,
         snapshots: &mpsc::Sender<SourceSnapshot>,
@@ -134,14 +136,19 @@ impl<P: SourcePlugins> HostSources<P> {
                 });
                 continue;
             }
-            let (name, stop) = (spec.name.clone(), stop.child_token());
-            let (sender, receiver) = watch::channel(spec);
-            running.insert(name, Running { spec: sender, stop: stop.clone() });
-            let poller = Poller::new(self.plugins.clone(), self.config.clone(), receiver, snapshots.clone());
+            let (agent, stop) = (stop.clone(), stop.child_token());
+            let (sender, receiver) = watch::channel(spec.clone());
+            running.insert(spec.name.clone(), Running { spec: sender, stop: stop.clone() });
+            let (records, newest) = watch::channel(None);
+            let (plugins, config) = (self.plugins.clone(), self.config.clone());
+            let poller = Poller::new(plugins, config.clone(), receiver, snapshots.clone(), records, at_start);
             tasks.spawn(async move {
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    () = poller.run() => {}
+                    ((), ()) = async { tokio::join!(poller.run(), kept::write(&*config.state, &spec, newest)) } => {}
+                }
+                if !agent.is_cancelled() && stop.is_cancelled() {
+                    kept::forget(&*config.state, &spec).await;
                 }
             });
         }
@@ -158,9 +165,11 @@ impl<P: SourcePlugins> PodSourceSet for HostSources<P> {
         let mut changes = self.plugins.changes();
         let mut running = BTreeMap::new();
         let mut tasks = JoinSet::new();
+        let mut at_start = true;
         loop {
             changes.mark_unchanged();
-            self.follow(&mut running, &mut tasks, &snapshots, &stop);
+            self.follow(at_start, &mut running, &mut tasks, &snapshots, &stop);
+            at_start = false;
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return,

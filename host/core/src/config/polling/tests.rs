@@ -38,7 +38,8 @@ fn show(polling: &mut Polling, polled: Polled) -> String {
     let outcome = polling.observe(polled, seconds(1_000_000), 0.0);
     let set = outcome.set.map(|set| {
         let names: Vec<_> = set.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect();
-        format!("[{}]{}", names.join(" "), if set.complete { "" } else { " incomplete" })
+        let complete = if set.complete { "" } else { " incomplete" };
+        format!("[{}]{complete}{}", names.join(" "), if set.restored { " restored" } else { "" })
     });
     let reports = outcome.reports.iter().map(|report| report.words().0.to_owned());
     set.into_iter().chain(reports).collect::<Vec<_>>().join(" ")
@@ -216,4 +217,40 @@ fn a_kept_set_is_what_unchanged_means_after_a_restart() {
     assert_eq!(show(&mut source, answer(Snapshot::Unchanged)), "[a-n1] PodSourceRecovered");
     let mut source = Polling::new(SourceName::from("src"), "n1", settings(), Some(record));
     assert_eq!(show(&mut source, pods(&["b"])), "[b-n1]");
+}
+
+#[test]
+fn a_set_from_before_the_start_stands_until_the_source_answers_and_counts_as_no_answer() {
+    let manifests = vec![manifest("a"), manifest("b")];
+    let restored = |settings| {
+        let mut source = Polling::new(SourceName::from("src"), "n1", settings, None);
+        let set = source.restore(&manifests);
+        (source, set)
+    };
+    // Each answer, and what it leads to; in between the source fails.
+    for (polled, expected) in [
+        (pods(&["a", "b"]), "[a-n1 b-n1] PodSourceRecovered"),
+        (pods(&["a"]), "[a-n1] PodSourceRecovered"),
+        (answer(Snapshot::Empty), "[] PodSourceRecovered"),
+        (answer(Snapshot::Unchanged), "PodSourceFailed"),
+        (
+            answer(Snapshot::Pods(vec!["nonsense".to_owned()])),
+            "[a-n1 b-n1] incomplete PodSourceRecovered InvalidManifest",
+        ),
+    ] {
+        let (mut source, set) = restored(settings());
+        assert!(set.is_some_and(|set| set.restored && set.pods.len() == 2));
+        assert_eq!(source.cursor(), None);
+        assert_eq!(show(&mut source, fault("Unavailable", None)), "PodSourceFailed");
+        assert_eq!(show(&mut source, Polled::NotYet), "");
+        assert_eq!(show(&mut source, polled.clone()), expected, "{polled:?}");
+    }
+    let mut elsewhere = settings();
+    elsewhere.allowance.namespaces = vec!["other".to_owned()];
+    let (_, set) = restored(elsewhere.clone());
+    assert!(set.is_none_or(|set| set.pods.is_empty()), "only what is allowed now runs");
+    let (mut source, _) = restored(settings());
+    let fewer = source.reconfigure(elsewhere).expect("another set");
+    assert!(fewer.restored && fewer.pods.is_empty());
+    assert_eq!(polling().restore(&[]), None, "a source without pods has none to run");
 }

@@ -6,11 +6,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
 use witlet_core::config::allow::LeftOut;
 use witlet_core::config::polling::{Kept, Outcome, Polled, Polling, Record, Report, Set};
-use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_ports::SourceSnapshot;
 
-use super::{SourcePlugins, SourceSpec, SourcesConfig};
+use super::{SourcePlugins, SourceSpec, SourcesConfig, kept};
 
 /// Nobody listens any more.
 struct Deaf;
@@ -20,6 +19,9 @@ pub(super) struct Poller<P> {
     config: Arc<SourcesConfig>,
     specs: watch::Receiver<SourceSpec>,
     snapshots: mpsc::Sender<SourceSnapshot>,
+    records: watch::Sender<Option<Record>>,
+    /// Whether the source was there when the agent started.
+    restores: bool,
 }
 
 impl<P: SourcePlugins> Poller<P> {
@@ -28,16 +30,16 @@ impl<P: SourcePlugins> Poller<P> {
         config: Arc<SourcesConfig>,
         specs: watch::Receiver<SourceSpec>,
         snapshots: mpsc::Sender<SourceSnapshot>,
+        records: watch::Sender<Option<Record>>,
+        restores: bool,
     ) -> Self {
-        Self { plugins, config, specs, snapshots }
+        Self { plugins, config, specs, snapshots, records, restores }
     }
 
     /// Polls until nobody listens.
     pub(super) async fn run(mut self) {
         let mut spec = self.specs.borrow_and_update().clone();
-        let record = self.load(&spec).await;
-        let mut polling =
-            Polling::new(spec.name.clone(), &self.config.node_name, spec.settings.clone(), record);
+        let Ok(mut polling) = self.begin(&spec).await else { return };
         let began = Instant::now();
         loop {
             let polled = tokio::select! {
@@ -53,8 +55,8 @@ impl<P: SourcePlugins> Poller<P> {
                     if self.send(&spec, set).await.is_err() {
                         return;
                     }
-                    if let Some(kept) = keep.filter(|_| spec.keeps_state) {
-                        self.save(&spec, kept).await;
+                    if let Some(kept) = keep {
+                        self.keep(&spec, kept);
                     }
                     Some(wait)
                 }
@@ -78,6 +80,38 @@ impl<P: SourcePlugins> Poller<P> {
             }
             spec = newest;
         }
+    }
+
+    /// The last good set from before the agent's start runs on until the source answers. The cursor is the source's own memory,
+    /// which it has only if it may keep something.
+    async fn begin(&self, spec: &SourceSpec) -> Result<Polling, Deaf> {
+        let record = kept::load(&*self.config.state, spec).await;
+        let resumed = record.clone().filter(|_| spec.keeps_state);
+        let settings = spec.settings.clone();
+        let mut polling = Polling::new(spec.name.clone(), &self.config.node_name, settings, resumed);
+        let Some(record) = record.filter(|_| self.restores) else { return Ok(polling) };
+        let mut next = polling.clone();
+        let work = tokio::task::spawn_blocking(move || {
+            let set = next.restore(&record.manifests);
+            (next, set)
+        });
+        match work.await {
+            Ok((next, set)) => {
+                polling = next;
+                self.send(spec, set).await?;
+            }
+            Err(error) => {
+                let source = spec.name.as_str();
+                tracing::error!(source, %error, "reading what a pod source left ended its task");
+            }
+        }
+        Ok(polling)
+    }
+
+    fn keep(&self, spec: &SourceSpec, kept: Kept) {
+        let Kept { cursor, manifests } = kept;
+        let cursor = cursor.filter(|_| spec.keeps_state);
+        self.records.send_replace(Some(Record { config: spec.config_digest(), cursor, manifests }));
     }
 
     /// Reading a set of manifests takes its time, and none of the threads that others wait for.
@@ -104,14 +138,15 @@ impl<P: SourcePlugins> Poller<P> {
     }
 
     async fn send(&self, spec: &SourceSpec, set: Option<Set>) -> Result<(), Deaf> {
-        let Some(Set { pods, complete }) = set else { return Ok(()) };
+        let Some(Set { pods, complete, restored }) = set else { return Ok(()) };
         tracing::info!(
             source = spec.name.as_str(),
             pods = pods.len(),
             complete,
+            restored,
             "a pod source has another set"
         );
-        let snapshot = SourceSnapshot { source: spec.name.clone(), pods, complete, restored: false };
+        let snapshot = SourceSnapshot { source: spec.name.clone(), pods, complete, restored };
         self.snapshots.send(snapshot).await.map_err(|_| Deaf)
     }
 
@@ -132,34 +167,6 @@ impl<P: SourcePlugins> Poller<P> {
             }
         };
         self.config.events.record(Event { object, kind, reason: reason.to_owned(), message });
-    }
-
-    /// What the source left before the agent's start. What can't be read, or belongs to another configuration, is as good as
-    /// nothing: the source is asked for everything.
-    async fn load(&self, spec: &SourceSpec) -> Option<Record> {
-        if !spec.keeps_state {
-            return None;
-        }
-        let bytes = match self.config.state.load(&spec.state_name()).await {
-            Ok(bytes) => bytes?,
-            Err(error) => {
-                let error = one_line(&error);
-                tracing::warn!(source = spec.name.as_str(), error, "what a pod source left can't be read");
-                return None;
-            }
-        };
-        let record: Record = serde_json::from_slice(&bytes).ok()?;
-        (record.config == spec.config_digest()).then_some(record)
-    }
-
-    async fn save(&self, spec: &SourceSpec, kept: Kept) {
-        let Kept { cursor, manifests } = kept;
-        let record = Record { config: spec.config_digest(), cursor, manifests };
-        let bytes = serde_json::to_vec(&record).expect("a record is texts, so it always becomes JSON");
-        if let Err(error) = self.config.state.save(&spec.state_name(), &bytes).await {
-            let error = one_line(&error);
-            tracing::warn!(source = spec.name.as_str(), error, "what a pod source has can't be kept");
-        }
     }
 }
 

@@ -125,3 +125,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_set_from_before_the_start_gives_way_leaves_the_plugin_unseen_and_never_outdoes_its_answer() {
+    let mut config = MergedConfig::default();
+    config.merge(&SourceName::file(), set(&[pod("web", "f")]), at(1));
+    let pods = || set(&[pod("web", "p1"), pod("db", "p2")]);
+    assert_eq!(show(config.restore_of_plugin(&plugin(), pods(), at(2))), ["plugin: +db !web of file"]);
+    assert!(!config.is_seen(&plugin()));
+    assert_eq!(
+        show(config.merge_of_plugin(&plugin(), set(&[pod("new", "p3")]), at(3))),
+        ["plugin: +new -db"]
+    );
+    assert!(config.is_seen(&plugin()));
+    assert_eq!(show(config.restore_of_plugin(&plugin(), pods(), at(4))), [""; 0]);
+    config.restore_of_plugin(&SourceName::from("other"), pods(), at(5));
+    config.remove_source(&SourceName::from("other"), at(6));
+    config.merge_of_plugin(&SourceName::from("other"), set(&[]), at(7));
+    assert!(config.is_seen(&SourceName::from("other")), "one that comes back is seen as any");
+}
