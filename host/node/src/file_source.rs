@@ -13,11 +13,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::mpsc;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
-use witlet_ports::{Clock, EventSink, PodSource, PodView, SourceSnapshot, StateStore};
+use witlet_ports::{
+    Clock, EventSink, PodSource, PodView, SourceHealth, SourceOutage, SourceSnapshot, StateStore,
+};
 
 pub use folder::{FileState, Folder, Listing, Outcome, Report, ReportReason};
 pub use inherited::INHERITED_UIDS;
@@ -36,6 +38,10 @@ pub const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(20);
 const FILE_CHECK_INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// How often a look waits for files that are being written, before it takes them as they are: two seconds in all.
 const PATIENT_LOOKS_MAX: u32 = 10;
+/// A look that takes longer hangs: two seconds are for files that are being written.
+const LOOK_TIME_MAX: Duration = Duration::from_secs(10);
+/// Why a folder can't be read while a look at it takes long.
+const NO_ANSWER: &str = "the file system doesn't answer";
 /// Bytes of an event's message: the events API takes no more.
 const EVENT_MESSAGE_BYTES_MAX: usize = 1024;
 
@@ -47,6 +53,7 @@ pub struct FileSource {
     clock: Arc<dyn Clock>,
     events: Arc<dyn EventSink>,
     inherited: Option<Inherited>,
+    health: Arc<SourceHealth>,
 }
 
 impl FileSource {
@@ -63,7 +70,15 @@ impl FileSource {
         // The path goes into UIDs: the same folder must be called the same, wherever the agent is started.
         let path = std::path::absolute(&path).unwrap_or(path);
         let check_interval = check_interval.max(FILE_CHECK_INTERVAL_MIN);
-        Self { path, node_name: node_name.into(), check_interval, clock, events, inherited: None }
+        Self {
+            path,
+            node_name: node_name.into(),
+            check_interval,
+            clock,
+            events,
+            inherited: None,
+            health: Arc::default(),
+        }
     }
 
     /// Has pods whose files didn't change keep the UIDs that they run with, whoever started them.
@@ -71,6 +86,19 @@ impl FileSource {
     pub fn inheriting(mut self, pods: Arc<dyn PodView>, state: Arc<dyn StateStore>) -> Self {
         self.inherited = Some(Inherited::new(pods, state));
         self
+    }
+
+    /// Notes there while the manifests can't be read.
+    #[must_use]
+    pub fn with_health(mut self, health: Arc<SourceHealth>) -> Self {
+        self.health = health;
+        self
+    }
+
+    fn report(&self, outage: &mut SourceOutage, now: Duration, error: &str) {
+        if let Some(message) = outage.report(now, error) {
+            tracing::warn!(place = %self.path.display(), "{message}");
+        }
     }
 
     fn tell(&self, mut report: Report) {
@@ -110,6 +138,14 @@ impl FileSource {
     }
 }
 
+/// Waits until a report is due, and at least until `earliest`; for ever while the source can be read.
+async fn due(began: Instant, outage: &SourceOutage, earliest: Instant) {
+    match outage.next_report() {
+        Some(at) => tokio::time::sleep_until(earliest.max(began + at)).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// To what an event may hold; the log has it in full.
 fn shorten(message: &mut String) {
     if message.len() > EVENT_MESSAGE_BYTES_MAX {
@@ -135,6 +171,8 @@ impl PodSource for FileSource {
         let mut saved = BTreeMap::new();
         let mut state = Box::new((Scanner::new(self.path.clone()), folder));
         let mut watcher = FolderWatcher::new(self.path.clone());
+        let (clock, events, began) = (self.clock.clone(), self.events.clone(), Instant::now());
+        let mut outage = SourceOutage::new(self.name(), self.health.clone(), clock, events);
         let mut checks = tokio::time::interval(self.check_interval);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -143,15 +181,29 @@ impl PodSource for FileSource {
                 () = snapshots.closed() => return,
                 _ = checks.tick() => {}
                 () = watcher.changed() => {}
+                // What can't be read is looked at again before that is reported.
+                () = due(began, &outage, began) => {}
             }
             // The watch comes before the look: what happens after the look is seen by the watch.
             watcher.follow();
-            let looked = tokio::select! {
-                () = stop.cancelled() => return,
-                looked = self.look(state) => looked,
+            // A file system that hangs is one that can't be read.
+            outage.unread(began.elapsed());
+            let hangs_at = Instant::now() + LOOK_TIME_MAX;
+            let look = self.look(state);
+            tokio::pin!(look);
+            let looked = loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    looked = &mut look => break looked,
+                    () = due(began, &outage, hangs_at) => self.report(&mut outage, began.elapsed(), NO_ANSWER),
+                }
             };
             let Some((next, outcome)) = looked else { return };
             state = next;
+            match &outcome.unread {
+                Some(error) => self.report(&mut outage, began.elapsed(), error),
+                None => outage.read(),
+            }
             outcome.reports.into_iter().for_each(|report| self.tell(report));
             if let Some(inherited) = &self.inherited
                 && *state.1.inherited() != saved

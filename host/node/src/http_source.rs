@@ -18,12 +18,9 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::config::manifest::MANIFEST_BYTES_MAX;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
-use witlet_core::node::conditions::{UnreadSource, source_message};
-use witlet_core::node::whole_seconds;
 use witlet_core::pod::SourceName;
-use witlet_core::reflector::outage::Outage;
 use witlet_egress::{BodyError, Egress, Reach, ResponseBody, SendError, SendLimits, TlsPolicy};
-use witlet_ports::{Clock, EventSink, PodSource, SourceHealth, SourceSnapshot, StateStore};
+use witlet_ports::{Clock, EventSink, PodSource, SourceHealth, SourceOutage, SourceSnapshot, StateStore};
 
 use feed::{Feed, Outcome};
 pub use remembered::REMEMBERED_MANIFEST;
@@ -134,25 +131,13 @@ impl HttpSource {
         Some(SourceSnapshot { source: self.name(), pods, complete: true, restored: true })
     }
 
-    /// Tells, now and then, that the URL doesn't answer, and takes it back once it does.
-    fn report(&self, outage: &mut Outage, now: Duration, error: Option<&str>) {
-        let Some(error) = error else {
-            outage.ended();
-            if let Some((health, _)) = &self.health {
-                health.read(self.name().as_str());
-            }
-            return;
-        };
-        outage.failed(now);
-        let (Some(lasted), Some((health, clock))) = (outage.report(now), &self.health) else { return };
-        let since = clock.now() - jiff::SignedDuration::try_from(lasted).unwrap_or_default();
-        let source = self.name().to_string();
-        let unread = UnreadSource { source, since: whole_seconds(since), error: error.to_owned() };
-        let message = source_message(&unread);
-        tracing::warn!(place = self.url.place(), seconds = lasted.as_secs(), "{message}");
-        health.unread(unread);
-        let (kind, reason) = (EventType::Warning, "SourceUnreadable".to_owned());
-        self.events.record(Event { object: EventObject::Node, kind, reason, message });
+    /// Reports, now and then, that the URL doesn't answer, and takes it back once it does.
+    fn report(&self, outage: &mut SourceOutage, now: Duration, error: Option<&str>) {
+        let Some(error) = error else { return outage.read() };
+        outage.unread(now);
+        if let Some(message) = outage.report(now, error) {
+            tracing::warn!(place = self.url.place(), "{message}");
+        }
     }
 
     async fn look(&self) -> Result<Vec<u8>, FetchError> {
@@ -231,7 +216,9 @@ impl PodSource for HttpSource {
             }
         }
         let began = Instant::now();
-        let mut outage = Outage::begin(Duration::ZERO);
+        let mut outage = self.health.as_ref().map(|(health, clock)| {
+            SourceOutage::new(self.name(), health.clone(), clock.clone(), self.events.clone())
+        });
         let mut checks = tokio::time::interval(self.check_interval);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -244,7 +231,9 @@ impl PodSource for HttpSource {
                 () = snapshots.closed() => return,
                 looked = looked => looked,
             };
-            self.report(&mut outage, began.elapsed(), looked.as_ref().err().map(String::as_str));
+            if let Some(outage) = &mut outage {
+                self.report(outage, began.elapsed(), looked.as_ref().err().map(String::as_str));
+            }
             // Reading a large manifest takes its time.
             let mut next = feed.clone();
             let manifest = looked.as_ref().ok().filter(|_| self.remembered.is_some()).cloned();

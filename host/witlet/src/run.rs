@@ -287,6 +287,7 @@ fn sources(manifests: &Manifests, base: &Base, events: &Arc<EventLog>) -> Vec<Bo
         let period = manifests.path_period;
         let source = FileSource::new(path, &base.name, period, base.clock.clone(), events.clone());
         let source = source.inheriting(base.runtime.view.clone(), base.state.clone());
+        let source = source.with_health(base.health.clone());
         sources.push(Box::new(source));
     }
     if let Some(url) = &manifests.url {

@@ -83,6 +83,8 @@ pub struct Outcome {
     pub complete: bool,
     /// What wasn't told yet.
     pub reports: Vec<Report>,
+    /// Why the folder, or a file in it, can't be read now. One that isn't there, or isn't understood, was read.
+    pub unread: Option<String>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -156,7 +158,8 @@ impl Folder {
                 reports.insert(whole(format!("can't be listed, its pods stay as they are: {message}")));
                 // What was told of its files still holds.
                 reports.extend(self.told.iter().filter(|report| report.place != self.path).cloned());
-                return Outcome { pods: None, complete: false, reports: self.news(reports) };
+                let reports = self.news(reports);
+                return Outcome { pods: None, complete: false, reports, unread: Some(message) };
             }
             Listing::Missing => {
                 reports.insert(whole("doesn't exist: there are no pods from it until it does".to_owned()));
@@ -179,7 +182,11 @@ impl Folder {
         if changed {
             self.sent = Some((pods.clone(), complete));
         }
-        Outcome { pods: changed.then_some(pods), complete, reports: self.news(reports) }
+        let unread = reports.iter().find(|report| {
+            report.reason == ReportReason::FailedRead && self.files.contains_key(&report.place)
+        });
+        let unread = unread.map(|Report { place, message, .. }| format!("{place} {message}"));
+        Outcome { pods: changed.then_some(pods), complete, reports: self.news(reports), unread }
     }
 
     /// Of two pods with one name the one in the first file (by path) runs.

@@ -225,3 +225,46 @@ fn the_example_pods_can_run_on_this_release() {
     }
     assert!(checked > 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_folder_that_cannot_be_read_for_a_minute_is_shown_until_it_can_be() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    fs::write(&file, "").expect("written");
+    let (events, health) = (Arc::new(Events::default()), Arc::new(SourceHealth::default()));
+    // Not for root, either: what is below a file can't be listed.
+    let source = FileSource::new(file.join("manifests"), "n", NEVER, Arc::new(Ahead), events.clone());
+    let (sender, mut snapshots) = mpsc::channel(1);
+    let mut tasks = JoinSet::new();
+    let began = Instant::now();
+    let source = source.with_health(health.clone());
+    tasks.spawn(Box::new(source).run(sender, CancellationToken::new()));
+    let event = events.wait_for(|event| event.reason == "SourceUnreadable").await;
+    assert_eq!(event.object, EventObject::Node);
+    assert!(event.message.contains("pods of source \"file\" can't be read"), "{}", event.message);
+    let unread = health.all_unread();
+    assert_eq!(unread.len(), 1);
+    assert!(unread[0].error.contains("directory"), "{unread:?}");
+    assert!(began.elapsed() >= Duration::from_secs(60));
+    // Nothing tells that it goes but the next look, which comes before the next report.
+    fs::remove_file(&file).expect("removed");
+    assert!(timeout(NEVER, snapshots.recv()).await.expect("a set in time").is_some());
+    assert_eq!(health.all_unread(), []);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_makes_the_source_unread_and_a_bad_manifest_does_not() {
+    let look = |state| {
+        let mut folder = Folder::new(SourceName::file(), "n".to_owned(), "/m".to_owned());
+        folder.observe(Listing::Files(BTreeMap::from([("/m/a".to_owned(), state)]))).unread
+    };
+    assert_eq!(
+        look(FileState::Unreadable("can't be read: I/O error".to_owned())).as_deref(),
+        Some("/m/a can't be read: I/O error")
+    );
+    assert_eq!(look(FileState::Content(b"nonsense".to_vec())), None);
+    assert_eq!(look(FileState::NoFile("is a folder")), None);
+    let mut folder = Folder::new(SourceName::file(), "n".to_owned(), "/m".to_owned());
+    assert_eq!(folder.observe(Listing::Missing).unread, None, "upstream: no path, no pods");
+    assert_eq!(folder.observe(Listing::Unreadable("no".to_owned())).unread.as_deref(), Some("no"));
+}

@@ -137,7 +137,8 @@ fn an_url_that_does_not_answer_for_a_minute_is_told_of_until_it_does() {
     let url = ManifestUrl::new("http://127.0.0.1:1", &[] as &[&str]).expect("a URL");
     let source = HttpSource::new(url, "n", OFTEN, Egress::system(), events.clone());
     let source = source.with_health(health.clone(), Arc::new(crate::SystemClock));
-    let mut outage = Outage::begin(Duration::ZERO);
+    let clock = Arc::new(crate::SystemClock);
+    let mut outage = SourceOutage::new(source.name(), health.clone(), clock, events.clone());
     for (second, told) in [(20, 0), (59, 0), (60, 1), (80, 1), (180, 2)] {
         source.report(&mut outage, Duration::from_secs(second), Some("no"));
         assert_eq!(events.recorded.lock().expect("no panic under the lock").len(), told, "{second}");
