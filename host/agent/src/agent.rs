@@ -1,5 +1,6 @@
 //! The agent put together: its ports, its tasks, and the handle that shows it.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -106,12 +107,46 @@ pub enum AgentError {
         /// It didn't return.
         panicked: bool,
     },
+    /// Another part ended.
+    #[error("{part} ended unexpectedly{}", panic.as_ref().map_or_else(String::new, |words| format!(": it panicked: {words}")))]
+    PartEnded {
+        /// Which.
+        part: &'static str,
+        /// What its panic said, if it didn't return.
+        panic: Option<String>,
+    },
 }
 
 /// What a part that runs as long as the agent is given: when to end, and where to tell that it ended before.
+#[derive(Clone)]
 struct Lifeline {
     stop: CancellationToken,
     ended: mpsc::Sender<AgentError>,
+}
+
+impl Lifeline {
+    /// Starts a part that runs until it is told to stop. One that ends before ends the agent, with its cause.
+    fn spawn(
+        &self,
+        tasks: &mut JoinSet<()>,
+        part: &'static str,
+        run: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let Self { stop, ended } = self.clone();
+        let running = AssertUnwindSafe(run).catch_unwind();
+        tasks.spawn(async move {
+            let panic = running.await.err().map(|panic| panic_words(&*panic));
+            if !stop.is_cancelled() {
+                // The first that is told of ends the agent; there is room for one.
+                let _told = ended.try_send(AgentError::PartEnded { part, panic });
+            }
+        });
+    }
+}
+
+fn panic_words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
 }
 
 /// A node agent that is ready to run.
@@ -180,12 +215,13 @@ impl Agent {
         // The tasks that serve the loop end after it, for pods that end need them.
         let serving = CancellationToken::new();
         let mut tasks = JoinSet::new();
+        let serves = Lifeline { stop: serving.clone(), ended: ended.clone() };
 
         let Watched { looker, relists, relisted, pleg, pleg_dropped, health } =
-            watch_runtime(&ports, &config, &mut tasks, &serving);
+            watch_runtime(&ports, &config, &mut tasks, &serves);
         let cache = looker.cache.clone();
-        let (prober, probes) = probe(&ports, &board, &mut tasks, &serving);
-        tend_files(&ports, &config, &cache, &mut tasks, &serving);
+        let (prober, probes) = probe(&ports, &board, &mut tasks, &serves);
+        tend_files(&ports, &config, &cache, &mut tasks, &serves);
 
         let source_names: BTreeSet<_> = ports.sources.iter().map(|source| source.name()).collect();
         let (snapshots, plugin_sources) = run_sources(
@@ -283,12 +319,7 @@ struct Watched {
 }
 
 /// Starts what looks at the runtime: the lists, its own events, and how it is.
-fn watch_runtime(
-    ports: &Ports,
-    config: &AgentConfig,
-    tasks: &mut JoinSet<()>,
-    serving: &CancellationToken,
-) -> Watched {
+fn watch_runtime(ports: &Ports, config: &AgentConfig, tasks: &mut JoinSet<()>, serves: &Lifeline) -> Watched {
     let (relisted_sender, relisted) = watch::channel(Relisted::default());
     let (pleg_events, pleg) = mpsc::channel(PLEG_EVENTS_MAX);
     let (relists, requests) = RelistRequests::channel();
@@ -299,7 +330,7 @@ fn watch_runtime(
     };
     let generator = Pleg::new(looker.clone(), ports.clock.clone(), pleg_events, relisted_sender);
     let pleg_dropped = generator.dropped.clone();
-    tasks.spawn(generator.run(config.relist, requests, serving.clone()));
+    serves.spawn(tasks, "PLEG", generator.run(config.relist, requests, serves.stop.clone()));
 
     let (health_sender, health) = watch::channel(Health::unknown());
     let check = HealthCheck {
@@ -309,10 +340,10 @@ fn watch_runtime(
         period: config.runtime_check,
         relist_age_max: config.relist_age_max,
     };
-    tasks.spawn(check.run(serving.clone()));
+    serves.spawn(tasks, "the check of the runtime", check.run(serves.stop.clone()));
     let (view, health_seen) = (ports.runtime.view.clone(), health.clone());
     let told = RuntimeEvents { view, relists: relists.clone(), health: health_seen };
-    tasks.spawn(told.run(serving.clone()));
+    serves.spawn(tasks, "the watch of the runtime's events", told.run(serves.stop.clone()));
     Watched { looker, relists, relisted, pleg, pleg_dropped, health }
 }
 
@@ -321,7 +352,7 @@ fn probe(
     ports: &Ports,
     board: &Arc<Board>,
     tasks: &mut JoinSet<()>,
-    serving: &CancellationToken,
+    serves: &Lifeline,
 ) -> (ProberHandle, mpsc::Receiver<ProbeUpdate>) {
     let prober_ports = ProberPorts {
         types: ports.probe_types.clone(),
@@ -331,7 +362,7 @@ fn probe(
         jitter: ports.jitter.clone(),
     };
     let (prober, handle, updates) = Prober::new(prober_ports, PROBE_RESULTS_MAX);
-    tasks.spawn(prober.run(serving.clone()));
+    serves.spawn(tasks, "the probe manager", prober.run(serves.stop.clone()));
     (handle, updates)
 }
 
@@ -341,7 +372,7 @@ fn tend_files(
     config: &AgentConfig,
     cache: &Arc<PodCache>,
     tasks: &mut JoinSet<()>,
-    serving: &CancellationToken,
+    serves: &Lifeline,
 ) {
     let keeper = LogKeeper {
         logs: ports.container_logs.clone(),
@@ -350,7 +381,7 @@ fn tend_files(
         cache: cache.clone(),
         limits: config.logs,
     };
-    tasks.spawn(keeper.run(serving.clone()));
+    serves.spawn(tasks, "the rotation of logs", keeper.run(serves.stop.clone()));
     let (files, sink, domain) =
         (ports.host_files.clone(), ports.events.clone(), ports.host.cluster_domain.clone());
     tasks.spawn(async move { check_resolv_conf(&*files, &*sink, &domain).await });
@@ -362,9 +393,10 @@ fn run_sources(
     plugin_sources: Option<Arc<dyn PodSourceSet>>,
     board: &Arc<Board>,
     tasks: &mut JoinSet<()>,
-    Lifeline { stop, ended }: &Lifeline,
+    lifeline: &Lifeline,
 ) -> (mpsc::Receiver<SourceSnapshot>, PluginSources) {
     let (sender, snapshots) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
+    let Lifeline { stop, ended } = lifeline;
     for source in sources {
         let (stop, ended, source_name) = (stop.clone(), ended.clone(), source.name());
         let running = AssertUnwindSafe(source.run(sender.clone(), stop.child_token())).catch_unwind();
@@ -379,8 +411,9 @@ fn run_sources(
     let names = match plugin_sources {
         Some(set) => {
             let names = set.names();
-            tasks.spawn(feedback::run(set.clone(), board.clone(), stop.child_token()));
-            tasks.spawn(set.run(sender, stop.child_token()));
+            let feedback = feedback::run(set.clone(), board.clone(), stop.child_token());
+            lifeline.spawn(tasks, "the feedback to pod sources", feedback);
+            lifeline.spawn(tasks, "the pod sources of plugins", set.run(sender, stop.child_token()));
             PluginSources::of(names)
         }
         None => PluginSources::none(),
@@ -409,3 +442,6 @@ async fn check_resolv_conf(files: &dyn HostFiles, events: &dyn EventSink, cluste
         events.record(Event { object, kind, reason: "CheckLimitsForResolvConf".to_owned(), message });
     }
 }
+
+#[cfg(test)]
+mod tests;

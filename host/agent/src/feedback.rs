@@ -83,13 +83,19 @@ pub(crate) async fn run(set: Arc<dyn PodSourceSet>, board: Arc<Board>, stop: Can
             () = stop.cancelled() => return,
             _ = ticks.tick() => {}
             Some(ended) = calls.join_next() => {
-                if let Ok((source, versions, result)) = ended {
-                    if let Err(error) = &result {
-                        tracing::warn!(source = source.as_str(), %error, "a pod source wasn't told of its pods");
-                    }
-                    if let Some(knowledge) = known.get_mut(&source) {
-                        knowledge.ended(versions, &result);
-                    }
+                let (source, versions, result) = match ended {
+                    Ok(ended) => ended,
+                    // It would never be told again.
+                    Err(error) => match error.try_into_panic() {
+                        Ok(panic) => std::panic::resume_unwind(panic),
+                        Err(_) => continue,
+                    },
+                };
+                if let Err(error) = &result {
+                    tracing::warn!(source = source.as_str(), %error, "a pod source wasn't told of its pods");
+                }
+                if let Some(knowledge) = known.get_mut(&source) {
+                    knowledge.ended(versions, &result);
                 }
                 continue;
             }

@@ -1,6 +1,7 @@
 //! The only place where the CRI's words and ours meet: requests in `requests`, answers in `answers`.
 
 mod answers;
+mod masked;
 mod requests;
 mod signal;
 

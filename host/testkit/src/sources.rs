@@ -157,6 +157,7 @@ pub struct FakeSourceSet {
     handles: Mutex<BTreeMap<SourceName, SourceHandle>>,
     listeners: Mutex<BTreeSet<SourceName>>,
     told: Mutex<Told>,
+    ends: AtomicBool,
 }
 
 impl FakeSourceSet {
@@ -168,6 +169,7 @@ impl FakeSourceSet {
             handles: Mutex::default(),
             listeners: Mutex::default(),
             told: Mutex::default(),
+            ends: AtomicBool::default(),
         }
     }
 
@@ -188,6 +190,12 @@ impl FakeSourceSet {
         self.names.send_modify(|names| {
             Arc::make_mut(names).remove(&name);
         });
+    }
+
+    /// The task of all sources ends, which it shouldn't.
+    pub fn end(&self) {
+        self.ends.store(true, Ordering::Relaxed);
+        self.names.send_modify(|_| {});
     }
 
     /// The source wants to know how its pods fare.
@@ -212,6 +220,9 @@ impl PodSourceSet for FakeSourceSet {
         let mut running: BTreeMap<SourceName, CancellationToken> = BTreeMap::new();
         let mut tasks = JoinSet::new();
         loop {
+            if self.ends.load(Ordering::Relaxed) {
+                return;
+            }
             let now = names.borrow_and_update().clone();
             for (_, gone) in running.extract_if(.., |name, _| !now.contains(name)) {
                 gone.cancel();

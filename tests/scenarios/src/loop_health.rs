@@ -179,3 +179,15 @@ async fn a_source_that_ends_though_nobody_asked_it_to_ends_the_agent_and_no_pod(
     assert_eq!(node.failure().as_deref(), Some("source file ended unexpectedly"));
     assert_eq!(orders(&node), "");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_task_of_the_agent_that_ends_though_nobody_asked_it_to_ends_the_agent_with_its_name() {
+    let node = started();
+    node.source.put("p", vec![sleeper("web").build()]);
+    pass(5.0).await;
+    orders(&node);
+    node.plugin_sources.end();
+    pass(10.0).await;
+    assert_eq!(node.failure().as_deref(), Some("the pod sources of plugins ended unexpectedly"));
+    assert_eq!(orders(&node), "");
+}

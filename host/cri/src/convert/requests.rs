@@ -13,26 +13,10 @@ use witlet_core::runtime::{
 use witlet_ports::RuntimeError;
 use witlet_proto::cri;
 
+use crate::convert::masked::MASKED_PATHS;
 use crate::convert::signal;
 
-/// Paths under /proc and /sys that containers can't see: the fixed part of upstream's list for
-/// `procMount: Default` (`pkg/securitycontext/util.go`). The runtime ignores it for privileged containers.
-const MASKED_PATHS: [&str; 12] = [
-    "/proc/asound",
-    "/proc/acpi",
-    "/proc/interrupts",
-    "/proc/kcore",
-    "/proc/keys",
-    "/proc/latency_stats",
-    "/proc/timer_list",
-    "/proc/timer_stats",
-    "/proc/sched_debug",
-    "/proc/scsi",
-    "/sys/firmware",
-    "/sys/devices/virtual/powercap",
-];
-
-/// Paths under /proc that containers can't write: upstream's list, as above.
+/// Paths under /proc that containers can't write: upstream's list, as the masked ones.
 const READONLY_PATHS: [&str; 5] = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
 /// The CRI counts a grace in whole seconds; a started second is granted.
@@ -377,9 +361,10 @@ fn container_security(
     sandbox: &SandboxConfig,
 ) -> cri::LinuxContainerSecurityContext {
     let security = &config.security;
-    let unless_unmasked = |paths: &[&str]| match security.proc_unmasked {
-        true => Vec::new(),
-        false => paths.iter().map(|path| (*path).to_owned()).collect(),
+    let readonly = READONLY_PATHS.iter().map(|path| (*path).to_owned());
+    let (masked_paths, readonly_paths) = match security.proc_unmasked {
+        true => (Vec::new(), Vec::new()),
+        false => (MASKED_PATHS.clone(), readonly.collect()),
     };
     // The CRI takes one of the two.
     let run_as_username = security.run_as_username.clone().filter(|_| security.run_as_user.is_none());
@@ -399,8 +384,8 @@ fn container_security(
         supplemental_groups: security.supplemental_groups.clone(),
         supplemental_groups_policy: groups_policy(security.supplemental_groups_policy),
         no_new_privs: security.no_new_privileges,
-        masked_paths: unless_unmasked(&MASKED_PATHS),
-        readonly_paths: unless_unmasked(&READONLY_PATHS),
+        masked_paths,
+        readonly_paths,
         seccomp: Some(seccomp(&security.seccomp)),
         apparmor: security.apparmor.as_ref().map(apparmor),
         apparmor_profile: security.apparmor.as_ref().map(apparmor_of_old).unwrap_or_default(),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use witlet_core::config::polling::{Polled, Settings};
 use witlet_core::config::source::PodStatusChange;
@@ -180,8 +180,9 @@ impl<P: SourcePlugins> PodSourceSet for HostSources<P> {
                         Err(_) => return,
                     },
                     Some(ended) = tasks.join_next() => {
-                        if let Err(error) = ended {
-                            tracing::error!(%error, "polling a pod source ended the task; its last set stands");
+                        // It would never be asked again: whoever runs the sources ends with it.
+                        if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
+                            std::panic::resume_unwind(panic);
                         }
                     }
                 }
