@@ -118,6 +118,8 @@ struct Saving {
     /// Pods that start once this version is saved.
     waiting: Vec<(u64, PodUid)>,
     failure: Option<String>,
+    /// Those that wait and were told why.
+    reported: BTreeSet<PodUid>,
 }
 
 /// What the loop reaches the world through.

@@ -150,6 +150,17 @@ async fn no_pod_starts_before_its_admission_is_saved() {
     pass(10.0).await;
     assert_eq!(orders(&node), "");
     assert!(node.agent().unhealthy().iter().any(|why| why.contains("can't be saved")));
+    let untold = || {
+        let events = node.agent().events();
+        let told = events.iter().filter(|told| told.event.reason == "FailedSaveState");
+        told.map(|told| (told.event.object.to_string(), told.count)).collect::<Vec<_>>()
+    };
+    assert_eq!(untold(), [("pod default/p-node1".to_owned(), 1)], "once, however often the write fails");
+    node.source.put("b", (0..40).map(|n| sleeper(&format!("more{n}")).build()).collect());
+    pass(1.5).await;
+    assert!((2..41).contains(&untold().len()), "some with each try: {:?}", untold());
+    pass(10.0).await;
+    assert_eq!(untold().len(), 41);
     node.state.set_full(false);
     pass(5.0).await;
     assert!(status(&node, "p").contains("app: running"), "{}", status(&node, "p"));

@@ -25,6 +25,8 @@ const OTHER_REASON: &str = "Other";
 /// From one write of the admitted pods to the next: each writes all of them, and a burst of pods shares them. A pod that
 /// comes alone isn't held up.
 const SAVES_APART: Duration = Duration::from_millis(50);
+/// With each write that fails at most so many of the pods that wait for it are told.
+const UNSAVED_EVENTS_MAX: usize = 16;
 /// A pod whose judging panicked is asked for again after this.
 const RETRY_AFTER_PANIC: Duration = Duration::from_secs(10);
 
@@ -277,12 +279,14 @@ impl EventLoop {
             let message =
                 format!("admitted pods can't be saved, so that none can start: {}", one_line(&error));
             tracing::warn!("{message}");
+            self.report_unsaved(&one_line(&error));
             self.saving.failure = Some(message);
             self.show_health();
             return self.pause_saving(self.config.save_retry);
         }
         self.saving.written = version;
         if self.saving.failure.take().is_some() {
+            self.saving.reported.clear();
             self.show_health();
         }
         let waiting = std::mem::take(&mut self.saving.waiting);
@@ -306,6 +310,21 @@ impl EventLoop {
         match self.saving.is_urgent {
             true => self.write(),
             false => self.pause_saving(SAVES_APART),
+        }
+    }
+
+    /// Each pod that waits for the disk is told once while the disk fails, some with each try.
+    fn report_unsaved(&mut self, error: &str) {
+        let Self { saving, records, outside, .. } = self;
+        let untold = saving.waiting.iter().filter(|(_, uid)| !saving.reported.contains(uid));
+        let untold: Vec<PodUid> = untold.map(|(_, uid)| uid.clone()).take(UNSAVED_EVENTS_MAX).collect();
+        for uid in untold {
+            if let Some(record) = records.get(&uid) {
+                let message = format!("The pod waits, for the agent's state can't be saved: {error}");
+                let full_name = PodFullName::of(&record.pod);
+                PodEvents::new(&*outside.events, &full_name, &uid).warning("FailedSaveState", &message);
+            }
+            saving.reported.insert(uid);
         }
     }
 
