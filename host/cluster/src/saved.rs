@@ -1,5 +1,6 @@
 //! The last set of the API server's pods on disk, so that they go on after a restart while no API server answers.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,8 +20,10 @@ mod tests;
 pub const SAVED_PODS: &str = "api-pods";
 /// Where one goes that can't be read.
 pub const UNREADABLE_PODS: &str = "api-pods.unreadable";
-/// Bytes of all pods together; what doesn't fit isn't remembered.
-const SAVED_BYTES_MAX: usize = 12 << 20;
+/// Bytes of all pods of one page.
+const PAGE_BYTES_MAX: usize = 12 << 20;
+/// So many pages are kept. Only pods that have something to run open another one; what doesn't fit isn't remembered.
+const PAGES_MAX: usize = 8;
 /// What changes within this time is written together.
 const SAVE_AFTER: Duration = Duration::from_secs(1);
 /// After a write the next one waits at least this long, so that a busy node doesn't write all the time.
@@ -76,7 +79,15 @@ struct Page<P> {
     node_name: String,
     /// When it was written; for people who look.
     written_at: Timestamp,
+    /// Of the first page: how many others belong to it.
+    #[serde(default)]
+    more: usize,
     pods: Vec<P>,
+}
+
+/// The name of the state that has a page; the first is 0.
+fn page_name(page: usize) -> String {
+    if page == 0 { SAVED_PODS.to_owned() } else { format!("{SAVED_PODS}-{page}") }
 }
 
 /// A page is of no use.
@@ -98,21 +109,41 @@ impl SavedPods {
 
     /// The pods of the last write; none if there was none, or it can't be read. A page that can't be read is moved aside.
     pub(crate) async fn load(&self, node_name: &str) -> Option<Vec<Arc<Pod>>> {
-        let loaded = match timeout(LOAD_WITHIN, self.state.load(SAVED_PODS)).await {
+        let (mut pods, more) = self.load_page(0, node_name).await?;
+        let mut uids: HashSet<String> = pods.iter().filter_map(|pod| pod.metadata.uid.clone()).collect();
+        for page in 1..=more.min(PAGES_MAX - 1) {
+            // A write that was cut may have left a pod on two pages.
+            let (others, _) = self.load_page(page, node_name).await.unwrap_or_default();
+            pods.extend(
+                others
+                    .into_iter()
+                    .filter(|pod| pod.metadata.uid.as_ref().is_some_and(|uid| uids.insert(uid.clone()))),
+            );
+        }
+        Some(pods)
+    }
+
+    async fn load_page(&self, page: usize, node_name: &str) -> Option<(Vec<Arc<Pod>>, usize)> {
+        let name = page_name(page);
+        let loaded = match timeout(LOAD_WITHIN, self.state.load(&name)).await {
             Ok(Ok(loaded)) => loaded?,
             Ok(Err(error)) => {
-                tracing::warn!("the API server's last pods can't be read from disk: {error}");
+                tracing::warn!(name, "the API server's last pods can't be read from disk: {error}");
                 return None;
             }
             Err(_) => {
-                tracing::warn!("the disk didn't give the API server's last pods within {LOAD_WITHIN:?}");
+                tracing::warn!(
+                    name,
+                    "the disk didn't give the API server's last pods within {LOAD_WITHIN:?}"
+                );
                 return None;
             }
         };
         match read(&loaded, node_name) {
-            Ok(pods) => Some(pods),
+            Ok(read) => Some(read),
             Err(error) => {
                 tracing::warn!(
+                    name,
                     "the API server's last pods are ignored and kept as {UNREADABLE_PODS}: {error}"
                 );
                 if let Err(error) = self.state.save(UNREADABLE_PODS, &loaded).await {
@@ -151,17 +182,21 @@ impl SavedPods {
     async fn save(&self, node_name: &str, pods: Vec<Arc<Pod>>, now: Timestamp) -> Result<(), String> {
         let node_name = node_name.to_owned();
         // Beside the runtime's threads, for it may be megabytes.
-        let writing = tokio::task::spawn_blocking(move || write(&node_name, pods, now, SAVED_BYTES_MAX));
-        let (page, left_out) = writing.await.map_err(|error| error.to_string())?;
+        let writing = tokio::task::spawn_blocking(move || write(&node_name, pods, now, PAGE_BYTES_MAX));
+        let (pages, left_out) = writing.await.map_err(|error| error.to_string())?;
         if left_out > 0 {
             tracing::warn!("{left_out} pods don't fit into what is remembered over a restart");
         }
-        self.state.save(SAVED_PODS, &page).await.map_err(|error| error.to_string())
+        // The first one is the last: it says which others count.
+        for (page, content) in pages.iter().enumerate().rev() {
+            self.state.save(&page_name(page), content).await.map_err(|error| error.to_string())?;
+        }
+        Ok(())
     }
 }
 
-/// The pods of a page of this node. A pod that can't be read costs itself.
-fn read(page: &[u8], node_name: &str) -> Result<Vec<Arc<Pod>>, PageError> {
+/// The pods of a page of this node, and how many other pages belong to it. A pod that can't be read costs itself.
+fn read(page: &[u8], node_name: &str) -> Result<(Vec<Arc<Pod>>, usize), PageError> {
     let page: Page<&RawValue> = serde_json::from_slice(page)?;
     if page.version != VERSION {
         return Err(PageError::Version(page.version));
@@ -176,25 +211,59 @@ fn read(page: &[u8], node_name: &str) -> Result<Vec<Arc<Pod>>, PageError> {
             Err(error) => tracing::warn!("one of the API server's last pods can't be read: {error}"),
         }
     }
-    Ok(pods)
+    Ok((pods, page.more))
 }
 
-/// The page, and how many pods aren't in it. Those that have something to run come first, then the most important and oldest.
-fn write(node_name: &str, mut pods: Vec<Arc<Pod>>, now: Timestamp, bytes_max: usize) -> (Vec<u8>, usize) {
+/// Pods of one page.
+#[derive(Default)]
+struct Part {
+    bytes: usize,
+    pods: Vec<Box<RawValue>>,
+}
+
+/// The pages, and how many pods aren't in them. Those that have something to run come first, then the most important and oldest; others
+/// get what room is left.
+fn write(
+    node_name: &str,
+    mut pods: Vec<Arc<Pod>>,
+    now: Timestamp,
+    bytes_max: usize,
+) -> (Vec<Vec<u8>>, usize) {
     pods.sort_by_key(|pod| (is_finished(pod), std::cmp::Reverse(priority(pod)), created(pod)));
-    let mut bytes = 0;
-    let mut fitting = Vec::with_capacity(pods.len());
+    let mut parts = vec![Part::default()];
+    let mut left_out = 0;
     for pod in &pods {
-        let Ok(raw) = serde_json::value::to_raw_value(&**pod) else { continue };
-        if bytes + raw.get().len() <= bytes_max {
-            bytes += raw.get().len();
-            fitting.push(raw);
+        let raw = serde_json::value::to_raw_value(&**pod).ok().filter(|raw| raw.get().len() <= bytes_max);
+        let Some(raw) = raw else {
+            left_out += 1;
+            continue;
+        };
+        let length = raw.get().len();
+        let has_room = parts.iter().position(|part| part.bytes + length <= bytes_max);
+        let place = has_room.unwrap_or(parts.len());
+        if has_room.is_none() {
+            if is_finished(pod) || parts.len() == PAGES_MAX {
+                left_out += 1;
+                continue;
+            }
+            parts.push(Part::default());
         }
+        parts[place].bytes += length;
+        parts[place].pods.push(raw);
     }
-    let left_out = pods.len() - fitting.len();
-    let page = Page { version: VERSION, node_name: node_name.to_owned(), written_at: now, pods: fitting };
-    let page = serde_json::to_vec(&page).expect("numbers, text and JSON always become JSON");
-    (page, left_out)
+    let more = parts.len() - 1;
+    let page = |(index, part): (usize, Part)| {
+        let more = if index == 0 { more } else { 0 };
+        let page = Page {
+            version: VERSION,
+            node_name: node_name.to_owned(),
+            written_at: now,
+            more,
+            pods: part.pods,
+        };
+        serde_json::to_vec(&page).expect("numbers, text and JSON always become JSON")
+    };
+    (parts.into_iter().enumerate().map(page).collect(), left_out)
 }
 
 /// Whether it has ended for good, as the API server knows it.
