@@ -11,6 +11,7 @@ use rustix::fs::FlockOperation;
 use rustix::process::{Resource, Rlimit};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, sleep};
 use tokio_stream::wrappers::UnixListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
@@ -34,6 +35,14 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 const LOCK_FILE: &str = "lock";
 /// Access to the lock.
 const LOCK_MODE: u32 = 0o600;
+
+/// How long another holder of the lock is waited for: a killed process gives it up only once all that it had is taken apart.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
+/// How often the lock is tried meanwhile.
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests;
 
 /// Why the runtime couldn't run.
 #[derive(Debug, Error)]
@@ -110,7 +119,10 @@ pub async fn serve(options: RuntimeOptions, stop: CancellationToken) -> Result<(
     }
     raise_file_limit();
     let root = Folder::open(options.root_dir.clone())?;
-    let _lock = lock(root.folder())?;
+    let _lock = tokio::select! {
+        () = stop.cancelled() => return Ok(()),
+        locked = lock(root.folder()) => locked?,
+    };
     let threads = WorkloadThreads::start()?;
     let (pods, images) = open(&options, &threads)?;
     let listener = server::listen(&options.socket)?;
@@ -128,7 +140,7 @@ pub async fn serve(options: RuntimeOptions, stop: CancellationToken) -> Result<(
     let drained = async {
         stop.cancelled().await;
         pods.shut_down(SHUTDOWN_GRACE).await;
-        tokio::time::sleep(DRAIN_LIMIT).await;
+        sleep(DRAIN_LIMIT).await;
     };
     tokio::pin!(serving, drained);
     let served = tokio::select! {
@@ -171,8 +183,29 @@ fn open(
     Ok((pods, images))
 }
 
+/// Takes the lock of the folder, and waits a little for a runtime that has it: one that was killed is still being taken apart.
+async fn lock(root_dir: &Path) -> Result<File, ServeError> {
+    let until = Instant::now() + LOCK_WAIT_MAX;
+    let mut has_waited = false;
+    loop {
+        match try_lock(root_dir) {
+            Err(ServeError::AlreadyRunning { .. }) if Instant::now() < until => {
+                if !std::mem::replace(&mut has_waited, true) {
+                    tracing::warn!(
+                        root_dir = %root_dir.display(),
+                        "waiting up to {}s for another runtime of this folder to end",
+                        LOCK_WAIT_MAX.as_secs()
+                    );
+                }
+                sleep(LOCK_POLL_INTERVAL).await;
+            }
+            taken => return taken,
+        }
+    }
+}
+
 /// Takes the lock of the folder. The kernel gives it up when the process ends, however that happens.
-fn lock(root_dir: &Path) -> Result<File, ServeError> {
+fn try_lock(root_dir: &Path) -> Result<File, ServeError> {
     let path = root_dir.join(LOCK_FILE);
     let failed = |cause| ServeError::Lock { path: path.clone(), cause };
     let file = OpenOptions::new().create(true).append(true).mode(LOCK_MODE).open(&path).map_err(failed)?;
