@@ -5,7 +5,7 @@ mod log_tail;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use async_trait::async_trait;
 use rand::Rng as _;
@@ -166,13 +166,30 @@ fn make_termination_log(folder: &Path, restart_count: u32) -> io::Result<PathBuf
 }
 
 fn read_message(pods: &Path, path: &Path, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
-    // A volume of the pod may be mounted where the message is written.
-    let names = names_below(path, pods)
-        .filter(|names| matches!(names[..], [_, CONTAINERS, _, _] | [_, VOLUMES | SUB_PATHS, _, _, _, ..]));
-    let names = names.ok_or_else(|| {
+    // A volume may be mounted where the message is written. What is the pod's own lies in known places; another path is the
+    // machine's, which the pod was given by `hostPath`.
+    let of_pods =
+        |names: &[&str]| matches!(names, [_, CONTAINERS, _, _] | [_, VOLUMES | SUB_PATHS, _, _, _, ..]);
+    let root = Path::new("/");
+    let place = match names_below(path, pods) {
+        Some(names) => Some((pods, names)).filter(|(_, names)| of_pods(names)),
+        None if path.starts_with(pods) => None,
+        None => path_names(path).map(|names| (root, names)),
+    };
+    let (folder, names) = place.ok_or_else(|| {
         io::Error::new(io::ErrorKind::InvalidInput, "it is no termination message of a container here")
     })?;
-    open_regular(pods, &names)?.map(|file| read_end(file, bytes_max)).transpose()
+    open_regular(folder, &names)?.map(|file| read_end(file, bytes_max)).transpose()
+}
+
+/// The parts of an absolute path that leads straight to a file.
+fn path_names(path: &Path) -> Option<Vec<&str>> {
+    let parts = path.strip_prefix("/").ok()?.components();
+    let names = parts.map(|part| match part {
+        Component::Normal(name) => name.to_str(),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => None,
+    });
+    names.collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())
 }
 
 fn read_log(logs: &Path, log: &Path, bytes_max: usize, lines_max: usize) -> io::Result<Vec<u8>> {

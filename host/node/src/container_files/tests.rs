@@ -149,20 +149,32 @@ async fn a_message_is_read_from_a_file_of_the_pods_volumes_that_is_mounted_in_it
 }
 
 #[tokio::test]
+async fn a_message_is_read_from_a_file_of_the_machine_that_is_mounted_in_its_place_and_through_no_link() {
+    let place = place();
+    let (file, link) = (place.at("message"), place.at("link"));
+    assert_eq!(place.message(&file).await.expect("none is no error"), None);
+    fs::write(&file, "by hostPath").expect("written");
+    assert_eq!(place.message(&file).await.expect("read"), Some(b"hostPath".to_vec()));
+    symlink(&file, &link).expect("linked");
+    place.message(&link).await.expect_err("a link, which the pod may have put there");
+    fs::create_dir(place.at("folder")).expect("made");
+    place.message(&place.at("folder")).await.expect_err("a folder");
+    place.message(Path::new("/dev/null")).await.expect_err("a device");
+}
+
+#[tokio::test]
 async fn a_runtimes_word_for_a_path_leads_nowhere_else() {
     let place = place();
     let secret = place.at("secret");
     fs::write(&secret, "secret").expect("written");
-    let log = place.log("0.log", "");
     for path in [
-        secret.clone(),
         place.at("root/pods/u-1/containers/../../../../secret"),
+        place.at("root/../secret"),
         place.at("root/pods/u-1/etc-hosts"),
         place.at("root/pods/u-1/volumes/kubernetes.io~empty-dir/v"),
-        PathBuf::from("/etc/shadow"),
         PathBuf::from("relative"),
+        PathBuf::from("/"),
         PathBuf::new(),
-        log,
     ] {
         place.message(&path).await.expect_err("no message");
     }
