@@ -218,6 +218,8 @@ fn ports(
         node_name: base.name.clone(),
         state: base.state.clone(),
         events: events.clone(),
+        health: base.health.clone(),
+        clock: base.clock.clone(),
         jitter: base.jitter.clone(),
     });
     Ports {

@@ -134,6 +134,8 @@ impl Stage {
             node_name: "node-1".to_owned(),
             state: Arc::new(NoState),
             events: events.clone(),
+            health: Arc::default(),
+            clock: Arc::new(SystemClock),
             jitter: Arc::new(NoJitter),
         });
         let mut tasks = JoinSet::new();

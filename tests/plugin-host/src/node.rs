@@ -34,7 +34,7 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_millisecond(1_767_323_045_678).expect("a time in range")
 }
 
-struct FixedClock;
+pub(crate) struct FixedClock;
 
 impl Clock for FixedClock {
     fn now(&self) -> Timestamp {

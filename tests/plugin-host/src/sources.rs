@@ -17,7 +17,7 @@ use witlet_wasm::host::SourcesConfig;
 use witlet_wasm::plugin::PluginState;
 
 use crate::claims;
-use crate::node::{Node, Setting, cache, configuration};
+use crate::node::{FixedClock, Node, Setting, cache, configuration};
 use crate::servers::Server;
 
 claims!(
@@ -78,6 +78,8 @@ impl Sources {
             node_name: "n1".to_owned(),
             state: Arc::new(Memory::default()),
             events: node.events.clone(),
+            health: Arc::default(),
+            clock: Arc::new(FixedClock),
             jitter: Arc::new(Certain),
         });
         let (sender, snapshots) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);

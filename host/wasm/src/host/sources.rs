@@ -4,6 +4,7 @@
 mod kept;
 mod plugins;
 mod poller;
+mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,9 @@ use witlet_core::config::polling::{Polled, Settings};
 use witlet_core::config::source::PodStatusChange;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
-use witlet_ports::{EventSink, Jitter, NotTold, PodFare, PodSourceSet, SourceSnapshot, StateStore};
+use witlet_ports::{
+    Clock, EventSink, Jitter, NotTold, PodFare, PodSourceSet, SourceHealth, SourceSnapshot, StateStore,
+};
 
 use poller::Poller;
 
@@ -76,6 +79,10 @@ pub struct SourcesConfig {
     pub state: Arc<dyn StateStore>,
     /// Hears of trouble, and of pods that aren't run.
     pub events: Arc<dyn EventSink>,
+    /// Shows which sources can't be read.
+    pub health: Arc<SourceHealth>,
+    /// Wall time.
+    pub clock: Arc<dyn Clock>,
     /// Keeps sources that failed together from being asked together.
     pub jitter: Arc<dyn Jitter>,
 }

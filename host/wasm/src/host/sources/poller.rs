@@ -9,6 +9,7 @@ use witlet_core::config::polling::{Kept, Outcome, Polled, Polling, Record, Repor
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_ports::SourceSnapshot;
 
+use super::reading::Reading;
 use super::{SourcePlugins, SourceSpec, SourcesConfig, kept};
 
 /// Nobody listens any more.
@@ -41,6 +42,7 @@ impl<P: SourcePlugins> Poller<P> {
         let mut spec = self.specs.borrow_and_update().clone();
         let Ok(mut polling) = self.begin(&spec).await else { return };
         let began = Instant::now();
+        let mut reading = Reading::new(&self.config, &spec, began);
         loop {
             let polled = tokio::select! {
                 polled = self.plugins.poll(&spec.name, polling.cursor()) => Some(polled),
@@ -48,6 +50,7 @@ impl<P: SourcePlugins> Poller<P> {
             };
             let wait = match polled {
                 Some(polled) => {
+                    reading.polled(&polled);
                     let outcome;
                     (polling, outcome) = self.observe(polling, polled, began).await;
                     let Outcome { set, reports, keep, wait } = outcome;
@@ -69,6 +72,7 @@ impl<P: SourcePlugins> Poller<P> {
                     () = sleep(wait) => {}
                     () = self.snapshots.closed() => return,
                     changed = self.specs.changed() => if changed.is_err() { return },
+                    never = reading.report_when_due() => match never {},
                 }
             }
             let newest = self.specs.borrow_and_update().clone();

@@ -123,6 +123,14 @@ impl Jitter for Certain {
     }
 }
 
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> jiff::Timestamp {
+        "2026-01-01T12:00:00Z".parse().expect("a time")
+    }
+}
+
 fn spec(name: &str) -> SourceSpec {
     let allowance = Allowance { namespaces: vec!["*".to_owned()], ..Allowance::default() };
     SourceSpec {
@@ -156,6 +164,7 @@ fn fault(reason: &str) -> Polled {
 struct Node {
     plugins: Arc<Fakes>,
     events: Arc<Events>,
+    health: Arc<SourceHealth>,
     state: Arc<Memory>,
     set: Arc<HostSources<Fakes>>,
     snapshots: mpsc::Receiver<SourceSnapshot>,
@@ -165,18 +174,20 @@ struct Node {
 /// A node with these sources, whose plugins and state may have been there before.
 fn start(plugins: Arc<Fakes>, state: Arc<Memory>) -> Node {
     *lock(&plugins.began) = Some(Instant::now());
-    let events = Arc::new(Events::default());
+    let (events, health) = (Arc::new(Events::default()), Arc::new(SourceHealth::default()));
     let config = SourcesConfig {
         node_name: "N1".to_owned(),
         state: state.clone(),
         events: events.clone(),
+        health: health.clone(),
+        clock: Arc::new(Noon),
         jitter: Arc::new(Certain),
     };
     let set = Arc::new(HostSources::new(plugins.clone(), config));
     let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
     let mut tasks = JoinSet::new();
     tasks.spawn(set.clone().run(sender, CancellationToken::new()));
-    Node { plugins, events, state, set, snapshots, _tasks: tasks }
+    Node { plugins, events, health, state, set, snapshots, _tasks: tasks }
 }
 
 impl Node {
@@ -217,6 +228,7 @@ async fn a_source_that_fails_keeps_its_last_set_and_is_asked_ever_more_seldom() 
     let mut node = start(plugins.clone(), Arc::default());
     assert_eq!(node.sets(3000).await, ["edge: a-n1"], "nobody says that there are no pods");
     let mut told = node.events.take();
+    told.retain(|event| !event.starts_with("SourceUnreadable"));
     told.sort();
     assert_eq!(
         told,
@@ -347,6 +359,32 @@ async fn the_last_good_set_of_any_source_runs_again_after_a_restart_until_the_so
     plugins.install(vec![smaller]);
     plugins.script("edge", vec![fault("Unavailable")]);
     assert_eq!(start(plugins, state).sets(60).await, ["edge:  from before"], "nothing of it may run now");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_cannot_be_read_for_a_minute_is_shown_until_it_can_be_or_is_gone() {
+    let plugins = Arc::new(Fakes::default());
+    plugins.install(vec![spec("edge")]);
+    plugins.script("edge", vec![fault("Unavailable")]);
+    let mut node = start(plugins.clone(), Arc::default());
+    let unreadable = |events: Vec<String>| {
+        events.into_iter().filter(|event| event.starts_with("SourceUnreadable")).collect::<Vec<_>>()
+    };
+    node.sets(59).await;
+    assert_eq!((unreadable(node.events.take()).len(), node.health.all_unread().len()), (0, 0));
+    node.sets(2).await;
+    let told = unreadable(node.events.take());
+    let words = "pods of source \"edge\" can't be read since 2026-01-01T11:59:00Z: Unavailable: no";
+    assert!(told.len() == 1 && told[0].ends_with(words), "{told:?}");
+    node.sets(3600).await;
+    assert!((3..8).contains(&unreadable(node.events.take()).len()), "again, less and less often");
+    plugins.script("edge", vec![pods(&["a"]), fault("Unavailable")]);
+    assert_eq!(node.sets(301).await, ["edge: a-n1"]);
+    assert_eq!(node.sets(600).await, [""; 0]);
+    assert_eq!(node.health.all_unread().len(), 1, "it was readable in between");
+    plugins.install(vec![]);
+    node.sets(1).await;
+    assert_eq!(node.health.all_unread(), []);
 }
 
 #[tokio::test(start_paused = true)]
