@@ -41,8 +41,11 @@ pub(super) fn in_force(context: Context<'_>, observed: &ObservedContainer, id: &
         let before = before.and_then(|before| before.requests.as_ref());
         let cpu = seen.and_then(cpu_request_milli).map(|milli| Seen { amount: milli, min: CPU_REQUEST_MIN });
         put(requests, CPU, cpu, before);
-        // No runtime enforces a request for memory, so none tells of it.
-        put(requests, MEMORY, None, before);
+        // No runtime enforces a request for memory, so none tells of it. It is in force with the other resources (upstream
+        // takes the one that was last actuated).
+        if context.input.resize.in_progress.is_some() {
+            put(requests, MEMORY, None, before);
+        }
     }
     resources
 }

@@ -142,6 +142,21 @@ fn what_the_runtime_does_not_say_stays_as_it_was_said() {
 }
 
 #[test]
+fn memory_request_follows_the_allocation_once_the_resize_is_done() {
+    let mebi = 1 << 20;
+    let old = requirements(&[("cpu", "50m"), ("memory", "16Mi")], &[("cpu", "100m"), ("memory", "32Mi")]);
+    let new = requirements(&[("cpu", "60m"), ("memory", "24Mi")], &[("cpu", "120m"), ("memory", "48Mi")]);
+    let before = status_of(old.clone(), seen(51, 10_000, 32 * mebi), true, None, &ResizeStatus::default());
+    let under_way = ResizeStatus { in_progress: Some(ResizeInProgress::default()), pending: None };
+    let during = status_of(new.clone(), seen(51, 10_000, 32 * mebi), true, Some(&before), &under_way);
+    assert_eq!(container_of(&during).resources.as_ref(), Some(&old));
+    // All that the runtime tells of is in force; the request for memory comes with it.
+    let enforced = seen(61, 12_000, 48 * mebi);
+    let after = status_of(new.clone(), enforced, true, Some(&during), &ResizeStatus::default());
+    assert_eq!(container_of(&after).resources.as_ref(), Some(&new));
+}
+
+#[test]
 fn a_pod_shows_its_sum_and_the_old_one_while_a_resize_is_under_way() {
     let allocated = requirements(&[("cpu", "1500m"), ("memory", "64Mi")], &[("memory", "1Gi")]);
     let before = status_of(allocated.clone(), None, true, None, &ResizeStatus::default());
