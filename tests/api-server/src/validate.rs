@@ -204,7 +204,7 @@ fn pod_status(new: &Value, old: &Value) -> Vec<Cause> {
         if !is_qualified(name) {
             let why = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                        alphanumeric character";
-            causes.push(Cause::invalid(format!("metadata.conditions[{at}].Type"), &name.into(), why));
+            causes.push(Cause::invalid(format!("status.conditions[{at}].Type"), &name.into(), why));
         }
     }
     for (at, item) in list(new, "/status/podIPs").iter().enumerate() {
