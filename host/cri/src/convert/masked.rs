@@ -64,8 +64,9 @@ mod tests {
 
     #[test]
     fn throttling_of_each_possible_cpu_that_has_counters_is_masked() {
-        let cases: &[(Option<&str>, usize, &[usize], &[usize])] = &[
-            // The kernel's list, available CPUs, those with counters, those masked.
+        /// The kernel's list, available CPUs, those with counters, those masked.
+        type Case = (Option<&'static str>, usize, &'static [usize], &'static [usize]);
+        let cases: [Case; 10] = [
             (Some("0-3\n"), 2, &[0, 1, 2, 3], &[0, 1, 2, 3]),
             (Some("0-3\n"), 2, &[1, 3, 4], &[1, 3]),
             (Some("0,2-3,7\n"), 1, &[0, 1, 2, 3, 7], &[0, 2, 3, 7]),
@@ -80,7 +81,7 @@ mod tests {
         for (possible, available, with, expected) in cases {
             let path = |cpu: &usize| format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle");
             let there: Vec<_> = with.iter().map(path).collect();
-            let masked = masked_paths(*possible, *available, |path| there.iter().any(|there| there == path));
+            let masked = masked_paths(possible, available, |path| there.iter().any(|there| there == path));
             assert_eq!(masked[..FIXED.len()], FIXED, "{possible:?}");
             assert_eq!(masked[FIXED.len()..], expected.iter().map(path).collect::<Vec<_>>(), "{possible:?}");
         }
