@@ -29,11 +29,24 @@ pub(crate) enum ApiError {
         message: String,
     },
     /// No answer could be had or read.
-    #[error("the server can't be asked")]
-    Unavailable(#[source] kube::Error),
+    #[error("the server can't be asked: {}", with_causes(.0))]
+    Unavailable(kube::Error),
     /// No answer came in time.
     #[error("no answer within {}s", REQUEST_WITHIN.as_secs())]
     TimedOut,
+}
+
+/// The error and what led to it, from the outermost to the innermost: a cause that stands in the text already isn't repeated.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    for cause in std::iter::successors(error.source(), |cause| (*cause).source()) {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 impl ApiError {
@@ -96,3 +109,6 @@ impl NodeApi {
         within(self.api.patch_status(&self.name, &params, &patch)).await
     }
 }
+
+#[cfg(test)]
+mod tests;
