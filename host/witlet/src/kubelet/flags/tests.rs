@@ -177,6 +177,8 @@ fn fields_that_act_can_be_set_by_flags_or_in_a_file_only() {
         .collect();
     let expected = [
         "podLogsDir",
+        "imagePullCredentialsVerificationPolicy",
+        "preloadedImagesVerificationAllowlist",
         "nodeStatusReportFrequency",
         "nodeLeaseDurationSeconds",
         "maxParallelImagePulls",
