@@ -208,8 +208,7 @@ impl MergedConfig {
             return Vec::new();
         }
         self.plugins.insert(source.clone());
-        self.restored.insert(source.clone());
-        self.merge_all(source, pods, now)
+        self.restore(source, pods, now)
     }
 
     /// The same for a plugin's source, which gives way: a pod of it whose name another source has is left out, until that
