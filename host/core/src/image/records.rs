@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::image::reference::without_tag_and_digest;
+use crate::pod::static_pod::hex;
 use crate::runtime::ImageAuth;
 
 mod file;
@@ -88,10 +89,6 @@ fn go_json_string(text: &str) -> String {
         .replace('>', "\\u003e")
         .replace('\u{2028}', "\\u2028")
         .replace('\u{2029}', "\\u2029")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The name of the file that is kept of an image, or of what containers are created from.
