@@ -48,8 +48,12 @@ struct Found {
     /// Why some couldn't be tried.
     untried: Vec<String>,
     tried: usize,
+    /// How many had no answer in time.
+    unanswered: usize,
 }
 
+/// After so many inputs without an answer in time the others aren't tried: each would take its whole time.
+const UNANSWERED_MAX: usize = 3;
 /// How many other inputs are named.
 const OTHERS_MAX: usize = 12;
 
@@ -57,6 +61,8 @@ impl Found {
     /// What came of one input, called `name`.
     fn add(&mut self, name: &str, finding: Option<Finding>) {
         self.tried += 1;
+        let is_late = |finding: &Finding| finding.seen.contains("no answer within");
+        self.unanswered += usize::from(finding.as_ref().is_some_and(is_late));
         match (finding, &self.first) {
             (None, _) => {}
             (Some(finding), None) => self.first = Some(finding),
@@ -69,9 +75,15 @@ impl Found {
         self.untried.push(why);
     }
 
+    /// Whether enough had no answer in time to say so.
+    fn gives_up(&self) -> bool {
+        self.unanswered >= UNANSWERED_MAX
+    }
+
     /// Nothing was tried: that is no pass.
     fn result(self) -> CheckResult {
-        let Self { first, others, untried, tried } = self;
+        let gave_up = self.gives_up();
+        let Self { first, others, untried, tried, unanswered } = self;
         let Some(finding) = first else {
             return match untried.into_iter().next() {
                 Some(why) => CheckResult::Skipped { why },
@@ -85,6 +97,10 @@ impl Found {
             let more = others.len().saturating_sub(OTHERS_MAX);
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
             finding.seen = format!("{}. Not content with either: {}{more}", finding.seen, named.join(", "));
+        }
+        if gave_up {
+            let rest = "further inputs weren't tried";
+            finding.seen = format!("{}. After {unanswered} without an answer in time {rest}", finding.seen);
         }
         CheckResult::Failed(finding)
     }
@@ -119,6 +135,21 @@ mod tests {
         let CheckResult::Failed(finding) = found.result() else { panic!("it has findings") };
         assert_eq!((finding.input.as_str(), finding.repeat.as_deref()), ("b", Some(REPEAT)));
         assert_eq!(finding.seen, "it trapped. Not content with either: c");
+    }
+
+    #[test]
+    fn what_never_answers_is_not_asked_for_ever() {
+        let mut found = Found::default();
+        for name in ["a", "b", "c"] {
+            assert!(!found.gives_up(), "{name}");
+            found.add(name, Some(Finding::new(name, "no answer within 500ms", "contract")));
+        }
+        assert!(found.gives_up());
+        let CheckResult::Failed(finding) = found.result() else { panic!("it has findings") };
+        assert_eq!(
+            finding.seen,
+            "no answer within 500ms. Not content with either: b, c. After 3 without an answer in time further inputs weren't tried"
+        );
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>, role: Role) 
     };
     let mut found = Found::default();
     for (name, config) in configs(&setup.config).into_iter().take(CONFIGS_MAX) {
+        if found.gives_up() {
+            break;
+        }
         let finding =
             judge(ctx, &Setup { config: config.clone(), timeout: setup.timeout.max(TIME), ..setup.clone() })
                 .await;

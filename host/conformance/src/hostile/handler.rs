@@ -30,6 +30,9 @@ pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     };
     let mut found = Found::default();
     for hostile in pods::pods() {
+        if found.gives_up() {
+            break;
+        }
         let json = serde_json::to_string(&hostile.pod).unwrap_or_default();
         for operation in [Operation::Add, Operation::Resize] {
             let request = of_pod(operation, hostile.pod.clone());
@@ -39,6 +42,9 @@ pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     checks.add(ROLE, PODS.0, PODS.1, found.result());
     let mut found = Found::default();
     for (name, request) in around() {
+        if found.gives_up() {
+            break;
+        }
         ask(&handler, name, name, &request, &mut found).await;
     }
     checks.add(ROLE, AROUND.0, AROUND.1, found.result());

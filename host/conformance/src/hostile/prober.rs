@@ -45,6 +45,9 @@ pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
 async fn parameters(ctx: &Ctx<'_>, prober: &Prober) -> Found {
     let mut found = Found::default();
     for (name, parameters) in hostile_parameters(&ctx.parameters()) {
+        if found.gives_up() {
+            break;
+        }
         let finding = judge(prober, &parameters).await;
         let input = format!("{name}: {}", short(&parameters.to_string()));
         found.add(&name, finding.map(|(seen, contract)| Finding::new(input, seen, contract)));
@@ -99,6 +102,9 @@ async fn targets(ctx: &Ctx<'_>, prober: &Prober) -> Found {
         ("a container that was restarted for years", ProbeRequest { restarts: u32::MAX, ..plain() }),
     ]);
     for (name, request) in all {
+        if found.gives_up() {
+            break;
+        }
         let asked = patiently(async || prober.check_and_probe(&request).await).await;
         found.add(
             name,

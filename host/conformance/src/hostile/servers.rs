@@ -102,6 +102,9 @@ pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     }
     let mut three = Three::default();
     for (file, case) in cases.into_iter().take(CASES_MAX) {
+        if three.deadline.gives_up() || three.answers.gives_up() {
+            break;
+        }
         if let Err(why) = examine_case(ctx, file, case, &mut three).await {
             three.answers.untried(why.clone());
             three.deadline.untried(why.clone());
