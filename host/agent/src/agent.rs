@@ -27,6 +27,7 @@ use witlet_ports::{
     StatusSink, Volumes,
 };
 
+use crate::actuated::ActuatedStore;
 use crate::board::Board;
 use crate::cache::PodCache;
 use crate::config::{AgentConfig, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
@@ -207,8 +208,7 @@ impl Agent {
     )]
     pub async fn run(self, stop: CancellationToken) -> Result<(), AgentError> {
         let Self { ports, config, board } = self;
-        let forget = config.readmit_on_restart;
-        let ledger = Ledger::load(&*ports.state, &*ports.files, &*ports.events, forget).await?;
+        let ledger = Ledger::load(&*ports.state, &*ports.files, &*ports.events, &config).await?;
         // Also cancelled when a part ends that shouldn't.
         let stop = stop.child_token();
         let (ended, mut unexpected) = mpsc::channel(1);
@@ -231,6 +231,9 @@ impl Agent {
             &mut tasks,
             &Lifeline { stop: stop.clone(), ended },
         );
+
+        let actuated = Arc::new(ActuatedStore::load(ports.state.clone(), &*ports.events).await);
+        serves.spawn(&mut tasks, "the checkpoint of resources", actuated.clone().run(serving.clone()));
 
         let (node, at_runtime) = (ports.node.watch(), ports.runtime.images.clone());
         let access =
@@ -261,6 +264,7 @@ impl Agent {
             hooks: ports.hooks,
             objects: ports.objects.clone(),
             prober: prober.clone(),
+            actuated,
             start_retry: SignedDuration::try_from(config.requeue.error).unwrap_or(SignedDuration::MAX),
         };
         let handlers = ports.admission.generation();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use witlet_core::container::gc::GcPolicy;
 use witlet_core::image::records::VerificationPolicy;
+use witlet_core::pod::user_namespace::IdRange;
 use witlet_core::pod::worker::RequeueIntervals;
 
 use crate::container_logs::LogLimits;
@@ -109,6 +110,8 @@ pub struct AgentConfig {
     /// Whether pods that were admitted before a restart are put to the admission handlers again. The kubelet does
     /// that; a pod that runs is then ended if the handlers changed their mind.
     pub readmit_on_restart: bool,
+    /// Host ids that pods with user namespaces of their own get.
+    pub user_namespace_ids: IdRange,
     /// Whether the end of the agent is the end of its pods. The kubelet's pods survive it.
     pub stop_pods_on_exit: bool,
     /// With `stop_pods_on_exit`, pods have this long to end, whatever grace they have.
@@ -133,6 +136,7 @@ impl Default for AgentConfig {
             logs: LogLimits::default(),
             stop_wait_max: Duration::from_secs(5),
             readmit_on_restart: false,
+            user_namespace_ids: IdRange::default(),
             stop_pods_on_exit: false,
             stop_pods_wait_max: Duration::from_secs(60),
         }

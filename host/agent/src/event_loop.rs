@@ -43,6 +43,7 @@ use crate::pleg::Relisted;
 use crate::prober::ProberHandle;
 use crate::turns::{TURNS_MAX, Turns};
 use crate::work_queue::WorkQueue;
+pub(crate) use ledger::{ALLOCATED_PODS, load_checkpoint};
 
 pub(crate) use ledger::Ledger;
 

@@ -35,6 +35,7 @@ use witlet_ports::{
     RuntimeError, Volumes,
 };
 
+use crate::actuated::ActuatedStore;
 use crate::board::Board;
 use crate::cache::PodCache;
 use crate::config::HostSettings;
@@ -107,6 +108,8 @@ pub(crate) struct Executor {
     pub(crate) host_files: Arc<dyn HostFiles>,
     /// How long a container that could not be made or started is left alone.
     pub(crate) start_retry: SignedDuration,
+    /// What running containers were last given.
+    pub(crate) actuated: Arc<ActuatedStore>,
 }
 
 impl Executor {

@@ -4,6 +4,7 @@
 //! write run as tasks beside it. What is decided is decided by `witlet_core`.
 #![forbid(unsafe_code)]
 
+mod actuated;
 mod admission_queue;
 mod agent;
 mod board;
@@ -31,3 +32,6 @@ pub use config::{
 pub use container_logs::LogLimits;
 pub use event_log::EventLog;
 pub use prober::PROBES_AT_ONCE_MAX;
+
+/// Checkpoints with names and forms of the kubelet's, which lie in its root folder: each takes over what the other left.
+pub const KUBELET_STATE: [&str; 2] = [event_loop::ALLOCATED_PODS, actuated::ACTUATED_PODS];

@@ -16,6 +16,7 @@ mod pod_files;
 mod pull_records;
 mod regular;
 mod state_store;
+mod subordinate_ids;
 mod tree;
 mod volumes;
 
@@ -39,6 +40,7 @@ pub use node_info::{
 pub use pod_files::NodePodFiles;
 pub use pull_records::FilePullRecords;
 pub use state_store::{FileStateStore, STATE_BYTES_MAX};
+pub use subordinate_ids::{SubordinateIdsError, subordinate_ids};
 pub use volumes::{NodeVolumes, selinux_is_on};
 
 use std::io;

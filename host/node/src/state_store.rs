@@ -27,6 +27,8 @@ const NAME_BYTES_MAX: usize = 64;
 #[derive(Clone, Debug)]
 pub struct FileStateStore {
     folder: PathBuf,
+    /// Another folder, and the names that lie there.
+    elsewhere: Option<(PathBuf, &'static [&'static str])>,
     /// One writer at a time: the file beside has one name.
     writing: Arc<Mutex<()>>,
 }
@@ -34,7 +36,19 @@ pub struct FileStateStore {
 impl FileStateStore {
     /// In this folder, which is made when the first value is saved.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), writing: Arc::default() }
+        Self { folder: folder.into(), elsewhere: None, writing: Arc::default() }
+    }
+
+    /// Values of these names lie in another folder: files that a kubelet knows are in its root folder.
+    #[must_use]
+    pub fn with_folder_of(mut self, folder: impl Into<PathBuf>, names: &'static [&'static str]) -> Self {
+        self.elsewhere = Some((folder.into(), names));
+        self
+    }
+
+    fn folder_of(&self, name: &str) -> &Path {
+        let elsewhere = self.elsewhere.as_ref().filter(|(_, names)| names.contains(&name));
+        elsewhere.map_or(&self.folder, |(folder, _)| folder)
     }
 
     fn place(&self, action: &'static str, name: &str) -> Result<PathBuf, FilesError> {
@@ -42,7 +56,7 @@ impl FileStateStore {
         let valid =
             (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(plain);
         if valid {
-            return Ok(self.folder.join(name));
+            return Ok(self.folder_of(name).join(name));
         }
         let cause = io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -67,7 +81,7 @@ impl StateStore for FileStateStore {
             return Err(FilesError { action: "write", path, cause });
         }
         let _only_writer = self.writing.lock().await;
-        let (folder, at, value) = (self.folder.clone(), path.clone(), value.to_vec());
+        let (folder, at, value) = (self.folder_of(name).to_owned(), path.clone(), value.to_vec());
         blocking("write", &path, move || write(&folder, &at, &value).map_err(failed("write", &at))).await
     }
 }

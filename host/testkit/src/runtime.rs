@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 use witlet_core::runtime::{
     ContainerConfig, ContainerId, ContainerRunState, NamespaceMode, ObservedContainer, ObservedSandbox,
     SandboxConfig, SandboxId, SandboxState, labels,
@@ -147,6 +148,8 @@ struct FakeContainer {
     behaviour: Behaviour,
     created_at: Timestamp,
     started_at: Option<Timestamp>,
+    /// How long it runs doesn't depend on a clock that is set.
+    runs_since: Option<Instant>,
     ended: Option<(Timestamp, i32)>,
     /// The runtime has lost track of it.
     is_unknown: bool,
@@ -310,7 +313,6 @@ impl FakeRuntime {
 
     /// Fails if the script says so.
     fn answer(&self, call: &'static str) -> Result<MutexGuard<'_, Inner>, RuntimeError> {
-        let now = self.clock.now();
         let mut inner = self.lock();
         if inner.down {
             let (endpoint, message) = ("fake".to_owned(), "connection refused".to_owned());
@@ -321,7 +323,7 @@ impl FakeRuntime {
             return Err(RuntimeError::Failed { call, message: "failed as the test wanted".to_owned() });
         }
         for container in inner.containers.values_mut() {
-            container.pass_time(now);
+            container.pass_time();
         }
         Ok(inner)
     }
@@ -436,16 +438,15 @@ impl FakeContainer {
         Beside { container: self.config.name.clone(), state: self.state(), exit_code }
     }
 
-    fn pass_time(&mut self, now: Timestamp) {
+    fn pass_time(&mut self) {
         if self.is_unknown {
             return;
         }
-        if let (Behaviour::Exits { code, after }, Some(started_at)) = (self.behaviour, self.started_at) {
+        let Behaviour::Exits { code, after } = self.behaviour else { return };
+        let (Some(started_at), Some(since)) = (self.started_at, self.runs_since) else { return };
+        if since.elapsed() >= after {
             let lifetime = SignedDuration::try_from(after).unwrap_or(SignedDuration::MAX);
-            let ends_at = started_at.saturating_add(lifetime).unwrap_or(Timestamp::MAX);
-            if ends_at <= now {
-                self.end(ends_at, code);
-            }
+            self.end(started_at.saturating_add(lifetime).unwrap_or(Timestamp::MAX), code);
         }
     }
 

@@ -27,6 +27,7 @@ use witlet_egress::HttpHooks;
 use witlet_node::{
     ClusterSecrets, FilePullRecords, FileSource, HttpSource, NodeContainerFiles, NodeContainerLogs,
     NodeCredentials, NodeError, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PullSecrets,
+    SubordinateIdsError, subordinate_ids,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
@@ -70,6 +71,9 @@ pub(crate) enum RunError {
     /// The agent's own files can't be kept.
     #[error(transparent)]
     OwnFiles(#[from] OwnFilesError),
+    /// Which ids pods with user namespaces may have isn't known.
+    #[error(transparent)]
+    SubordinateIds(#[from] SubordinateIdsError),
     /// `--container-runtime-endpoint` or `--image-service-endpoint` is no endpoint.
     #[error("--{flag}")]
     Endpoint {
@@ -137,6 +141,7 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     let _lock = RootLock::take(&settings.folders.root).await?;
     OwnFiles::below(&settings.folders.root).prepare()?;
     let base = Base::new(&settings)?;
+    let user_namespace_ids = subordinate_ids(settings.node.max_pods).await?;
     let reached = cluster::reach(&settings, &base)?;
     let socket = RootOnlySocket::bind(&settings.api_socket).await?;
     let endpoints = Endpoints::bind(&settings, base.names(), base.clock.clone()).await?;
@@ -162,7 +167,7 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     // Last of what can fail: an embedded runtime that was started goes on without the agent.
     let embedded = embedded(&settings).await?;
     let ports = ports(&settings, &base, cluster.as_mut(), &plugins, node, events.clone());
-    let (agent, handle) = Agent::new(ports, agent_config(&settings));
+    let (agent, handle) = Agent::new(ports, AgentConfig { user_namespace_ids, ..agent_config(&settings) });
     let view: Arc<dyn AgentView> = Arc::new(Reporting::new(
         Arc::new(handle),
         base.health.clone(),

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use serde_json::{Value, json};
+use witlet_core::admission::memory::AdmissionMemory;
 use witlet_testkit::FakeNode;
 
 use crate::support::{condition, container_of, orders, pass, pod_with_uid, shown, started, status, told};
@@ -231,4 +232,86 @@ async fn a_resize_while_the_agent_was_away_is_made_afterwards() {
     "#]]
     .assert_eq(&orders(&node));
     assert_eq!(limits(&node, "web"), "cpu 2 memory 1Gi");
+}
+
+/// A checkpoint of the kubelet's form that knows one pod with one container.
+fn checkpoint(node: &FakeNode, name: &str) -> Value {
+    let saved: Value = serde_json::from_str(&node.state.values()[name]).expect("JSON");
+    serde_json::from_str(saved["data"].as_str().expect("a text")).expect("JSON")
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_containers_were_given_is_saved_for_a_kubelet() {
+    let node = started();
+    node.source.put("web", sized("web", "1", "1Gi", json!([])));
+    pass(5.0).await;
+    for name in ["allocated_pods_state", "actuated_pods_state"] {
+        let amounts = json!({"cpu": "1", "memory": "1Gi"});
+        let expected = json!({"entries": {"uid-web": {
+            "ContainerResources": {"app": {"limits": amounts, "requests": amounts}},
+            "PodLevelResources": null,
+        }}});
+        assert_eq!(checkpoint(&node, name), expected, "{name}");
+    }
+    node.runtime.fail_next("UpdateContainerResources", 1);
+    node.source.put("web", sized("web", "2", "1Gi", json!([])));
+    pass(3.0).await;
+    let cpu = |name: &str| {
+        let saved = checkpoint(&node, name);
+        saved["entries"]["uid-web"]["ContainerResources"]["app"]["limits"]["cpu"].clone()
+    };
+    assert_eq!([cpu("allocated_pods_state"), cpu("actuated_pods_state")], ["2", "1"]);
+    pass(90.0).await;
+    assert_eq!(cpu("actuated_pods_state"), "2");
+    node.source.remove("web");
+    node.source.put("next", sized("next", "1", "1Gi", json!([])));
+    pass(60.0).await;
+    for name in ["allocated_pods_state", "actuated_pods_state"] {
+        let saved = checkpoint(&node, name);
+        let pods: Vec<_> = saved["entries"].as_object().expect("a map").keys().cloned().collect();
+        assert_eq!(pods, ["uid-next"], "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resize_that_no_runtime_can_show_is_made_after_a_restart() {
+    let sized = |request: &str| {
+        let resources = json!({"requests": {"memory": request}, "limits": {"memory": "4Gi"}});
+        let policy = json!([{"resourceName": "memory", "restartPolicy": "RestartContainer"}]);
+        let app =
+            json!({"name": "app", "image": "sleeper:1", "resources": resources, "resizePolicy": policy});
+        vec![pod_with_uid("web", "uid-web", json!({"containers": [app]}))]
+    };
+    let mut node = started();
+    node.source.put("web", sized("1Gi"));
+    pass(5.0).await;
+    node.kill();
+    node.source.put("web", sized("2Gi"));
+    node.start();
+    pass(40.0).await;
+    assert_eq!(status(&node, "web"), "Running app: running, 1 restarts");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_whose_resize_waited_under_a_kubelet_keeps_what_it_was_allocated() {
+    let mut node = started();
+    node.source.put("web", sized("web", "2", "1Gi", json!([])));
+    node.source.put("big", sized("big", "2", "1Gi", json!([])));
+    pass(5.0).await;
+    node.source.put("big", sized("big", "3", "1Gi", json!([])));
+    pass(5.0).await;
+    assert!(condition(&node, "big", "PodResizePending").is_some());
+    orders(&node);
+    node.kill();
+    // A kubelet leaves its own files only.
+    node.state.put("admitted-pods.json", &AdmissionMemory::default().encode());
+    node.start();
+    pass(10.0).await;
+    assert_eq!(orders(&node), "");
+    assert_eq!(limits(&node, "big"), "cpu 2 memory 1Gi");
+    assert!(condition(&node, "big", "PodResizePending").is_some());
+    node.source.remove("web");
+    pass(40.0).await;
+    assert_eq!(limits(&node, "big"), "cpu 3 memory 1Gi");
+    assert_eq!(status(&node, "big"), "Running app: running, 0 restarts");
 }

@@ -83,7 +83,11 @@ impl EventLoop {
         let request = AdmissionRequest {
             operation,
             now: self.outside.clock.now(),
-            pod: record.pod.clone(),
+            // A pod that a kubelet ran is judged with what that one had allocated; its wish for more is judged afterwards.
+            pod: match operation {
+                Operation::Add => self.allocated(&record.pod),
+                Operation::Resize => record.pod.clone(),
+            },
             source: record.source.clone(),
             node: self.outside.node.borrow().clone(),
             other_pods,
@@ -301,6 +305,7 @@ impl EventLoop {
                     let goes_on = self.workers.contains_key(&uid);
                     let kind = if goes_on { UpdateKind::Update } else { UpdateKind::Create };
                     self.update_worker(&uid, kind, None);
+                    self.consider_resize(&uid);
                 }
                 // It was granted other resources.
                 Some(Stage::Admitted) => self.update_worker(&uid, UpdateKind::Update, None),

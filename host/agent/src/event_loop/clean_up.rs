@@ -58,6 +58,7 @@ impl EventLoop {
         let known = |uid: &PodUid| records.contains_key(uid) || workers.contains_key(uid);
         let needed = |uid: &PodUid| known(uid) || spared.contains(uid) || (unread && !met.contains(uid));
         let admitted = self.ledger.retain(needed);
+        self.outside.executor.actuated.retain(needed);
         let ids = self.ledger.retain_ids(|uid| needed(uid) || in_runtime.contains(uid));
         if admitted || ids {
             self.save();

@@ -7,14 +7,16 @@ use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::PodUid;
 use witlet_core::pod::allocation::{Allocation, Allocations};
 use witlet_core::pod::ended::{EndedPart, EndedPods, PARTS};
-use witlet_core::pod::user_namespace::{UserNamespaceFileError, UserNamespaces, wants_own};
+use witlet_core::pod::user_namespace::{IdRange, UserNamespaceFileError, UserNamespaces, wants_own};
 use witlet_ports::{EventSink, FilesError, PodFiles, StateStore};
 
 use crate::agent::AgentError;
+use crate::config::AgentConfig;
 
 /// The names that its parts are saved under.
 pub(crate) const ADMITTED_PODS: &str = "admitted-pods.json";
-const ALLOCATED_RESOURCES: &str = "allocated-resources.json";
+/// The kubelet's name, in its root folder.
+pub(crate) const ALLOCATED_PODS: &str = "allocated_pods_state";
 const USER_NAMESPACES: &str = "user-namespaces.json";
 /// All of them, as earlier releases wrote it; read once, and empty from then on.
 const ENDED_PODS: &str = "ended-pods.json";
@@ -55,26 +57,26 @@ pub(crate) struct Pages {
 
 impl Ledger {
     /// What was saved before the restart. What can't be read is as if nothing had been saved, and told. But not the ids of
-    /// pods that may run: others would get the same ones. `forget` has every pod judged again.
+    /// pods that may run: others would get the same ones.
     pub(crate) async fn load(
         state: &dyn StateStore,
         files: &dyn PodFiles,
         events: &dyn EventSink,
-        forget: bool,
+        config: &AgentConfig,
     ) -> Result<Self, AgentError> {
         let mut ledger = Self::default();
-        if !forget {
+        if !config.readmit_on_restart {
             let read = |bytes: &[u8]| AdmissionMemory::decode(bytes).map_err(|error| one_line(&error));
             let lost = ("AdmittedPodsLost", "All pods are judged again, for the admitted ones can't be read");
-            ledger.admitted = page(state, events, ADMITTED_PODS, read, lost).await;
+            ledger.admitted = load_checkpoint(state, events, ADMITTED_PODS, read, lost).await;
         }
         let read = |bytes: &[u8]| Allocations::decode(bytes).map_err(|error| one_line(&error));
         let lost = (
             "AllocatedResourcesLost",
             "Pods have the resources of their specs, for the allocated ones can't be read",
         );
-        ledger.allocations = page(state, events, ALLOCATED_RESOURCES, read, lost).await;
-        ledger.user_namespaces = user_namespaces(state, files).await?;
+        ledger.allocations = load_checkpoint(state, events, ALLOCATED_PODS, read, lost).await;
+        ledger.user_namespaces = user_namespaces(state, files, config.user_namespace_ids).await?;
         ledger.load_ended(state, events).await;
         Ok(ledger)
     }
@@ -91,7 +93,7 @@ impl Ledger {
                 part.add_saved(bytes).map_err(|error| one_line(&error))?;
                 Ok(bytes.to_vec())
             };
-            let bytes = page(state, events, &name, read, lost).await;
+            let bytes = load_checkpoint(state, events, &name, read, lost).await;
             self.ended_were_whole |= name == ENDED_PODS && bytes.len() > EMPTY_PAGE.len();
             // It could be read a moment ago; of nothing saved there is nothing to add.
             let _added = self.ended.add_saved(&bytes);
@@ -127,11 +129,11 @@ impl Ledger {
         self.is_changed()
     }
 
-    /// The pod was admitted as it is.
+    /// The pod was admitted, with what it has been allocated before if it ran, else with what it asks for.
     pub(crate) fn admit(&mut self, pod: &Pod) {
         let uid = PodUid::of(pod);
         self.changed.admitted |= self.admitted.remember(pod);
-        self.changed.allocations |= self.allocations.set(&uid, Allocation::of(pod));
+        self.changed.allocations |= self.allocations.revise(pod);
         self.ended.remove(&uid);
         self.give_ids(pod);
     }
@@ -218,7 +220,7 @@ impl Ledger {
 pub(crate) async fn write(state: &dyn StateStore, pages: Pages) -> Result<(), FilesError> {
     let Pages { allocations, user_namespaces, ended, empties_whole, admitted } = pages;
     if let Some(allocations) = allocations {
-        state.save(ALLOCATED_RESOURCES, &allocations.encode()).await?;
+        state.save(ALLOCATED_PODS, &allocations.encode()).await?;
     }
     if let Some(user_namespaces) = user_namespaces {
         let encoded = serde_json::to_vec(&user_namespaces);
@@ -241,15 +243,20 @@ fn ended_part(number: u8) -> String {
 }
 
 /// The ids that pods have from before, as this agent or a kubelet noted them.
-async fn user_namespaces(state: &dyn StateStore, files: &dyn PodFiles) -> Result<UserNamespaces, AgentError> {
+async fn user_namespaces(
+    state: &dyn StateStore,
+    files: &dyn PodFiles,
+    range: IdRange,
+) -> Result<UserNamespaces, AgentError> {
     let failed = |of: &str, error: &dyn std::error::Error| AgentError::UserNamespaces {
         of: of.to_owned(),
         problem: one_line(error),
     };
-    let mut all = UserNamespaces::default();
+    let mut all = UserNamespaces::of_range(range);
     if let Some(bytes) = state.load(USER_NAMESPACES).await.map_err(|e| failed(USER_NAMESPACES, &e))? {
-        all = serde_json::from_slice(&bytes).map_err(|error| failed(USER_NAMESPACES, &error))?;
-        all.check().map_err(|error| failed(USER_NAMESPACES, &error))?;
+        let saved: UserNamespaces =
+            serde_json::from_slice(&bytes).map_err(|error| failed(USER_NAMESPACES, &error))?;
+        all = saved.within(range).map_err(|error| failed(USER_NAMESPACES, &error))?;
     }
     let on_disk = files.list().await.map_err(|error| failed("the folders of pods", &error))?;
     for uid in on_disk {
@@ -267,7 +274,8 @@ async fn user_namespaces(state: &dyn StateStore, files: &dyn PodFiles) -> Result
     Ok(all)
 }
 
-async fn page<T: Default>(
+/// Reads what was saved. What can't be read is as if nothing had been saved, with an event of this reason and message.
+pub(crate) async fn load_checkpoint<T: Default>(
     state: &dyn StateStore,
     events: &dyn EventSink,
     name: &str,

@@ -266,6 +266,7 @@ impl Executor {
         events.normal("Started", "Container started");
         job.memory.started(&start.name);
         job.memory.actuated.insert(id.clone(), ContainerResources::of(starting.scene.pod, container));
+        self.actuated.record(starting.scene.pod, container);
         let log = sandbox.log_directory.join(&config.log_path);
         if let Err(error) = self.container_files.link_log(&job.full_name, &start.name, &id, &log).await {
             // Nothing but tools that look for logs there needs it.

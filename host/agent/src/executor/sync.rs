@@ -112,6 +112,7 @@ impl Executor {
         }
         let now = self.clock.now();
         job.memory.prune(pod, &observed, now);
+        self.recall_actuated(job, &observed);
         let plan = self.plan(job, pod, &observed, now);
         self.note_crash_loops(job, pod, &plan);
         self.note_resize(job, pod, &observed, &plan);
@@ -415,8 +416,7 @@ impl Executor {
         };
         match updated {
             Ok(()) => {
-                job.memory.actuated.insert(resize.id, resize.actuated);
-                job.memory.resize_error = None;
+                self.record_resize(job, resize);
                 Ok(())
             }
             Err(error) => {

@@ -118,7 +118,8 @@ fn escape_like_go(json: &str) -> String {
     escaped
 }
 
-fn fnv1a(text: &str) -> u32 {
+/// FNV-1a of 32 bits.
+pub(crate) fn fnv1a(text: &str) -> u32 {
     const BASIS: u32 = 0x811c_9dc5;
     const PRIME: u32 = 0x0100_0193;
     text.bytes().fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME))

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::resources::{self, CPU, MEMORY};
 
@@ -41,10 +41,14 @@ impl ContainerResources {
     /// What a container of this pod asks for and may use, as the runtime is told: one without a limit of its own may use
     /// what its pod may, and one that states only a limit asks for as much.
     pub fn of(pod: &Pod, container: &Container) -> Self {
-        let own = container.resources.as_ref();
+        let of_pod = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref());
+        Self::of_requirements(of_pod, container.resources.as_ref())
+    }
+
+    fn of_requirements(of_pod: Option<&ResourceRequirements>, own: Option<&ResourceRequirements>) -> Self {
         let requests = own.and_then(|own| own.requests.as_ref());
         let limits = own.and_then(|own| own.limits.as_ref());
-        let of_pod = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.limits.as_ref());
+        let of_pod = of_pod.and_then(|of_pod| of_pod.limits.as_ref());
         let amount = |list: Option<&BTreeMap<String, Quantity>>, name: &str| {
             list.and_then(|list| list.get(name)).and_then(|quantity| resources::amount(name, quantity).ok())
         };
@@ -81,45 +85,56 @@ impl ContainerResources {
     }
 }
 
-/// What a pod was allocated: CPU and memory of its containers, init containers among them, and of the pod as a whole. All
-/// else of a pod is as its source has it.
+/// What a pod was allocated: the resources of its containers, init containers among them, and of the pod as a whole. Only CPU
+/// and memory count; the others are kept because a kubelet that reads this takes all resources from here. All else of a pod
+/// is as its source has it.
+///
+/// The JSON form is the kubelet's (upstream: `PodResourceInfo`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Allocation {
+    #[serde(rename = "ContainerResources", default, deserialize_with = "null_is_default")]
     containers: BTreeMap<String, Share>,
-    pod: Share,
+    #[serde(rename = "PodLevelResources", default)]
+    pod: Option<Share>,
 }
 
-/// Requests and limits of CPU and memory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Share {
-    requests: BTreeMap<String, Quantity>,
-    limits: BTreeMap<String, Quantity>,
+fn null_is_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
+
+/// Requests and limits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Share(ResourceRequirements);
+
+type QuantityList = BTreeMap<String, Quantity>;
 
 impl Share {
     fn of(resources: Option<&ResourceRequirements>) -> Self {
-        let resizable = |list: Option<&BTreeMap<String, Quantity>>| {
+        Self(resources.cloned().unwrap_or_default())
+    }
+
+    /// Requests and limits of what can be resized, in the words of the spec.
+    fn resizable(&self) -> (QuantityList, QuantityList) {
+        let resizable = |list: Option<&QuantityList>| {
             let amounts = list.into_iter().flatten();
             let resizable = amounts.filter(|(name, _)| RESIZABLE.contains(&name.as_str()));
             resizable.map(|(name, quantity)| (name.clone(), quantity.clone())).collect()
         };
-        Self {
-            requests: resizable(resources.and_then(|resources| resources.requests.as_ref())),
-            limits: resizable(resources.and_then(|resources| resources.limits.as_ref())),
-        }
+        (resizable(self.0.requests.as_ref()), resizable(self.0.limits.as_ref()))
     }
 
     /// Puts these amounts in place of those that the resources have. Other resources stay.
     fn apply(&self, resources: &mut Option<ResourceRequirements>) {
-        if Self::of(resources.as_ref()) == *self {
+        let (requests, limits) = self.resizable();
+        if Self::of(resources.as_ref()).resizable() == (requests.clone(), limits.clone()) {
             return;
         }
         let resources = resources.get_or_insert_default();
-        for (list, own) in [(&mut resources.requests, &self.requests), (&mut resources.limits, &self.limits)]
-        {
+        for (list, own) in [(&mut resources.requests, requests), (&mut resources.limits, limits)] {
             let mut amounts = list.take().unwrap_or_default();
             amounts.retain(|name, _| !RESIZABLE.contains(&name.as_str()));
-            amounts.extend(own.clone());
+            amounts.extend(own);
             *list = Some(amounts).filter(|amounts| !amounts.is_empty());
         }
     }
@@ -130,13 +145,15 @@ impl Share {
     }
 
     fn amounts(&self) -> (resources::Amounts, resources::Amounts) {
-        let amounts = |list: &BTreeMap<String, Quantity>| {
-            let amounts = list.iter().map(|(name, quantity)| {
-                (name.clone(), resources::amount(name, quantity).unwrap_or_default())
+        let amounts = |list: QuantityList| {
+            let amounts = list.into_iter().map(|(name, quantity)| {
+                let amount = resources::amount(&name, &quantity).unwrap_or_default();
+                (name, amount)
             });
             amounts.collect()
         };
-        (amounts(&self.requests), amounts(&self.limits))
+        let (requests, limits) = self.resizable();
+        (amounts(requests), amounts(limits))
     }
 }
 
@@ -147,7 +164,7 @@ impl Allocation {
         let containers = resizable_containers(spec);
         Self {
             containers: containers.map(|c| (c.name.clone(), Share::of(c.resources.as_ref()))).collect(),
-            pod: Share::of(spec.resources.as_ref()),
+            pod: spec.resources.clone().map(Share),
         }
     }
 
@@ -162,7 +179,7 @@ impl Allocation {
                 share.apply(&mut container.resources);
             }
         }
-        self.pod.apply(&mut spec.resources);
+        self.pod_share().apply(&mut spec.resources);
         pod
     }
 
@@ -187,7 +204,23 @@ impl Allocation {
             share.is_some_and(|share| !share.is_same(&Share::of(container.resources.as_ref())))
         };
         let own = Share::of(spec.resources.as_ref());
-        resizable_containers(spec).any(share_differs) || !self.pod.is_same(&own)
+        resizable_containers(spec).any(share_differs) || !self.pod_share().is_same(&own)
+    }
+
+    fn pod_share(&self) -> Share {
+        self.pod.clone().unwrap_or_default()
+    }
+
+    /// A container of the pod was given these resources.
+    pub fn set_container(&mut self, pod: &Pod, container: &Container) {
+        self.pod = pod.spec.as_ref().and_then(|spec| spec.resources.clone()).map(Share);
+        self.containers.insert(container.name.clone(), Share::of(container.resources.as_ref()));
+    }
+
+    /// CPU and memory of a container, if it is known.
+    pub fn container(&self, name: &str) -> Option<ContainerResources> {
+        let own = &self.containers.get(name)?.0;
+        Some(ContainerResources::of_requirements(self.pod.as_ref().map(|share| &share.0), Some(own)))
     }
 }
 

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, PodStatus};
 
 use super::PodUid;
+use crate::container::hash::fnv1a;
 
 #[cfg(test)]
 mod tests;
@@ -135,13 +136,10 @@ impl EndedPart {
     }
 }
 
-/// Which part a pod is in (FNV-1a).
+/// Which part a pod is in.
 fn part_of(uid: &PodUid) -> u8 {
-    let hash = uid
-        .as_str()
-        .bytes()
-        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    u8::try_from(hash % u32::from(PARTS)).expect("less than the number of parts, which is a byte")
+    let part = fnv1a(uid.as_str()) % u32::from(PARTS);
+    u8::try_from(part).expect("less than the number of parts, which is a byte")
 }
 
 fn to_bytes(pods: &BTreeMap<PodUid, PodStatus>) -> Vec<u8> {

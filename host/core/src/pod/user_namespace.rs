@@ -14,20 +14,20 @@ use crate::runtime::{IdMapping, UserNamespace};
 #[cfg(test)]
 mod tests;
 
+mod range;
+
+pub use range::{IdRange, IdRangeError};
+
 /// User and group ids of one pod.
 pub const IDS_PER_POD: u32 = 65_536;
-/// First host id that pods may have.
-pub const FIRST_ID: u32 = IDS_PER_POD;
 /// Pods that can be given ids of their own at the same time.
 pub const PODS_MAX: u32 = 1024;
-/// Ranges that there are: a kubelet gives out all ids above the first range.
-const RANGES: u32 = u32::MAX / IDS_PER_POD;
 
 /// A pod can't have a user namespace.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum UserNamespaceError {
     /// All ranges are taken.
-    #[error("no range of ids is free: {PODS_MAX} pods have user namespaces")]
+    #[error("no range of ids is free: too many pods have user namespaces")]
     NoneFree,
     /// A range that a pod is said to have isn't one of ours, or another pod's.
     #[error(
@@ -113,22 +113,37 @@ pub fn wants_own(pod: &Pod) -> bool {
 pub struct UserNamespaces {
     /// First host id by pod.
     first_ids: BTreeMap<PodUid, u32>,
+    /// Where they lie.
+    #[serde(skip)]
+    range: IdRange,
 }
 
 impl UserNamespaces {
+    /// None yet, of these ids.
+    pub fn of_range(range: IdRange) -> Self {
+        Self { first_ids: BTreeMap::new(), range }
+    }
+
+    /// The same ranges, which have to lie in this one. Nothing is changed if one doesn't.
+    pub fn within(self, range: IdRange) -> Result<Self, UserNamespaceError> {
+        let mut moved = Self::of_range(range);
+        self.first_ids.iter().try_for_each(|(uid, first_id)| moved.restore(uid, *first_id))?;
+        Ok(moved)
+    }
+
     /// The pod's ids: those that it has, else the lowest free range, which it has from now on.
     pub fn allocate(&mut self, uid: &PodUid) -> Result<UserNamespace, UserNamespaceError> {
         if let Some(namespace) = self.of(uid) {
             return Ok(namespace);
         }
-        let mut taken = vec![false; PODS_MAX as usize];
-        for slot in self.first_ids.values().filter_map(|first_id| slot(*first_id)) {
+        let mut taken = vec![false; self.range.pods_max() as usize];
+        for slot in self.first_ids.values().filter_map(|first_id| self.range.slot(*first_id)) {
             if let Some(taken) = taken.get_mut(slot as usize) {
                 *taken = true;
             }
         }
         let free = (0_u32..).zip(taken).find(|(_, taken)| !taken).map(|(slot, _)| slot);
-        let first_id = FIRST_ID + free.ok_or(UserNamespaceError::NoneFree)? * IDS_PER_POD;
+        let first_id = self.range.first_id(free.ok_or(UserNamespaceError::NoneFree)?);
         self.first_ids.insert(uid.clone(), first_id);
         Ok(namespace(first_id))
     }
@@ -137,7 +152,7 @@ impl UserNamespaces {
     pub fn restore(&mut self, uid: &PodUid, first_id: u32) -> Result<(), UserNamespaceError> {
         let anothers = self.first_ids.iter().any(|(other, taken)| *taken == first_id && other != uid);
         let moved = self.first_ids.get(uid).is_some_and(|known| *known != first_id);
-        if anothers || moved || slot(first_id).is_none() {
+        if anothers || moved || self.range.slot(first_id).is_none() {
             return Err(UserNamespaceError::BadRange { first_id });
         }
         self.first_ids.insert(uid.clone(), first_id);
@@ -158,17 +173,6 @@ impl UserNamespaces {
     pub fn retain(&mut self, keep: impl Fn(&PodUid) -> bool) {
         self.first_ids.retain(|uid, _| keep(uid));
     }
-
-    /// What is wrong with what was read back: ranges that lie wrong, or that two pods have.
-    pub fn check(&self) -> Result<(), UserNamespaceError> {
-        let mut checked = Self::default();
-        self.first_ids.iter().try_for_each(|(uid, first_id)| checked.restore(uid, *first_id))
-    }
-}
-
-fn slot(first_id: u32) -> Option<u32> {
-    let offset = first_id.checked_sub(FIRST_ID)?;
-    (offset % IDS_PER_POD == 0).then_some(offset / IDS_PER_POD).filter(|slot| *slot < RANGES)
 }
 
 fn namespace(first_id: u32) -> UserNamespace {

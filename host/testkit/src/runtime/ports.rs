@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
     CgroupDriver, ContainerConfig, ContainerId, ContainerRunState, ExecOutput, ImageAuth, ImageInfo,
@@ -222,6 +223,7 @@ impl Containers for FakeRuntime {
             behaviour,
             created_at,
             started_at: None,
+            runs_since: None,
             ended: None,
             is_unknown: false,
         };
@@ -239,6 +241,7 @@ impl Containers for FakeRuntime {
             return Err(RuntimeError::NotFound { call: CALL, message: format!("container {id}") });
         };
         container.started_at = Some(now);
+        container.runs_since = Some(Instant::now());
         let name = container.name();
         inner.note_start(id);
         self.record(&mut inner, "start", &name);

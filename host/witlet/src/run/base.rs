@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use witlet_agent::KUBELET_STATE;
 use witlet_core::node::facts;
 use witlet_cri::{CriClient, CriOptions, Deadlines};
 use witlet_egress::Egress;
@@ -49,6 +50,7 @@ impl Base {
         runtime.info =
             Arc::new(RuntimeFacts::new(runtime.info, machine.clone(), settings.runtime.cgroup_driver));
         let own = OwnFiles::below(&settings.folders.root);
+        let state = FileStateStore::new(own.state()).with_folder_of(&settings.folders.root, &KUBELET_STATE);
         Ok(Self {
             name: machine.current().name.clone(),
             clock,
@@ -57,7 +59,7 @@ impl Base {
             cri,
             runtime,
             egress: Egress::system(),
-            state: Arc::new(ReportedState::new(Arc::new(FileStateStore::new(own.state())))),
+            state: Arc::new(ReportedState::new(Arc::new(state))),
             health: Arc::default(),
             root: settings.folders.root.clone(),
         })

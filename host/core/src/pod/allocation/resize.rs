@@ -134,12 +134,13 @@ fn immutable(pod: &Pod, allocation: &Allocation) -> Option<Infeasible> {
         }
     }
     let own = Share::of(pod.spec.as_ref().and_then(|spec| spec.resources.as_ref()));
-    let (what, resource) = removed(&allocation.pod, &own)?;
+    let (what, resource) = removed(&allocation.pod_share(), &own)?;
     Some(Infeasible::Removed { what, resource, of: "the pod".to_owned() })
 }
 
 fn removed(before: &Share, now: &Share) -> Option<(&'static str, String)> {
-    let lists = [("limits", &before.limits, &now.limits), ("requests", &before.requests, &now.requests)];
+    let (before, now) = (before.resizable(), now.resizable());
+    let lists = [("limits", &before.1, &now.1), ("requests", &before.0, &now.0)];
     lists.into_iter().find_map(|(what, before, now)| {
         let missing =
             RESIZABLE.into_iter().find(|name| before.contains_key(*name) && !now.contains_key(*name))?;

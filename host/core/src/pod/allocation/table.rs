@@ -2,41 +2,54 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Container, Pod};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Allocation;
+use crate::container::hash::fnv1a;
 use crate::pod::PodUid;
 
-/// The form that this release writes and reads.
-const VERSION: u32 = 1;
-
-/// The saved allocations can't be used.
+/// The saved resources of pods can't be used.
 #[derive(Debug, Error)]
 pub enum AllocationError {
-    /// They aren't what `encode` writes.
-    #[error("read the allocated resources")]
+    /// They aren't JSON of the form.
+    #[error("read the resources of pods")]
     Malformed(#[source] serde_json::Error),
-    /// Another release wrote them, in a form that this one doesn't know.
-    #[error("the allocated resources have version {found}, this release reads {VERSION}")]
-    Version {
-        /// What they say they are.
-        found: u32,
+    /// They aren't as they were written.
+    #[error("the checksum of the resources of pods is {found}, expected {expected}")]
+    Checksum {
+        /// Of what was read.
+        found: u64,
+        /// As it was written.
+        expected: u64,
     },
 }
 
-/// What each pod was allocated. Saved, so that a restarted agent doesn't take a wish that was never granted for an
+/// What each pod was allocated, or its running containers were last given. Saved, so that a restarted agent doesn't take a wish that was never granted for an
 /// allocation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Allocations {
     pods: BTreeMap<PodUid, Allocation>,
 }
 
+/// A kubelet's checkpoint (upstream: `allocation/state`).
 #[derive(Serialize, Deserialize)]
-struct Saved {
-    version: u32,
-    pods: BTreeMap<PodUid, Allocation>,
+struct Checkpoint {
+    /// [`Entries`] as JSON.
+    data: String,
+    checksum: u64,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Entries {
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    entries: BTreeMap<PodUid, Allocation>,
+}
+
+/// Upstream's checksum of a text: of what its dump helper prints of it.
+fn checksum(data: &str) -> u64 {
+    u64::from(fnv1a(&format!("(string){data}")))
 }
 
 impl Allocations {
@@ -84,18 +97,27 @@ impl Allocations {
         self.pods.is_empty()
     }
 
-    /// The form that is saved.
-    pub fn encode(&self) -> Vec<u8> {
-        let saved = Saved { version: VERSION, pods: self.pods.clone() };
-        serde_json::to_vec(&saved).expect("maps with text keys always have a JSON form")
+    /// A running container of the pod was given its resources.
+    pub fn set_container(&mut self, pod: &Pod, container: &Container) {
+        self.pods.entry(PodUid::of(pod)).or_default().set_container(pod, container);
     }
 
-    /// Reads what `encode` wrote.
+    /// The form that is saved: a kubelet's, which takes over what it finds.
+    pub fn encode(&self) -> Vec<u8> {
+        let json = "maps with text keys always have a JSON form";
+        let data = serde_json::to_string(&Entries { entries: self.pods.clone() }).expect(json);
+        let checksum = checksum(&data);
+        serde_json::to_vec(&Checkpoint { data, checksum }).expect(json)
+    }
+
+    /// Reads what `encode`, or a kubelet, wrote.
     pub fn decode(bytes: &[u8]) -> Result<Self, AllocationError> {
-        let saved: Saved = serde_json::from_slice(bytes).map_err(AllocationError::Malformed)?;
-        if saved.version != VERSION {
-            return Err(AllocationError::Version { found: saved.version });
+        let saved: Checkpoint = serde_json::from_slice(bytes).map_err(AllocationError::Malformed)?;
+        let found = checksum(&saved.data);
+        if found != saved.checksum {
+            return Err(AllocationError::Checksum { found, expected: saved.checksum });
         }
-        Ok(Self { pods: saved.pods })
+        let Entries { entries } = serde_json::from_str(&saved.data).map_err(AllocationError::Malformed)?;
+        Ok(Self { pods: entries })
     }
 }

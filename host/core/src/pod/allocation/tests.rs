@@ -366,6 +366,48 @@ fn saved_allocations_are_read_again_and_tell_when_they_change() {
 #[test]
 fn saved_allocations_of_another_form_are_refused() {
     assert!(matches!(Allocations::decode(b"{"), Err(AllocationError::Malformed(_))));
-    let other = br#"{"version": 9, "pods": {}}"#;
-    assert!(matches!(Allocations::decode(other), Err(AllocationError::Version { found: 9 })));
+    assert!(matches!(Allocations::decode(br#"{"version": 1}"#), Err(AllocationError::Malformed(_))));
+    let changed = br#"{"data": "{\"entries\":{}}", "checksum": 9}"#;
+    assert!(matches!(Allocations::decode(changed), Err(AllocationError::Checksum { expected: 9, .. })));
+}
+
+#[test]
+fn allocations_are_read_and_written_as_a_kubelet_does() {
+    let data = r#"{"entries":{"pod1":{"ContainerResources":{"container1":{"requests":{"cpu":"1Ki","memory":"1Ki"}}}}}}"#;
+    let saved = serde_json::json!({ "data": data, "checksum": 1_178_570_812 });
+    let table = Allocations::decode(saved.to_string().as_bytes()).unwrap();
+    let container = table.get(&PodUid::from("pod1")).unwrap().container("container1").unwrap();
+    assert_eq!((container.cpu_request_milli, container.memory_request_bytes), (1_024_000, 1_024));
+
+    for nothing in [
+        r#"{}"#,
+        r#"{"entries":{}}"#,
+        r#"{"entries":{"a":{"ContainerResources":null,"PodLevelResources":null}}}"#,
+    ] {
+        let checksum = u64::from(crate::container::hash::fnv1a(&format!("(string){nothing}")));
+        let saved = serde_json::json!({ "data": nothing, "checksum": checksum });
+        assert!(Allocations::decode(saved.to_string().as_bytes()).is_ok(), "{nothing}");
+    }
+
+    let mut table = Allocations::default();
+    let pod = with("cpu 100m/200m memory 100Mi/200Mi ephemeral-storage 1Gi/1Gi");
+    table.set(&PodUid::of(&pod), Allocation::of(&pod));
+    let written: serde_json::Value = serde_json::from_slice(&table.encode()).unwrap();
+    let data: serde_json::Value = serde_json::from_str(written["data"].as_str().unwrap()).unwrap();
+    let entry = &data["entries"][PodUid::of(&pod).as_str()];
+    let requests = &entry["ContainerResources"]["a"]["requests"];
+    assert_eq!(requests["ephemeral-storage"], "1Gi", "a kubelet takes all resources from here");
+    assert_eq!((&requests["cpu"], &entry["PodLevelResources"]), (&"100m".into(), &serde_json::Value::Null));
+}
+
+#[test]
+fn what_a_container_was_given_is_noted_with_what_its_pod_has() {
+    let mut pod = with("cpu 50m/- memory 1Mi/-");
+    spec(&mut pod).resources = resources("cpu 300m/400m memory 3Mi/4Mi");
+    let container = pod.spec.as_ref().unwrap().containers[0].clone();
+    let mut table = Allocations::default();
+    table.set_container(&pod, &container);
+    let given = table.get(&PodUid::of(&pod)).unwrap();
+    assert_eq!(given.container("a"), Some(ContainerResources::of(&pod, &container)));
+    assert_eq!(given.container("b"), None);
 }

@@ -59,14 +59,14 @@ fn when_all_are_taken_nobody_gets_anothers() {
 fn what_is_read_back_is_checked() {
     let json = r#"{"a":65536,"b":131072}"#;
     let ranges: UserNamespaces = serde_json::from_str(json).unwrap();
-    assert_eq!(ranges.check(), Ok(()));
+    assert_eq!(ranges.clone().within(IdRange::default()), Ok(ranges.clone()));
     assert_eq!(serde_json::to_string(&ranges).unwrap(), json);
     for bad in [r#"{"a":0}"#, r#"{"a":65537}"#] {
         let ranges: UserNamespaces = serde_json::from_str(bad).unwrap();
-        assert!(ranges.check().is_err(), "{bad}");
+        assert!(ranges.within(IdRange::default()).is_err(), "{bad}");
     }
     let twice: UserNamespaces = serde_json::from_str(r#"{"a":65536,"b":65536}"#).unwrap();
-    assert_eq!(twice.check(), Err(UserNamespaceError::BadRange { first_id: 65_536 }));
+    assert_eq!(twice.within(IdRange::default()), Err(UserNamespaceError::BadRange { first_id: 65_536 }));
     let mut ranges = ranges;
     assert!(ranges.restore(&PodUid::from("a"), 65_536).is_ok());
     assert!(ranges.restore(&PodUid::from("a"), 196_608).is_err(), "a pod doesn't change its ids");
@@ -78,7 +78,7 @@ proptest! {
         let mut ranges = UserNamespaces::default();
         for (number, keep) in steps {
             if keep { ranges.allocate(&uid(number)).unwrap(); } else { ranges.retain(|pod| *pod != uid(number)); }
-            prop_assert_eq!(ranges.check(), Ok(()));
+            prop_assert_eq!(ranges.clone().within(IdRange::default()), Ok(ranges.clone()));
         }
     }
 }
@@ -108,4 +108,41 @@ fn the_kubelets_file_of_a_pod_is_read_back_and_a_bad_one_is_an_error() {
         let error = theirs.restore_from_file(&PodUid::from("c"), content.as_bytes()).unwrap_err();
         assert!(error.to_string().contains(why), "{content}: {error}");
     }
+}
+
+#[test]
+fn ids_that_were_delegated_to_the_kubelet_are_taken_or_refused_with_the_reason() {
+    let delegated = |line: &str, pods_max| IdRange::delegated(line, line, pods_max);
+    let range = delegated("0: kubelet 131072 7208960\n", 110).unwrap();
+    let mut pods = UserNamespaces::of_range(range);
+    assert_eq!(first_id(&pods.allocate(&uid(1)).unwrap()), 131_072);
+    assert!(pods.restore(&uid(2), 65_536).is_err(), "below what was delegated");
+    assert!(pods.restore(&uid(2), 131_072 + 110 * 65_536).is_err(), "above what was delegated");
+    assert!(pods.restore(&uid(2), 131_072 + 109 * 65_536).is_ok());
+    for (line, error) in [
+        ("", "invalid line"),
+        ("0: kubelet 131072", "invalid line"),
+        ("0: kubelet 131072 -1", "invalid line"),
+        ("0: kubelet 4294967296 7208960", "invalid line"),
+        ("0: kubelet 131072 65536\n1: kubelet 262144 65536\n", "it must contain only one line"),
+        ("0: kubelet 131073 7208960", "assigned ID 131073 is not a multiple of 65536"),
+        ("0: kubelet 0 7208960", "assigned ID 0 must be greater or equal to 65536"),
+        ("0: kubelet 131072 7208961", "assigned IDs length 7208961 is not a multiple of 65536"),
+        ("0: kubelet 131072 7143424", "assigned IDs are not enough to support 110 pods"),
+        ("0: kubelet 4294901760 7208960", "end above the last ID"),
+    ] {
+        let refused = delegated(line, 110).unwrap_err().to_string();
+        assert!(refused.contains(error), "{line:?}: {refused}");
+    }
+    assert!(delegated("0: kubelet 4287758336 7208960", 110).is_ok(), "up to the last");
+    let mismatch = IdRange::delegated("0: kubelet 131072 7208960", "0: kubelet 65536 7208960", 110);
+    assert_eq!(mismatch, Err(IdRangeError::Mismatch));
+}
+
+#[test]
+fn no_more_pods_have_ids_than_were_delegated() {
+    let range = IdRange::delegated("0: kubelet 65536 131072", "0: kubelet 65536 131072", 2).unwrap();
+    let mut pods = UserNamespaces::of_range(range);
+    assert!(pods.allocate(&uid(1)).is_ok() && pods.allocate(&uid(2)).is_ok());
+    assert_eq!(pods.allocate(&uid(3)), Err(UserNamespaceError::NoneFree));
 }
