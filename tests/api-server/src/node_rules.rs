@@ -188,7 +188,29 @@ pub(crate) fn admit_token(cx: &Cx<'_>, account: &Key, asked: &Value) -> Result<(
     if text(pod, "/spec/nodeName") != node {
         return refused("node requested token bound to a pod scheduled on a different node");
     }
-    Ok(())
+    audience_of_pod(cx, pod, asked).or_else(|why| refused(&why))
+}
+
+/// Whether the token is for an audience that a volume of the pod names (upstream: `ServiceAccountNodeAudienceRestriction`). Drivers of
+/// CSI volumes have none here.
+fn audience_of_pod(cx: &Cx<'_>, pod: &Value, asked: &Value) -> Result<(), String> {
+    let audiences = asked["spec"]["audiences"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let audience = match audiences {
+        [] => "",
+        [one] => one.as_str().unwrap_or_default(),
+        _ => return Err("node may only request 0 or 1 audiences".to_owned()),
+    };
+    let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
+    let mut sources = volumes.filter_map(|volume| volume["projected"]["sources"].as_array()).flatten();
+    let is_named = sources.any(|source| {
+        source.get("serviceAccountToken").is_some_and(|token| text(token, "/audience") == audience)
+    });
+    let user = &cx.who.user;
+    is_named.then_some(()).ok_or_else(|| {
+        format!(
+            "audience \"{audience}\" not found in pod spec volume, {user} is not authorized to request tokens for this audience"
+        )
+    })
 }
 
 /// Names of the objects of this resource that a pod draws from.

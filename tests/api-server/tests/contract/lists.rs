@@ -91,7 +91,11 @@ async fn a_list_at_an_exact_version_shows_the_past(client: Client, namespace: St
     let names = names(&past);
     assert!(names.iter().any(|name| name == "a") && !names.iter().any(|name| name == "b"), "{names:?}");
     let gone = ListParams::default().at("1").matching(VersionMatch::Exact);
-    assert_eq!(refused(api.list(&gone).await), (410, "Expired".to_owned()), "versions are forgotten in time");
+    // Versions are forgotten in time. A server that has run for minutes still knows its first one, at which there was nothing.
+    match api.list(&gone).await {
+        Ok(first) => assert_eq!(first.items.len(), 0),
+        refusal => assert_eq!(refused(refusal), (410, "Expired".to_owned())),
+    }
 }
 
 async fn items_of_a_list_have_no_kind(client: Client, namespace: String) {

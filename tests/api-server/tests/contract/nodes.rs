@@ -221,14 +221,17 @@ async fn a_node_gets_tokens_for_its_own_pods_only(clients: Clients, namespace: S
         let mut wish = pod(name, node);
         if let Some(spec) = &mut wish.spec {
             spec.service_account_name = Some(name.to_owned());
+            let token = json!({ "serviceAccountToken": { "path": "token" } });
+            spec.volumes = Some(of(json!([{ "name": "token", "projected": { "sources": [token] } }])));
         }
         made.push(created(&pods(&clients.admin, &namespace), &wish).await);
     }
     let own: Api<ServiceAccount> = Api::namespaced(clients.node.clone(), &namespace);
-    let request = |pod: &Pod| -> TokenRequest {
+    let request_for = |pod: &Pod, audiences: Value| -> TokenRequest {
         let bound = json!({ "kind": "Pod", "apiVersion": "v1", "name": pod.name_any(), "uid": pod.uid() });
-        of(json!({ "spec": { "audiences": [], "expirationSeconds": 3607, "boundObjectRef": bound } }))
+        of(json!({ "spec": { "audiences": audiences, "expirationSeconds": 3607, "boundObjectRef": bound } }))
     };
+    let request = |pod: &Pod| request_for(pod, json!([]));
     let [mine, other] = made.as_slice() else { unexpected(&made) };
     let token = until("a token for the account of its pod", async || {
         own.create_token_request("mine", &CREATE, &request(mine)).await.ok()
@@ -236,6 +239,8 @@ async fn a_node_gets_tokens_for_its_own_pods_only(clients: Clients, namespace: S
     assert!(token.await.status.and_then(|status| status.token).is_some());
     let unbound: TokenRequest = of(json!({ "spec": { "audiences": [], "expirationSeconds": 3607 } }));
     is_forbidden(own.create_token_request("mine", &CREATE, &unbound).await);
+    let elsewhere = request_for(mine, json!(["elsewhere"]));
+    is_forbidden(own.create_token_request("mine", &CREATE, &elsewhere).await);
     is_forbidden(own.create_token_request("other", &CREATE, &request(other)).await);
     is_forbidden(own.create_token_request("mine", &CREATE, &request(other)).await);
     // One whose place another of its name took: no conflict for a node, but a refusal.

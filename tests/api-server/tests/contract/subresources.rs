@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenReview};
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
-use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{Node, Pod, ServiceAccount};
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::support::{cases, created, fields, of, patched, pod, pods, refused};
@@ -58,9 +58,14 @@ async fn an_eviction_is_a_deletion_with_a_condition(client: Client, namespace: S
 
 async fn a_resize_changes_resources_only(client: Client, namespace: String) {
     let api = pods(&client, &namespace);
+    // A resize is granted to pods of nodes that the server knows.
+    let nodes: Api<Node> = Api::all(client.clone());
+    let node = format!("node-of-{namespace}");
+    let wish: Node = of(json!({ "metadata": { "name": node } }));
+    nodes.create(&PostParams::default(), &wish).await.expect("created");
     let wish: Pod = of(json!({
         "metadata": { "name": "a" },
-        "spec": { "nodeName": "n1", "containers":
+        "spec": { "nodeName": node, "containers":
             [{ "name": "c", "image": "i", "resources": { "requests": { "cpu": "100m", "memory": "64Mi" } } }] },
     }));
     created(&api, &wish).await;
@@ -74,6 +79,7 @@ async fn a_resize_changes_resources_only(client: Client, namespace: String) {
     let requests = &resized["spec"]["containers"][0]["resources"]["requests"];
     assert_eq!(requests, &json!({ "cpu": "200m", "memory": "64Mi" }));
     assert_eq!(resized["metadata"]["generation"], 2);
+    nodes.delete(&node, &DeleteParams::default()).await.expect("deleted");
 }
 
 async fn ephemeral_containers_are_only_added(client: Client, namespace: String) {
