@@ -339,13 +339,9 @@ impl EventLoop {
         self.node = Arc::new(health::node_with_ready(&facts.node, &self.health, &self.node, now));
         let problems = self.health.problems();
         if was_ready != Some(problems.is_empty()) && (was_ready.is_some() || problems.is_empty()) {
-            let (reason, kind) = if problems.is_empty() {
-                ("NodeReady", EventType::Normal)
-            } else {
-                ("NodeNotReady", EventType::Warning)
-            };
+            let reason = if problems.is_empty() { "NodeReady" } else { "NodeNotReady" };
             let message = format!("Node {} status is now: {reason}", facts.name);
-            self.tell_of_node(kind, reason, message);
+            self.tell_of_node(EventType::Normal, reason, message);
         }
         self.show_health();
     }

@@ -12,6 +12,7 @@ pub mod error;
 pub mod event;
 #[cfg(test)]
 mod fixtures;
+mod go;
 pub mod hook;
 pub mod image;
 pub mod logs;

@@ -40,9 +40,9 @@ async fn a_resize_changes_the_running_container_and_is_told_from_beginning_to_en
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Container created
         Started ×1 Container started
-        ResizeStarted ×1 Pod resize started
-        ResizeError ×1 Pod resize error: resizing container app: UpdateContainerResources: failed as the test wanted
-        ResizeCompleted ×1 Pod resize completed
+        ResizeStarted ×1 Pod resize started: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0}
+        ResizeError ×1 Pod resize error: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0,"error":"resizing container app: UpdateContainerResources: failed as the test wanted"}
+        ResizeCompleted ×1 Pod resize completed: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0}
     "#]].assert_eq(&told(&node, "web"));
 }
 
@@ -153,9 +153,9 @@ async fn a_wish_that_has_no_room_waits_until_another_pod_leaves() {
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Container created
         Started ×1 Container started
-        ResizeDeferred ×1 Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000
-        ResizeStarted ×1 Pod resize started
-        ResizeCompleted ×1 Pod resize completed
+        ResizeDeferred ×1 Pod resize Deferred: {"containers":[{"name":"app","resources":{"limits":{"cpu":"3","memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":0,"error":"Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"}
+        ResizeStarted ×1 Pod resize started: {"containers":[{"name":"app","resources":{"limits":{"cpu":"3","memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":0}
+        ResizeCompleted ×1 Pod resize completed: {"containers":[{"name":"app","resources":{"limits":{"cpu":"3","memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":0}
     "#]]
     .assert_eq(&told(&node, "web"));
 }

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use witlet_core::admission::Decision;
 use witlet_core::pod::PodUid;
 use witlet_core::pod::allocation::{
-    Allocation, Grant, NodePolicy, PendingResize, Wish, after_admission, judge, precedence,
+    Allocation, Grant, NodePolicy, PendingResize, Wish, after_admission, judge, precedence, resize_message,
 };
 use witlet_core::pod::resources::{CPU, MEMORY, amount};
 use witlet_core::pod::worker::UpdateKind;
@@ -136,7 +136,9 @@ impl EventLoop {
         if let Some(pending) = pending.filter(|_| is_news) {
             let full_name = witlet_core::pod::PodFullName::of(&record.pod);
             let events = PodEvents::new(&*self.outside.events, &full_name, uid);
-            events.warning(&format!("Resize{}", pending.reason.as_str()), &pending.message);
+            let reason = pending.reason.as_str();
+            let message = resize_message(&format!("Pod resize {reason}"), &record.pod, &pending.message);
+            events.warning(&format!("Resize{reason}"), &message);
         }
         self.update_worker(uid, UpdateKind::Sync, None);
     }

@@ -4,7 +4,7 @@
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::container::plan::resize::{ResizeContainer, in_progress};
 use witlet_core::container::plan::{Plan, containers};
-use witlet_core::pod::allocation::ContainerResources;
+use witlet_core::pod::allocation::{ContainerResources, resize_message};
 use witlet_core::runtime::{ContainerRunState, ObservedPod};
 
 use super::{Executor, Job, resize_facts};
@@ -42,10 +42,12 @@ impl Executor {
         let resizing = in_progress(pod, observed, resize_facts(&job.memory));
         let was_resizing = std::mem::replace(&mut job.memory.resizing, resizing);
         match (was_resizing, resizing) {
-            (false, true) => self.events(job).normal("ResizeStarted", "Pod resize started"),
+            (false, true) => {
+                self.events(job).normal("ResizeStarted", &resize_message("Pod resize started", pod, ""))
+            }
             (true, false) => {
                 job.memory.resize_error = None;
-                self.events(job).normal("ResizeCompleted", "Pod resize completed");
+                self.events(job).normal("ResizeCompleted", &resize_message("Pod resize completed", pod, ""));
             }
             (false, false) | (true, true) => {}
         }
@@ -57,7 +59,9 @@ impl Executor {
     /// The condition `PodResizeInProgress` says it until it works.
     pub(super) fn resize_failed(&self, job: &mut Job, message: String) {
         if job.memory.resize_error.as_ref() != Some(&message) {
-            self.events(job).warning("ResizeError", &format!("Pod resize error: {message}"));
+            let pod = job.work.pod.as_deref();
+            let told = pod.map(|pod| resize_message("Pod resize error", pod, &message));
+            self.events(job).warning("ResizeError", told.as_ref().unwrap_or(&message));
         }
         job.memory.resize_error = Some(message);
     }

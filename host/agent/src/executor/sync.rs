@@ -226,7 +226,7 @@ impl Executor {
         let names: Vec<String> = containers(pod).map(|found| found.container.name.clone()).collect();
         if let Err(error) = self.files.ensure(&job.full_name, &job.uid, &names).await {
             let message = format!("error making pod data directories: {}", one_line(&error));
-            self.events(job).warning("FailedToMakePodDataDirectories", &message);
+            self.events(job).warning("Failed", &message);
             return Err(End::FAILED);
         }
         let cancel = job.cancel.clone();

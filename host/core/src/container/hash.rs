@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::go::{escape_json, fnv1a};
 use crate::pod::static_pod::hex;
 
 /// Bytes of SHA-256 that are kept: enough that two specs of one container never meet by chance.
@@ -97,32 +98,8 @@ pub fn is_of_kubelet(hash: &str) -> bool {
 pub fn kubelet_hash(container: &Container) -> String {
     // In the order of a Go map's keys.
     let fields = serde_json::json!({ "image": container.image.as_deref().unwrap_or_default(), "name": container.name });
-    let dump: Vec<String> =
-        escape_like_go(&fields.to_string()).bytes().map(|byte| byte.to_string()).collect();
+    let dump: Vec<String> = escape_json(&fields.to_string()).bytes().map(|byte| byte.to_string()).collect();
     format!("{:x}", fnv1a(&format!("([]uint8)[{}]", dump.join(" "))))
-}
-
-/// Go's JSON can stand in HTML and in JavaScript. What it escapes for that can be in strings only.
-fn escape_like_go(json: &str) -> String {
-    let mut escaped = String::with_capacity(json.len());
-    for letter in json.chars() {
-        match letter {
-            '<' => escaped.push_str(r"\u003c"),
-            '>' => escaped.push_str(r"\u003e"),
-            '&' => escaped.push_str(r"\u0026"),
-            '\u{2028}' => escaped.push_str(r"\u2028"),
-            '\u{2029}' => escaped.push_str(r"\u2029"),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
-}
-
-/// FNV-1a of 32 bits.
-pub(crate) fn fnv1a(text: &str) -> u32 {
-    const BASIS: u32 = 0x811c_9dc5;
-    const PRIME: u32 = 0x0100_0193;
-    text.bytes().fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME))
 }
 
 /// Limits that no running process can be given, unlike those of CPU and memory.

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::go::escape_json;
 use crate::image::reference::without_tag_and_digest;
 use crate::pod::static_pod::hex;
 use crate::runtime::ImageAuth;
@@ -75,20 +76,11 @@ pub fn credential_hash(auth: &ImageAuth) -> String {
     let shown: Vec<String> = fields
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("\"{name}\":{}", go_json_string(value)))
+        .map(|(name, value)| {
+            format!("\"{name}\":{}", escape_json(&serde_json::Value::from(value.as_str()).to_string()))
+        })
         .collect();
     hex(&Sha256::digest(format!("{{{}}}", shown.join(","))))
-}
-
-/// As Go's `encoding/json` writes a text: what HTML could mistake is escaped.
-fn go_json_string(text: &str) -> String {
-    serde_json::Value::from(text)
-        .to_string()
-        .replace('&', "\\u0026")
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
 }
 
 /// The name of the file that is kept of an image, or of what containers are created from.

@@ -1,6 +1,7 @@
 //! Resources that a pod was allocated, and what becomes of a wish for others while it runs (KEP-1287; upstream: package
 //! `allocation`).
 
+mod message;
 mod resize;
 mod table;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::resources::{self, CPU, MEMORY};
 
+pub use message::resize_message;
 pub use resize::{
     Grant, Infeasible, NodePolicy, PendingResize, Precedence, Wish, after_admission, increases_requests,
     judge, precedence,

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, PodStatus};
 
 use super::PodUid;
-use crate::container::hash::fnv1a;
+use crate::go::fnv1a;
 
 #[cfg(test)]
 mod tests;

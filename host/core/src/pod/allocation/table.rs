@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Allocation;
-use crate::container::hash::fnv1a;
+use crate::go::fnv1a;
 use crate::pod::PodUid;
 
 /// The saved resources of pods can't be used.

@@ -384,7 +384,7 @@ fn allocations_are_read_and_written_as_a_kubelet_does() {
         r#"{"entries":{}}"#,
         r#"{"entries":{"a":{"ContainerResources":null,"PodLevelResources":null}}}"#,
     ] {
-        let checksum = u64::from(crate::container::hash::fnv1a(&format!("(string){nothing}")));
+        let checksum = u64::from(crate::go::fnv1a(&format!("(string){nothing}")));
         let saved = serde_json::json!({ "data": nothing, "checksum": checksum });
         assert!(Allocations::decode(saved.to_string().as_bytes()).is_ok(), "{nothing}");
     }
@@ -410,4 +410,18 @@ fn what_a_container_was_given_is_noted_with_what_its_pod_has() {
     let given = table.get(&PodUid::of(&pod)).unwrap();
     assert_eq!(given.container("a"), Some(ContainerResources::of(&pod, &container)));
     assert_eq!(given.container("b"), None);
+}
+
+#[test]
+fn events_of_a_resize_have_upstreams_form() {
+    let mut pod = with("cpu 100m/200m");
+    pod.metadata.generation = Some(3);
+    let app =
+        r#""containers":[{"name":"a","resources":{"limits":{"cpu":"200m"},"requests":{"cpu":"100m"}}}]"#;
+    let started = resize_message("Pod resize started", &pod, "");
+    assert_eq!(started, format!(r#"Pod resize started: {{{app},"generation":3}}"#));
+    let failed = resize_message("Pod resize error", &pod, "limit < usage");
+    assert_eq!(failed, format!(r#"Pod resize error: {{{app},"generation":3,"error":"limit \u003c usage"}}"#));
+    let nothing = resize_message("Pod resize completed", &Pod::default(), "");
+    assert_eq!(nothing, r#"Pod resize completed: {"generation":0}"#);
 }
