@@ -73,9 +73,11 @@ struct Place {
     arrival: u64,
 }
 
-/// Pods that run and wish for other resources come before those that are new.
+/// Pods that run and are judged again come first, for the others are judged beside them. Then come those that run and wish for other resources,
+/// and then those that are new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Turn {
+    Again(Option<Timestamp>),
     Resize(Precedence),
     Add(Option<Timestamp>),
 }
@@ -103,6 +105,11 @@ impl AdmissionQueue {
     /// A pod wants to be judged, in place of any wish before.
     pub(crate) fn add(&mut self, uid: &PodUid, created: Option<Timestamp>) {
         self.add_at(uid, Turn::Add(created));
+    }
+
+    /// A pod that runs wants to be judged: it was admitted by an agent that left no record of it, or is another one than was admitted.
+    pub(crate) fn add_running(&mut self, uid: &PodUid, created: Option<Timestamp>) {
+        self.add_at(uid, Turn::Again(created));
     }
 
     /// A pod that runs wishes for other resources, in place of any wish before.

@@ -163,7 +163,7 @@ mod tests {
     #[tokio::test]
     async fn no_answer_in_time_is_asked_for_again_and_any_other_one_is_not() {
         let limit = Duration::from_millis(1);
-        let asked = |result| Asked { result, memory_bytes_peak: 0, cpu: None };
+        let asked = |result| Asked::unmeasured(result);
         let calls = Cell::new(0);
         let late = patiently(async || {
             calls.set(calls.get() + 1);

@@ -89,13 +89,10 @@ async fn probe_once(ctx: &Ctx<'_>, setup: &Setup, case: &ProbeCase) -> Result<Pr
     let prober = ctx.prober(&setup).await?;
     drop(prober.lines());
     let request = question(case, &servers);
-    let checked = prober.check(&placed(&case.parameters, servers.address)).await;
-    let (asked, refused_parameters) = match checked.result {
+    let mut checked = prober.check(&placed(&case.parameters, servers.address)).await;
+    let (asked, refused_parameters) = match std::mem::replace(&mut checked.result, Ok(())) {
         Ok(()) => (prober.probe(&request).await, false),
-        Err(error) => {
-            let (memory_bytes_peak, cpu) = (checked.memory_bytes_peak, checked.cpu);
-            (Asked { result: Err(error), memory_bytes_peak, cpu }, true)
-        }
+        Err(error) => (checked.with_result(Err(error)), true),
     };
     let (lines, commands) = (prober.lines(), prober.commands());
     Ok(Probed { asked, refused_parameters, lines, commands, heard: servers.heard() })

@@ -32,6 +32,7 @@ pub struct FakeAdmission {
     node: Mutex<Option<Arc<Node>>>,
     defers: AtomicBool,
     refuses: Mutex<Option<String>>,
+    delay: Mutex<Duration>,
 }
 
 impl Default for FakeAdmission {
@@ -44,6 +45,7 @@ impl Default for FakeAdmission {
             node: Mutex::default(),
             defers,
             refuses: Mutex::default(),
+            delay: Mutex::default(),
         }
     }
 }
@@ -52,6 +54,11 @@ impl FakeAdmission {
     /// The label that makes handlers hang on a pod.
     pub fn hangs_label() -> (&'static str, &'static str) {
         (HANGS, "true")
+    }
+
+    /// Each verdict takes so long from now on.
+    pub fn set_delay(&self, delay: Duration) {
+        *self.delay.lock().unwrap_or_else(PoisonError::into_inner) = delay;
     }
 
     /// Whether the handlers put off whatever pod they are asked about, as while a plugin is loaded.
@@ -100,6 +107,10 @@ impl Admission for FakeAdmission {
         *self.node.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(request.node.node.clone()));
         let is_refused =
             meta.name.is_some() && *self.refuses.lock().unwrap_or_else(PoisonError::into_inner) == meta.name;
+        let delay = *self.delay.lock().unwrap_or_else(PoisonError::into_inner);
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
         let hangs = meta.labels.as_ref().is_some_and(|labels| labels.contains_key(HANGS));
         if hangs {
             tokio::time::sleep(DEADLINE).await;

@@ -98,12 +98,28 @@ pub struct Asked<T> {
     pub memory_bytes_peak: usize,
     /// Processor time, where it was measured: not by [`DirectPlugin::ask`].
     pub cpu: Option<Duration>,
+    /// How long it ran or could have, had it had a processor: what a call that waits for nothing has on a busy machine as well. Measured of
+    /// probes and pod sources.
+    pub runnable: Option<Duration>,
+}
+
+impl<T> Asked<T> {
+    /// A result of which nothing was measured.
+    pub fn unmeasured(result: Result<T, CallError>) -> Self {
+        Self { result, memory_bytes_peak: 0, cpu: None, runnable: None }
+    }
+
+    /// The same call with another result.
+    pub fn with_result<U>(&self, result: Result<U, CallError>) -> Asked<U> {
+        let Self { memory_bytes_peak, cpu, runnable, .. } = *self;
+        Asked { result, memory_bytes_peak, cpu, runnable }
+    }
 }
 
 impl<T> From<WaitingCalled<T>> for Asked<T> {
     fn from(called: WaitingCalled<T>) -> Self {
-        let WaitingCalled { result, memory_bytes_peak, cpu } = called;
-        Self { result, memory_bytes_peak, cpu: Some(cpu) }
+        let WaitingCalled { result, memory_bytes_peak, cpu, runnable } = called;
+        Self { result, memory_bytes_peak, cpu: Some(cpu), runnable: Some(runnable) }
     }
 }
 
@@ -196,16 +212,16 @@ impl DirectPlugin {
     /// Asks on this thread, within the plugin's limits.
     pub fn ask(&self, question: &Question) -> Asked<Verdict> {
         let Called { result, memory_bytes_peak, cpu: _ } = self.caller.admit_here(&self.guests, &question.0);
-        Asked { result, memory_bytes_peak, cpu: None }
+        Asked { memory_bytes_peak, ..Asked::unmeasured(result) }
     }
 
     /// Asks on a thread of the runtime's, within the plugin's limits, as the daemon does.
     pub async fn admit(&self, question: &Question) -> Asked<Verdict> {
         match self.caller.admit(&self.guests, &question.0).await {
             Ok(Called { result, memory_bytes_peak, cpu }) => {
-                Asked { result, memory_bytes_peak, cpu: Some(cpu) }
+                Asked { memory_bytes_peak, cpu: Some(cpu), ..Asked::unmeasured(result) }
             }
-            Err(error) => Asked { result: Err(error), memory_bytes_peak: 0, cpu: None },
+            Err(error) => Asked::unmeasured(Err(error)),
         }
     }
 

@@ -101,6 +101,12 @@ pub(crate) fn failed(outcome: Result<ProbeOutcome, ProbeError>) -> String {
     }
 }
 
+/// Asserts on what a probe says of a server that doesn't answer in [`SHORT`]: the plugin's own words, which its own tests hold, or, on a
+/// machine that is late by what the plugin keeps of its time, the host's.
+pub(crate) fn assert_late(text: &str, in_plugins_words: impl Fn(&str) -> bool) {
+    assert!(in_plugins_words(text) || text == "no answer within 3s", "{text}");
+}
+
 pub(crate) fn success(text: &str) -> ProbeOutcome {
     ProbeOutcome::Success(text.to_owned())
 }
@@ -125,7 +131,7 @@ async fn exec_is_judged_by_its_exit_code_and_its_time() {
     for command in ["late", "stuck"] {
         let text = failed(run(command, SHORT).await);
         let expected = format!("command timed out: \"{command} /tmp/x\" timed out after ");
-        assert!(text.starts_with(&expected) && text.ends_with('s'), "{text}");
+        assert_late(&text, |text| text.starts_with(&expected) && text.ends_with('s'));
     }
     let error = run("missing", LONG).await.expect_err("the runtime can't run it");
     assert!(error.to_string().contains("container a1"), "{error}");
@@ -275,7 +281,7 @@ async fn an_http_server_that_misbehaves_is_a_failure_in_time() {
     for server in [&Server::stuck().await, &trickling] {
         let text = failed(ask("HTTP", server.port(), SHORT).await);
         let expected = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
-        assert!(text.ends_with(expected), "{text}");
+        assert_late(&text, |text| text.ends_with(expected));
         failed(ask("HTTPS", server.port(), SHORT).await);
     }
     let endless = Server::new(|mut stream| async move {
@@ -317,8 +323,11 @@ async fn an_http_body_is_read_as_far_as_it_is_told() {
     let ask = async |port| probe(&node, "httpGet", json!({"port": port}), SHORT).await;
     ask(broken.port()).await.expect_err("it can't be judged");
     let slow = Server::saying(begin).await;
-    let error = ask(slow.port()).await.expect_err("it has no end");
-    assert!(error.to_string().contains("while reading body"), "{error}");
+    // A body that breaks off can't be judged; one that the host has to end is a failure.
+    match ask(slow.port()).await {
+        Err(error) => assert!(error.to_string().contains("while reading body"), "{error}"),
+        outcome => assert_late(&failed(outcome), |_| false),
+    }
 }
 
 async fn https_takes_any_certificate_and_tells_of_a_server_without_tls() {
@@ -405,7 +414,7 @@ async fn grpc_is_judged_by_what_the_health_service_says() {
     assert_eq!(failed(probe(&node, "grpc", json!({"port": port}), LONG).await), expected);
     let stuck = Server::stuck().await;
     let text = failed(probe(&node, "grpc", json!({"port": stuck.port()}), SHORT).await);
-    assert!(text.starts_with("timeout: health rpc did not complete within "), "{text}");
+    assert_late(&text, |text| text.starts_with("timeout: health rpc did not complete within "));
     let plain = Server::saying("HTTP/1.1 400 Bad Request\r\n\r\n").await;
     let text = failed(probe(&node, "grpc", json!({"port": plain.port()}), LONG).await);
     assert!(text.starts_with("error: health rpc probe failed: "), "{text}");

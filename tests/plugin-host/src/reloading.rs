@@ -57,8 +57,12 @@ async fn a_broken_configuration_leaves_the_old_plugins_running() {
     );
     assert!(matches!(node.admit(pod("web")).await, Decision::Reject { .. }), "the old one still decides");
     assert_eq!(node.events.reasons(), ["PluginConfigurationInvalid"]);
+    let mut generation = node.host.admission().generation();
+    generation.mark_unchanged();
     node.configure(&configuration(&hostile("one", "admit", "")));
     node.until("the error is gone", |node| node.host.file_error().is_none()).await;
+    let changed = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, generation.changed()).await;
+    assert!(matches!(changed, Ok(Ok(()))), "the set that the file names serves");
     assert_eq!(node.admit(pod("web")).await, Decision::Admit);
 }
 

@@ -1,5 +1,7 @@
 //! Resources of running pods change.
 
+use std::time::Duration;
+
 use expect_test::expect;
 use serde_json::{Value, json};
 use witlet_core::admission::memory::AdmissionMemory;
@@ -295,23 +297,32 @@ async fn a_resize_that_no_runtime_can_show_is_made_after_a_restart() {
 #[tokio::test(start_paused = true)]
 async fn a_pod_whose_resize_waited_under_a_kubelet_keeps_what_it_was_allocated() {
     let mut node = started();
-    node.source.put("web", sized("web", "2", "1Gi", json!([])));
     node.source.put("big", sized("big", "2", "1Gi", json!([])));
+    let others: Vec<String> = (0..20).map(|number| format!("small-{number}")).collect();
+    for name in &others {
+        node.source.put(name, sized(name, "100m", "1Mi", json!([])));
+    }
     pass(5.0).await;
     node.source.put("big", sized("big", "3", "1Gi", json!([])));
     pass(5.0).await;
     assert!(condition(&node, "big", "PodResizePending").is_some());
     orders(&node);
     node.kill();
-    // A kubelet leaves its own files only.
+    // A kubelet leaves its own files only. All pods are judged again, and the first one is admitted while others still wait.
     node.state.put("admitted-pods.json", &AdmissionMemory::default().encode());
+    node.admission.set_delay(Duration::from_millis(15));
     node.start();
     pass(10.0).await;
     assert_eq!(orders(&node), "");
     assert_eq!(limits(&node, "big"), "cpu 2 memory 1Gi");
+    for name in &others {
+        assert_eq!(status(&node, name), "Running app: running, 0 restarts", "{name}");
+    }
     assert!(condition(&node, "big", "PodResizePending").is_some());
-    node.source.remove("web");
-    pass(40.0).await;
+    for name in &others[..10] {
+        node.source.remove(name);
+    }
+    pass(60.0).await;
     assert_eq!(limits(&node, "big"), "cpu 3 memory 1Gi");
     assert_eq!(status(&node, "big"), "Running app: running, 0 restarts");
 }

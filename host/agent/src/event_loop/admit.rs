@@ -45,7 +45,10 @@ impl EventLoop {
     pub(super) fn ask_for(&mut self, uid: &PodUid) {
         if let Some(record) = self.records.get(uid) {
             let created = record.pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
-            self.queue.add(uid, created);
+            match self.is_in_runtime(uid) {
+                true => self.queue.add_running(uid, created),
+                false => self.queue.add(uid, created),
+            }
         }
     }
 

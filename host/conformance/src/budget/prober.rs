@@ -24,7 +24,10 @@ const WAITS: &str = "prober.probe: what has to wait for an answer waits in wasi:
 const TIME: Duration = Duration::from_secs(1);
 /// The part of it that a probe may compute while it waits: interpreters take some hundredths of a second.
 const BUSY_MAX: f64 = 0.1;
-/// How often it is looked at: what computes while it waits gets little of a machine that others keep busy, but not each time.
+/// The part of it in which it could have run: what computes while it waits gets little of a machine that others keep busy, and would go on at
+/// any time all the same. What waits is woken now and then, and waits for a processor then.
+const RUNNABLE_MAX: f64 = 0.75;
+/// How often it is tried where one try doesn't tell.
 const TRIES: usize = 5;
 
 pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
@@ -77,6 +80,11 @@ async fn measure(prober: &Prober, request: &ProbeRequest, calls: usize) -> Measu
     measured
 }
 
+/// Whether a call that used `part` of its time, and could have used `runnable` of it, computes where it should wait.
+fn is_busy(part: f64, runnable: f64) -> bool {
+    part >= BUSY_MAX || runnable >= RUNNABLE_MAX
+}
+
 /// The part of its time that it computes while a server says nothing, at most, and what that means.
 async fn busy(ctx: &Ctx<'_>) -> Result<(f64, Option<Finding>), String> {
     let case = passing(ctx).into_iter().find(|(_, case)| !case.servers.is_empty());
@@ -91,18 +99,41 @@ async fn busy(ctx: &Ctx<'_>) -> Result<(f64, Option<Finding>), String> {
     let mut most = 0.0_f64;
     for _ in 0..TRIES {
         let asked = staged.prober.probe(&staged.request).await;
-        let part = asked.cpu.unwrap_or_default().as_secs_f64() / TIME.as_secs_f64();
+        let of_time = |time: Option<Duration>| time.unwrap_or_default().as_secs_f64() / TIME.as_secs_f64();
+        let (part, runnable) = (of_time(asked.cpu), of_time(asked.runnable));
         most = most.max(part);
-        if part >= BUSY_MAX {
+        if is_busy(part, runnable) {
             let input = format!("a server that says nothing in case {:?}", case.name);
             let outcome = outcome_told(&asked.result);
-            let seen = format!("it computed for {:.0}% of its time: {outcome}", part * 100.0);
+            let (part, runnable) = (part * 100.0, runnable * 100.0);
+            let seen = format!(
+                "it computed for {part:.0}% of its time, and could have for {runnable:.0}%: {outcome}"
+            );
             return Ok((most, Some(Finding::new(input, seen, WAITS).repeated_by(REPEAT))));
         }
         // One that waits hardly computes at all, and needn't be looked at again.
-        if part < BUSY_MAX / 4.0 {
+        if part < BUSY_MAX / 4.0 && runnable < RUNNABLE_MAX / 4.0 {
             break;
         }
     }
     Ok((most, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_run_all_the_time_is_busy_however_little_of_the_machine_it_gets() {
+        for (part, runnable, expected) in [
+            (0.0, 0.0, false),
+            (0.03, 0.05, false),
+            (0.02, 0.5, false),
+            (0.5, 0.5, true),
+            (1.0, 1.0, true),
+            (0.05, 0.95, true),
+        ] {
+            assert_eq!(is_busy(part, runnable), expected, "{part} {runnable}");
+        }
+    }
 }

@@ -107,11 +107,10 @@ impl Prober {
 
     /// Asks about the request's parameters, and probes if it has nothing against them, as the daemon does.
     pub async fn check_and_probe(&self, request: &ProbeRequest) -> Asked<ProbeOutcome> {
-        let Asked { result, memory_bytes_peak, cpu } =
-            self.plugin.check_parameters(&request.parameters).await;
-        match result {
+        let mut checked = self.plugin.check_parameters(&request.parameters).await;
+        match std::mem::replace(&mut checked.result, Ok(())) {
             Ok(()) => self.plugin.probe(request).await,
-            Err(error) => Asked { result: Err(error), memory_bytes_peak, cpu },
+            Err(error) => checked.with_result(Err(error)),
         }
     }
 

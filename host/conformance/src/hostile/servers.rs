@@ -214,11 +214,7 @@ mod tests {
 
     #[test]
     fn the_hosts_words_tell_that_a_probe_was_cut() {
-        let failed = |detail: &str| Asked {
-            result: Ok(ProbeOutcome::Failure(detail.to_owned())),
-            memory_bytes_peak: 0,
-            cpu: None,
-        };
+        let failed = |detail: &str| Asked::unmeasured(Ok(ProbeOutcome::Failure(detail.to_owned())));
         assert!(was_cut(&failed("no answer within 600ms"), TIME));
         assert!(was_cut(&failed("no answer within 1s"), Duration::from_secs(1)));
         assert!(!was_cut(&failed("read tcp 127.0.0.1:1: i/o timeout"), TIME));

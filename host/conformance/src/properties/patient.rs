@@ -55,7 +55,7 @@ mod tests {
     fn what_computes_for_too_long_is_late_and_what_waited_for_its_turn_is_not() {
         let timeout = Duration::from_millis(100);
         let asked =
-            |result, cpu| Asked { result, memory_bytes_peak: 0, cpu: Some(Duration::from_millis(cpu)) };
+            |result, cpu| Asked { cpu: Some(Duration::from_millis(cpu)), ..Asked::unmeasured(result) };
         assert!(!is_late(&asked(Ok(()), 3), timeout));
         assert!(is_late(&asked(Ok(()), 300), timeout));
         assert!(is_late(&asked(Err(CallError::Timeout { limit: TIME }), 50), timeout));

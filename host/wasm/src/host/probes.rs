@@ -65,7 +65,7 @@ impl Shared {
         let _busy = plugin.metrics().role(Role::Probe).begin();
         let asked = Instant::now();
         let facts = Arc::new(ProbeFacts::new(request.clone(), plugin.recorder.is_some()));
-        let WaitingCalled { result, memory_bytes_peak, cpu } = guests.probe(facts.clone()).await;
+        let WaitingCalled { result, memory_bytes_peak, cpu, .. } = guests.probe(facts.clone()).await;
         let took = asked.elapsed();
         self.note_probe(plugin, took, cpu, memory_bytes_peak, &result);
         if let Some(recorder) = &plugin.recorder {
@@ -85,7 +85,7 @@ impl Shared {
             return answer.map_err(|words| ProbeError::Parameters { words });
         }
         let asked = Instant::now();
-        let WaitingCalled { result, memory_bytes_peak, cpu } = guests.check_parameters(parameters).await;
+        let WaitingCalled { result, memory_bytes_peak, cpu, .. } = guests.check_parameters(parameters).await;
         match result {
             Ok(()) => Ok(()),
             Err(CallError::Refused { words }) => Err(ProbeError::Parameters { words }),

@@ -114,7 +114,8 @@ async fn a_node_is_asked_as_it_was_recorded(client: Client, namespace: String) {
             continue;
         }
         // Who asks by a WebSocket has their connection before the node is asked.
-        until(command, async || (node.seen().len() > before).then_some(())).await;
+        let what = format!("{command} reaches the node; the server says {answer:?}");
+        until(&what, async || (node.seen().len() > before).then_some(())).await;
         assert_eq!(node.seen().len(), before + 1, "{command}");
         let found = node.last();
         let target = expected.target.replacen(

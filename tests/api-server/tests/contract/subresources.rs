@@ -58,10 +58,12 @@ async fn an_eviction_is_a_deletion_with_a_condition(client: Client, namespace: S
 
 async fn a_resize_changes_resources_only(client: Client, namespace: String) {
     let api = pods(&client, &namespace);
-    // A resize is granted to pods of nodes that the server knows.
+    // A resize is granted to pods of nodes that the server knows, and that have so much.
     let nodes: Api<Node> = Api::all(client.clone());
     let node = format!("node-of-{namespace}");
-    let wish: Node = of(json!({ "metadata": { "name": node } }));
+    let amounts = json!({ "cpu": "4", "memory": "4Gi", "pods": "110" });
+    let status = json!({ "capacity": amounts, "allocatable": amounts });
+    let wish: Node = of(json!({ "metadata": { "name": node }, "status": status }));
     nodes.create(&PostParams::default(), &wish).await.expect("created");
     let wish: Pod = of(json!({
         "metadata": { "name": "a" },

@@ -56,7 +56,7 @@ impl SourcePlugins for Shared {
         let guests = self.source_guests(plugin).map_err(|error| not_told(error.sentence()))?;
         let _busy = plugin.metrics().role(Role::PodSource).begin();
         let asked = Instant::now();
-        let WaitingCalled { result, memory_bytes_peak, cpu } = guests.statuses(changed.into()).await;
+        let WaitingCalled { result, memory_bytes_peak, cpu, .. } = guests.statuses(changed.into()).await;
         let outcome = match &result {
             Ok(()) => CallOutcome::Told,
             Err(error) => CallOutcome::from(error.kind()),
@@ -90,7 +90,7 @@ impl Shared {
         };
         let _busy = plugin.metrics().role(Role::PodSource).begin();
         let asked = Instant::now();
-        let WaitingCalled { result, memory_bytes_peak, cpu } = guests.poll(cursor).await;
+        let WaitingCalled { result, memory_bytes_peak, cpu, .. } = guests.poll(cursor).await;
         let took = asked.elapsed();
         let outcome = match &result {
             Ok(Ok(PollAnswer { snapshot: Snapshot::Unchanged, .. })) => CallOutcome::Unchanged,

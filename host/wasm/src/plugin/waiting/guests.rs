@@ -92,6 +92,8 @@ pub(crate) struct WaitingCalled<T> {
     pub(crate) result: Result<T, CallError>,
     pub(crate) memory_bytes_peak: usize,
     pub(crate) cpu: Duration,
+    /// How long it ran or could have, had it had a processor.
+    pub(crate) runnable: Duration,
 }
 
 /// How a call ended.
@@ -469,6 +471,7 @@ impl<T> Call<T> {
 
 impl Usage {
     fn with<T>(&self, result: Result<T, CallError>) -> WaitingCalled<T> {
-        WaitingCalled { result, memory_bytes_peak: self.memory_bytes_peak(), cpu: self.cpu() }
+        let (memory_bytes_peak, cpu) = (self.memory_bytes_peak(), self.cpu());
+        WaitingCalled { result, memory_bytes_peak, cpu, runnable: self.runnable() }
     }
 }
