@@ -36,7 +36,7 @@ async fn get(client: &Client, path: String) -> Result<String, kube::Error> {
 }
 
 /// A real server passes no request of `nodes/proxy` on to the machine that it runs on.
-pub(crate) fn is_loopback_refused(answer: &Result<String, kube::Error>) -> bool {
+fn is_loopback_refused(answer: &Result<String, kube::Error>) -> bool {
     matches!(answer, Err(kube::Error::Api(status)) if status.code == 400 && status.message.contains("address not allowed"))
 }
 
