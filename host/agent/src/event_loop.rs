@@ -43,9 +43,8 @@ use crate::pleg::Relisted;
 use crate::prober::ProberHandle;
 use crate::turns::{TURNS_MAX, Turns};
 use crate::work_queue::WorkQueue;
-pub(crate) use ledger::{ALLOCATED_PODS, load_checkpoint};
 
-pub(crate) use ledger::Ledger;
+pub(crate) use ledger::{ALLOCATED_PODS, Ledger, load_checkpoint};
 
 /// A pod that a source wants here.
 struct Record {

@@ -56,6 +56,13 @@ fn sized(name: &str, cpu: &str, memory: &str, policy: Value) -> Vec<k8s_openapi:
     vec![pod_with_uid(name, &format!("uid-{name}"), json!({"containers": [app]}))]
 }
 
+/// The pod `big` wishes for 3 CPUs, for which there is no room.
+async fn big_waits_for_more(node: &FakeNode) {
+    node.source.put("big", sized("big", "3", "1Gi", json!([])));
+    pass(5.0).await;
+    assert!(condition(node, "big", "PodResizePending").is_some());
+}
+
 fn limits(node: &FakeNode, name: &str) -> String {
     let resources = container_of(node, name, "app").resources.unwrap_or_default();
     let amounts = |amounts: Option<
@@ -200,9 +207,7 @@ async fn what_was_granted_and_what_waits_outlive_the_agent() {
     pass(3.0).await;
     node.source.put("web", sized("web", "2", "1Gi", json!([])));
     pass(5.0).await;
-    node.source.put("big", sized("big", "3", "1Gi", json!([])));
-    pass(5.0).await;
-    assert!(condition(&node, "big", "PodResizePending").is_some());
+    big_waits_for_more(&node).await;
     orders(&node);
     node.kill();
     node.start();
@@ -303,9 +308,7 @@ async fn a_pod_whose_resize_waited_under_a_kubelet_keeps_what_it_was_allocated()
         node.source.put(name, sized(name, "100m", "1Mi", json!([])));
     }
     pass(5.0).await;
-    node.source.put("big", sized("big", "3", "1Gi", json!([])));
-    pass(5.0).await;
-    assert!(condition(&node, "big", "PodResizePending").is_some());
+    big_waits_for_more(&node).await;
     orders(&node);
     node.kill();
     // A kubelet leaves its own files only. All pods are judged again, and the first one is admitted while others still wait.

@@ -105,8 +105,8 @@ async fn a_node_is_asked_as_it_was_recorded(client: Client, namespace: String) {
             }
         }
         let before = node.seen().len();
-        // This node upgrades nothing, which is no success for who wants that. The answer is held while the server asks the node: it asks
-        // for nobody who is gone.
+        // This node upgrades nothing, which is no success for who wants that. The answer is held while the server asks the node: it
+        // doesn't ask for a client that has closed its connection.
         let answer = client.send(request.body(Body::empty()).expect("a recorded request")).await;
         let status = answer.as_ref().map(http::Response::status).map_err(ToString::to_string);
         if status == Ok(StatusCode::BAD_REQUEST) && asked.target.contains("/proxy/") {

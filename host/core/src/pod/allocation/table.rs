@@ -26,8 +26,8 @@ pub enum AllocationError {
     },
 }
 
-/// What each pod was allocated, or its running containers were last given. Saved, so that a restarted agent doesn't take a wish that was never granted for an
-/// allocation.
+/// What each pod was allocated, or its running containers were last given. Saved, so that a restarted agent doesn't take a wish
+/// that was never granted for an allocation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Allocations {
     pods: BTreeMap<PodUid, Allocation>,
