@@ -41,7 +41,6 @@ use crate::health::{self, Health};
 use crate::inputs::{Event, Gates, Inputs};
 use crate::pleg::Relisted;
 use crate::prober::ProberHandle;
-use crate::turns::{TURNS_MAX, Turns};
 use crate::work_queue::WorkQueue;
 
 pub(crate) use ledger::{ALLOCATED_PODS, Ledger, load_checkpoint};
@@ -171,7 +170,6 @@ pub(crate) struct EventLoop {
     cleaning: bool,
     stopping: Option<Instant>,
     tasks: JoinSet<Event>,
-    turns: Turns,
     cancel_work: CancellationToken,
 }
 
@@ -214,7 +212,6 @@ impl EventLoop {
             cleaning: false,
             stopping: None,
             tasks: JoinSet::new(),
-            turns: Turns::new(TURNS_MAX),
             cancel_work: CancellationToken::new(),
         }
     }

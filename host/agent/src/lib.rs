@@ -21,7 +21,6 @@ mod inputs;
 mod pleg;
 mod prober;
 mod removals;
-mod turns;
 mod work_queue;
 
 pub use agent::{Agent, AgentError, AgentHandle, Ports};

@@ -26,7 +26,7 @@ use witlet_core::status::patch;
 use witlet_core::status::write::{AtServer, Next, Told, Write, backoff, can_be_deleted, next_write};
 use witlet_ports::{Clock, Jitter, PodReport, StatusSink};
 
-use self::desk::{Desk, Done, End, HOLD_MAX, Memory, NEWS_WAIT_MAX, Object, PATCH_GAP, Turn};
+use self::desk::{Desk, Done, End, Memory, NEWS_WAIT_MAX, Object, PATCH_GAP, Turn};
 use self::wire::{Answer, Failure};
 use crate::mirror::Mirrors;
 use crate::pods::KnownPods;
@@ -137,7 +137,7 @@ impl StatusManager {
     }
 
     fn begin_turn(self: &Arc<Self>, turn: Turn, now: Instant, writes: &mut JoinSet<Sent>) {
-        let Turn { number, uid, report, version, memory, deleted_at, held_since } = turn;
+        let Turn { number, uid, report, version, memory, deleted_at } = turn;
         let done = Done { turn: number, uid, version, began: now };
         let Some(object) = self.newest(&report) else {
             return self.desk().end(&done, End::Idle(None), now);
@@ -164,10 +164,7 @@ impl StatusManager {
             write => write,
         };
         let end = match write {
-            Write::Patch { may_wait: true, .. } if held_since.is_none_or(|since| now < since + HOLD_MAX) => {
-                End::Held(seen)
-            }
-            Write::Patch { body, wanted, .. } => {
+            Write::Patch { body, wanted } => {
                 let client = self.client.clone();
                 return begin_write(writes, done, name.clone(), seen, async move {
                     let answer = wire::patch_status(&client, &name, &body).await?;

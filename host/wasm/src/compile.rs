@@ -18,7 +18,6 @@ pub use child::child_main;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -84,8 +83,6 @@ pub struct CompilerConfig {
     pub cache_dir: PathBuf,
     /// Limits of a child.
     pub limits: CompileLimits,
-    /// Hears where a component's code was mapped, much of which is never used; it is there until this returns.
-    pub mapped: fn(Range<*const u8>),
 }
 
 impl CompilerConfig {
@@ -95,7 +92,6 @@ impl CompilerConfig {
             program: PathBuf::from("/proc/self/exe"),
             cache_dir: cache_dir.into(),
             limits: CompileLimits::default(),
-            mapped: |_| {},
         }
     }
 }
@@ -178,7 +174,6 @@ pub enum CompileError {
 pub struct Compiler {
     program: PathBuf,
     limits: CompileLimits,
-    mapped: fn(Range<*const u8>),
     cache: Arc<Cache>,
     slots: Semaphore,
     /// Keep two callers from compiling the same component: a key's lock is one of these.
@@ -191,7 +186,6 @@ impl Compiler {
         Ok(Self {
             program: config.program,
             limits: config.limits,
-            mapped: config.mapped,
             cache: Arc::new(Cache::open(config.cache_dir)?),
             slots: Semaphore::new(COMPILES_MAX),
             locks: Default::default(),
@@ -208,9 +202,7 @@ impl Compiler {
     ) -> Result<Component, CompileError> {
         check_header(&wasm)?;
         let key = Key::new(engine, kind, &wasm);
-        let component = self.find(engine, kind, wasm, key).await?;
-        (self.mapped)(component.image_range());
-        Ok(component)
+        self.find(engine, kind, wasm, key).await
     }
 
     /// What the cache has, or what is compiled.

@@ -21,6 +21,9 @@ use witlet_wasm::compile::CompilerConfig;
 
 /// Attacks that are played at the same time. Those that compute take turns on few threads.
 const AT_ONCE: usize = 20;
+/// Threads for files and names. A pool without a bound grows with the machine's load, and regular work keeps all of it awake:
+/// idle threads would look like leaked ones.
+const BLOCKING_THREADS: usize = 6;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -28,8 +31,9 @@ fn main() -> ExitCode {
         return ended;
     }
     let trial = Trial::test("every_attack_is_bounded_named_and_quarantined", || {
-        let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        threads.block_on(run())
+        let mut threads = tokio::runtime::Builder::new_multi_thread();
+        threads.worker_threads(2).max_blocking_threads(BLOCKING_THREADS).enable_all();
+        threads.build()?.block_on(run())
     });
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
 }

@@ -1,7 +1,5 @@
 //! What is refused when it is loaded, and in which words.
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use witlet_core::admission::Decision;
@@ -24,7 +22,6 @@ claims!(
     compiled_code_that_was_tampered_with_is_not_run,
     a_cache_that_others_can_enter_is_refused,
     compiled_code_is_reused,
-    where_the_code_of_a_component_is_mapped_is_told,
     a_configured_compile_bomb_does_not_delay_the_start_and_pods_wait_until_its_policy_holds,
     a_component_without_the_role_that_its_entry_names_is_refused,
     a_missing_role_is_told_beside_a_missing_grant,
@@ -180,24 +177,6 @@ async fn compiled_code_is_reused() {
     let no_compiler = CompilerConfig { program: "/nonexistent".into(), ..crate::node::compiler(&cache) };
     let node = Node::start(&hostile("good", "admit", ""), &[], no_compiler).await.expect("the host starts");
     assert_eq!(node.status("good").state, PluginState::Ready, "{:?}", node.status("good"));
-}
-
-async fn where_the_code_of_a_component_is_mapped_is_told() {
-    static BYTES: AtomicUsize = AtomicUsize::new(0);
-    let folder = tempfile::TempDir::new().expect("a folder for the test");
-    let cache = folder.path().join("compiled");
-    let mapped = |code: Range<*const u8>| {
-        BYTES.fetch_max(code.end.addr() - code.start.addr(), Ordering::Relaxed);
-    };
-    let compiler = CompilerConfig { mapped, ..crate::node::compiler(&cache) };
-    let _node = Node::start(&hostile("good", "admit", ""), &[], compiler).await.expect("the host starts");
-    let files =
-        std::fs::read_dir(&cache).expect("the cache is there").filter_map(|file| file.ok()?.metadata().ok());
-    let code = files.map(|file| file.len()).max().and_then(|bytes| usize::try_from(bytes).ok());
-    assert!(
-        code.is_some_and(|bytes| bytes > 0 && BYTES.load(Ordering::Relaxed) >= bytes),
-        "{code:?} bytes of code"
-    );
 }
 
 async fn a_configured_compile_bomb_does_not_delay_the_start_and_pods_wait_until_its_policy_holds() {

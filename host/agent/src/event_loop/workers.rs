@@ -220,10 +220,10 @@ impl EventLoop {
             cancel: managed.cancel.clone(),
         };
         self.due.remove(uid);
-        let (executor, turns) = (self.outside.executor.clone(), self.turns.clone());
+        let executor = self.outside.executor.clone();
         let (name, panicked) = (uid.clone(), uid.clone());
         let working = async move {
-            let (memory, end) = turns.take(|| executor.run(job)).await;
+            let (memory, end) = executor.run(job).await;
             Event::WorkEnded(Box::new(WorkEnd { uid: name, task, memory, end }))
         };
         let end = End { outcome: Outcome::Failed, cause: RequeueCause::Error };

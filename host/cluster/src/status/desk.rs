@@ -18,8 +18,6 @@ mod tests;
 pub(super) const WRITES_MAX: usize = 32;
 /// A pod's next PATCH begins this long after its last one at the earliest: what changes meanwhile goes with it.
 pub(super) const PATCH_GAP: Duration = Duration::from_millis(100);
-/// A change that may wait for the next one waits this long at most.
-pub(super) const HOLD_MAX: Duration = Duration::from_secs(1);
 /// A pod that the server didn't take for the one that was meant is looked at again after this, should the watch bring nothing.
 /// So is one whose object was deleted and is still there.
 pub(super) const NEWS_WAIT_MAX: Duration = Duration::from_secs(60);
@@ -53,8 +51,6 @@ struct Card {
     patched_at: Option<Instant>,
     /// When the object was deleted.
     deleted_at: Option<Instant>,
-    /// Since when a change waits for the next one.
-    held_since: Option<Instant>,
     failures: u32,
     /// Not before, for the last write failed.
     retry_at: Option<Instant>,
@@ -102,8 +98,6 @@ pub(super) struct Turn {
     pub(super) version: u64,
     pub(super) memory: Memory,
     pub(super) deleted_at: Option<Instant>,
-    /// Since when a change of it waits for the next one.
-    pub(super) held_since: Option<Instant>,
 }
 
 /// Which turn ended.
@@ -120,8 +114,6 @@ pub(super) enum End {
     Idle(Option<Object>),
     /// Not before then.
     Later(Option<Object>, Instant),
-    /// The change waits for the next one, for [`HOLD_MAX`] at most.
-    Held(Object),
     /// The status was taken.
     Patched(Object, Memory),
     /// The object goes.
@@ -213,15 +205,7 @@ impl Desk {
         let number = self.turns;
         card.turn = Some(number);
         let (report, version, memory) = (card.report.clone(), card.version, card.memory.clone());
-        Some(Turn {
-            number,
-            uid,
-            report,
-            version,
-            memory,
-            deleted_at: card.deleted_at,
-            held_since: card.held_since,
-        })
+        Some(Turn { number, uid, report, version, memory, deleted_at: card.deleted_at })
     }
 
     /// Ends a turn.
@@ -230,14 +214,13 @@ impl Desk {
         let (turn, version, began) = (*turn, *version, *began);
         self.writing = self.writing.saturating_sub(1);
         match end {
-            End::Troubled | End::Idle(_) | End::Later(..) | End::Held(_) => {}
+            End::Troubled | End::Idle(_) | End::Later(..) => {}
             // The server is there, whatever it says.
             End::Patched(..) | End::Deleted(_) | End::AwaitNews(_) | End::Failed(_) => self.pause = None,
         }
         // A pod that was forgotten meanwhile, and maybe told of anew, has another card.
         let Some(card) = self.cards.get_mut(uid).filter(|card| card.turn == Some(turn)) else { return };
         card.turn = None;
-        let held_since = card.held_since.take();
         let mut again = None;
         let settle = |card: &mut Card, object| {
             card.settled = Some(Settled { version, object });
@@ -248,11 +231,6 @@ impl Desk {
             End::Later(object, at) => {
                 settle(card, object);
                 again = Some(at);
-            }
-            End::Held(object) => {
-                settle(card, Some(object));
-                let since = *card.held_since.insert(held_since.unwrap_or(now));
-                again = Some(since + HOLD_MAX);
             }
             End::Patched(object, memory) => {
                 settle(card, Some(object));
@@ -331,7 +309,6 @@ impl Card {
             turn: None,
             patched_at: None,
             deleted_at: None,
-            held_since: None,
             failures: 0,
             retry_at: None,
             settled: None,

@@ -9,7 +9,6 @@ use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use serde_json::Value;
 
-use super::conditions::{READY_TO_START, find};
 use super::patch::in_whole_seconds;
 use super::{Phase, merge, patch};
 
@@ -82,8 +81,6 @@ pub enum Write {
         body: Value,
         /// What the server's status is to be.
         wanted: Box<PodStatus>,
-        /// Whether it may wait a moment for the change that follows it in most starts, as [`is_a_step_of_the_start`] has it.
-        may_wait: bool,
     },
     /// The object may go: without grace, if it still has this UID.
     Delete,
@@ -97,31 +94,10 @@ pub fn next_write(at: AtServer<'_>, told: Told<'_>, now: Timestamp) -> Write {
         let mut wanted = merge(at.status, status, told.may_run, now);
         in_whole_seconds(&mut wanted);
         if let Some(body) = patch(at.uid, at.status, &wanted) {
-            let may_wait = is_a_step_of_the_start(at.status, &wanted);
-            return Write::Patch { body, wanted: Box::new(wanted), may_wait };
+            return Write::Patch { body, wanted: Box::new(wanted) };
         }
     }
     if can_be_deleted(at, told) { Write::Delete } else { Write::Nothing }
-}
-
-/// Whether nothing changed but that the pod's sandbox is ready, with its addresses: its containers follow within moments, unless
-/// an image is pulled.
-fn is_a_step_of_the_start(base: &PodStatus, wanted: &PodStatus) -> bool {
-    if base.container_statuses.is_none() || is_true(base, READY_TO_START) || !is_true(wanted, READY_TO_START)
-    {
-        return false;
-    }
-    let mut rest = wanted.clone();
-    rest.pod_ip.clone_from(&base.pod_ip);
-    rest.pod_ips.clone_from(&base.pod_ips);
-    let conditions = rest.conditions.get_or_insert_default();
-    conditions.retain(|condition| condition.type_ != READY_TO_START);
-    conditions.extend(find(base, READY_TO_START).cloned());
-    patch("", base, &rest).is_none()
-}
-
-fn is_true(status: &PodStatus, kind: &str) -> bool {
-    find(status, kind).is_some_and(|condition| condition.status == "True")
 }
 
 /// A deleted pod's object may go once its end was told and nothing of the pod is left on the node. Mirror pods go with

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use witlet_egress::{Egress, NetworkGrant, TlsPolicy};
-use witlet_node::{SystemClock, heap};
+use witlet_node::SystemClock;
 use witlet_oci::{Progress, Registries, RegistriesConfig, RegistryError};
 use witlet_ports::{ComponentFetcher, Containers, EventSink, NodeWatch};
 use witlet_wasm::compile::CompilerConfig;
@@ -32,7 +32,7 @@ pub(crate) fn host_config(settings: &Settings, node: Node) -> Result<PluginHostC
     let cache = settings.folders.component_cache.clone().unwrap_or_else(|| own.code());
     let Node { info, containers, clock, events, egress } = node;
     Ok(PluginHostConfig {
-        compiler: CompilerConfig { mapped: heap::map_singly, ..CompilerConfig::new(cache) },
+        compiler: CompilerConfig::new(cache),
         plugins_file: settings.plugins.clone(),
         builtins: builtins(&settings.pods.allowed_unsafe_sysctls),
         shipped: shipped(),

@@ -135,36 +135,3 @@ proptest! {
         prop_assert!(wait >= RETRY_MIN / 2 && wait <= RETRY_MAX);
     }
 }
-
-#[test]
-fn a_ready_sandbox_waits_for_what_follows_it_and_nothing_else_does() {
-    let condition = |kind: &str, status: &str| PodCondition {
-        type_: kind.to_owned(),
-        status: status.to_owned(),
-        ..PodCondition::default()
-    };
-    let of = |sandbox: &str, ip: Option<&str>, ready: &str| PodStatus {
-        conditions: Some(vec![condition("PodReadyToStartContainers", sandbox), condition("Ready", ready)]),
-        container_statuses: Some(Vec::new()),
-        pod_ip: ip.map(str::to_owned),
-        ..status("Pending")
-    };
-    let bare = PodStatus { container_statuses: None, ..of("False", None, "False") };
-    let cases = [
-        ("the sandbox is ready", of("False", None, "False"), of("True", Some("10.0.0.1"), "False"), true),
-        ("and so is the pod", of("False", None, "False"), of("True", Some("10.0.0.1"), "True"), false),
-        ("the sandbox is gone", of("True", Some("10.0.0.1"), "False"), of("False", None, "False"), false),
-        (
-            "another address",
-            of("True", Some("10.0.0.1"), "False"),
-            of("True", Some("10.0.0.2"), "False"),
-            false,
-        ),
-        ("the first status", bare, of("True", Some("10.0.0.1"), "False"), false),
-    ];
-    for (what, base, wanted, expected) in cases {
-        let write = next_write(at_server(&base, false), told(Some(&wanted), true, false), at(100));
-        let Write::Patch { may_wait, .. } = write else { panic!("{what}: {write:?}") };
-        assert_eq!(may_wait, expected, "{what}");
-    }
-}
