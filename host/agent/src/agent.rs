@@ -23,8 +23,8 @@ use witlet_core::pod::SourceName;
 use witlet_ports::{
     Admission, AgentStats, AgentView, Clock, ClusterObjects, ContainerFiles, ContainerLogs, EventSink,
     HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, PodSourceSet,
-    ProbeTypes, PullRecords, RecordedEvent, Runtime, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore,
-    StatusSink, Volumes,
+    ProbeTypes, PullRecords, RecordedEvent, Runtime, SOURCE_EVENTS_MAX, SourceEvent, StateStore, StatusSink,
+    Volumes,
 };
 
 use crate::actuated::ActuatedStore;
@@ -224,7 +224,7 @@ impl Agent {
         tend_files(&ports, &config, &cache, &mut tasks, &serves);
 
         let source_names: BTreeSet<_> = ports.sources.iter().map(|source| source.name()).collect();
-        let (snapshots, plugin_sources) = run_sources(
+        let (source_events, plugin_sources) = run_sources(
             ports.sources,
             ports.plugin_sources,
             &board,
@@ -283,7 +283,7 @@ impl Agent {
             pleg_dropped,
         };
         let inputs = Inputs {
-            snapshots,
+            sources: source_events,
             plugin_sources,
             pleg,
             probes,
@@ -398,8 +398,8 @@ fn run_sources(
     board: &Arc<Board>,
     tasks: &mut JoinSet<()>,
     lifeline: &Lifeline,
-) -> (mpsc::Receiver<SourceSnapshot>, PluginSources) {
-    let (sender, snapshots) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
+) -> (mpsc::Receiver<SourceEvent>, PluginSources) {
+    let (sender, events) = mpsc::channel(SOURCE_EVENTS_MAX);
     let Lifeline { stop, ended } = lifeline;
     for source in sources {
         let (stop, ended, source_name) = (stop.clone(), ended.clone(), source.name());
@@ -422,7 +422,7 @@ fn run_sources(
         }
         None => PluginSources::none(),
     };
-    (snapshots, names)
+    (events, names)
 }
 
 /// Waits for tasks to end by themselves, then drops those that don't.

@@ -246,7 +246,7 @@ impl EventLoop {
     /// Takes one event in. Never waits.
     fn handle(&mut self, event: Event) -> Flow {
         match event {
-            Event::Config(snapshot) => self.take_config(snapshot),
+            Event::Source(event) => self.take_source(event),
             Event::Sources(names) => self.take_sources(&names),
             Event::Pleg(event) => {
                 if event.is_worth_a_sync() {

@@ -13,7 +13,7 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pleg::PlegEvent;
 use witlet_core::pod::worker::Task;
 use witlet_core::pod::{PodUid, SourceName};
-use witlet_ports::{ClusterObjects, FilesError, SourceSnapshot};
+use witlet_ports::{ClusterObjects, FilesError, SourceEvent};
 
 use crate::admission_queue::AskId;
 use crate::executor::{End, PodMemory};
@@ -32,8 +32,8 @@ pub(crate) struct WorkEnd {
 /// What the loop hears.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// A source has a set of pods.
-    Config(SourceSnapshot),
+    /// A source said something of its pods.
+    Source(SourceEvent),
     /// Sources of plugins came or went: these are there now.
     Sources(Arc<BTreeSet<SourceName>>),
     /// The runtime changed.
@@ -83,7 +83,7 @@ pub(crate) struct Gates {
 
 /// The ends of all queues that lead to the loop.
 pub(crate) struct Inputs {
-    pub(crate) snapshots: mpsc::Receiver<SourceSnapshot>,
+    pub(crate) sources: mpsc::Receiver<SourceEvent>,
     pub(crate) plugin_sources: PluginSources,
     pub(crate) pleg: mpsc::Receiver<PlegEvent>,
     pub(crate) probes: mpsc::Receiver<ProbeUpdate>,
@@ -165,7 +165,7 @@ impl Inputs {
             // Before the sets: one of a source that is new or gone is known as such.
             names = self.plugin_sources.changed(), if open => Event::Sources(names),
             uids = self.objects.changed(), if open => Event::Objects(uids),
-            Some(snapshot) = self.snapshots.recv(), if open => Event::Config(snapshot),
+            Some(event) = self.sources.recv(), if open => Event::Source(event),
         }
     }
 }

@@ -29,7 +29,7 @@ pub use kubeconfig::KubeconfigError;
 pub use lease::Lease;
 pub use node::{ClusterNode, NodeManager, NodeOptions, NodePorts};
 pub use objects::Objects;
-pub use pods::{API_SOURCE, ApiPods, KnownPods, Mirrors, SETS_APART};
+pub use pods::{API_SOURCE, ApiPods, KnownPods, Mirrors};
 pub use rotation::store::StoreError;
 pub use saved::{SAVED_PODS, SavedPods, UNREADABLE_PODS};
 pub use status::{MirrorPods, StatusManager};

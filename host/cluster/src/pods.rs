@@ -1,23 +1,21 @@
 //! Pods of this node, from the API server: the source named `api`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::FutureExt as _;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{Notify, mpsc, watch as channel};
-use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
+use witlet_core::config::SourceUpdate;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::conditions::{UnreadSource, source_message};
 use witlet_core::pod::static_pod::is_mirror;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::reflector::Initial;
-use witlet_ports::{Clock, EventSink, Jitter, PodSource, SourceHealth, SourceSnapshot};
+use witlet_ports::{Clock, EventSink, Jitter, PodSource, SourceEvent, SourceHealth};
 
 use crate::saved::{Outdated, SavedPods};
 use crate::watch::{self, Change, Malformed, ObjectKey, Selection, Unread};
@@ -34,20 +32,16 @@ mod tests;
 
 /// The source's name.
 pub const API_SOURCE: &str = "api";
-/// Sets follow one another no faster: what changes in between goes into the next one.
-pub const SETS_APART: Duration = Duration::from_millis(20);
-
-/// How long a set waits that would tell the agent of nothing but what it said itself: while many pods start, their statuses come
-/// back one by one, and each set is all pods.
-const ECHO_PATIENCE: Duration = Duration::from_millis(500);
+/// How many changes may wait for the agent. Should there be more, it is told of all pods instead.
+const OUTBOX_MAX: usize = 4096;
 
 /// Mirror pods by their names, which are the static pods' names.
 pub type Mirrors = Arc<BTreeMap<PodFullName, Arc<Pod>>>;
 
 /// Brings the pods that are bound to this node.
 ///
-/// An object that can't be read leaves the pod as it was. At its start the source sends what it had before, marked as restored;
-/// its first real set follows once the API server was read. Upstream waits for the node object before it reads pods, for it
+/// An object that can't be read leaves the pod as it was. At its start the source tells what it had before; once the API server
+/// was read it tells of all pods, and from then on of each that changes. Upstream waits for the node object before it reads pods, for it
 /// admits pods by it; here the admission has a node of its own at any time.
 pub struct ApiPods {
     client: kube::Client,
@@ -112,9 +106,9 @@ impl ApiPods {
 /// What the watch writes and the other parts read.
 struct Shared {
     set: Mutex<PodSet>,
+    /// What the agent has yet to hear, in order.
+    outbox: Mutex<VecDeque<SourceUpdate>>,
     changed: Notify,
-    /// Something changed that may wait for what else changes.
-    echoed: Notify,
     outdated: Outdated,
     /// Requests fail, and that was told.
     is_away: AtomicBool,
@@ -123,6 +117,22 @@ struct Shared {
 impl Shared {
     fn set(&self) -> MutexGuard<'_, PodSet> {
         self.set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn outbox(&self) -> MutexGuard<'_, VecDeque<SourceUpdate>> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the agent told of this.
+    fn tell(&self, set: &PodSet, updates: Vec<SourceUpdate>) {
+        let mut outbox = self.outbox();
+        outbox.extend(updates);
+        if outbox.len() > OUTBOX_MAX {
+            tracing::warn!("The agent takes no changes of pods, and is told of all pods instead");
+            *outbox = VecDeque::from([set.everything()]);
+        }
+        drop(outbox);
+        self.changed.notify_one();
     }
 
     /// The pods that are worth remembering: mirror pods are made anew from their manifests.
@@ -139,23 +149,23 @@ impl PodSource for ApiPods {
         SourceName::from(API_SOURCE)
     }
 
-    async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+    async fn run(self: Box<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken) {
         let set = Mutex::new(PodSet::new(&self.node_name));
         let shared = Shared {
             set,
+            outbox: Mutex::default(),
             changed: Notify::new(),
-            echoed: Notify::new(),
             outdated: Outdated::default(),
             is_away: AtomicBool::new(false),
         };
-        if self.restore(&shared, &snapshots, &stop).await.is_err() {
+        if self.restore(&shared, &events, &stop).await.is_err() {
             return;
         }
         let fields = Some(format!("spec.nodeName={}", self.node_name));
         let selection = Selection { namespace: None, fields, initial: Initial::Stream };
         let on = |change| self.take(&shared, change);
         let watching = watch::run::<Pod>(&self.client, &selection, &*self.jitter, &stop, on);
-        let sending = send_sets(&shared, &snapshots);
+        let sending = send(&shared, &events);
         let saving = async {
             match &self.saved {
                 Some(saved) => {
@@ -180,7 +190,7 @@ impl ApiPods {
     async fn restore(
         &self,
         shared: &Shared,
-        snapshots: &mpsc::Sender<SourceSnapshot>,
+        events: &mpsc::Sender<SourceEvent>,
         stop: &CancellationToken,
     ) -> Result<(), Ended> {
         let Some(saved) = &self.saved else { return Ok(()) };
@@ -195,9 +205,9 @@ impl ApiPods {
             set.pods()
         };
         tracing::info!("{} pods that the API server had before the start go on", pods.len());
-        let source = SourceName::from(API_SOURCE);
-        let snapshot = SourceSnapshot { source, pods, complete: true, restored: true };
-        match stop.run_until_cancelled(snapshots.send(snapshot)).await {
+        let event =
+            SourceEvent { source: SourceName::from(API_SOURCE), update: SourceUpdate::Restored(pods) };
+        match stop.run_until_cancelled(events.send(event)).await {
             Some(Ok(())) => Ok(()),
             Some(Err(_)) | None => Err(Ended),
         }
@@ -234,24 +244,19 @@ impl ApiPods {
                 seen::stamped(change, |uid| seen::time_of(&*known(uid)?).map(str::to_owned), now)
             }
         };
-        let changed = set.take(change);
+        let mut changed = set.take(change);
         let mirrors = changed.mirrors.then(|| Arc::new(set.mirrors()));
-        if changed.replaced {
-            self.known.replace(changed.put);
-        } else {
-            changed.removed.iter().for_each(|uid: &PodUid| self.known.remove(uid));
-            changed.put.into_iter().for_each(|pod| self.known.put(pod));
+        // Who is told of a pod finds it, or something newer.
+        let updates = std::mem::take(&mut changed.updates);
+        updates.iter().for_each(|update| self.known.take(update));
+        if !updates.is_empty() {
+            shared.tell(&set, updates);
         }
         drop(set);
         if let Some(mirrors) = mirrors {
             self.mirrors.send_replace(mirrors);
         }
         changed.warnings.iter().for_each(|malformed| self.warn(malformed));
-        match (changed.set, changed.is_echo) {
-            (true, true) => shared.echoed.notify_one(),
-            (true, false) => shared.changed.notify_one(),
-            (false, _) => {}
-        }
         match (changed.saved, changed.ends) {
             (true, true) => shared.outdated.ended(),
             (true, false) => shared.outdated.changed(),
@@ -296,42 +301,15 @@ impl ApiPods {
     }
 }
 
-/// Waits until a set is worth sending.
-async fn due(shared: &Shared, earliest: Instant) {
-    let echoed = async {
-        shared.echoed.notified().await;
-        sleep(ECHO_PATIENCE).await;
-    };
-    tokio::select! {
-        () = shared.changed.notified() => sleep_until(earliest).await,
-        () = echoed => {}
-    }
-}
-
-/// Sends the set after each change, but no faster than one can take it.
-async fn send_sets(shared: &Shared, snapshots: &mpsc::Sender<SourceSnapshot>) {
-    let mut earliest = Instant::now();
+/// Sends what changes, as fast as the agent takes it.
+async fn send(shared: &Shared, events: &mpsc::Sender<SourceEvent>) {
     loop {
-        due(shared, earliest).await;
-        // What came back until now is in this set.
-        _ = shared.echoed.notified().now_or_never();
-        let Ok(place) = snapshots.reserve().await else { return };
-        let (sets, complete) = {
-            let mut set = shared.set();
-            (set.take_sets(), set.is_complete())
-        };
-        let mut place = Some(place);
-        for pods in sets {
-            let place = match place.take() {
-                Some(place) => place,
-                None => match snapshots.reserve().await {
-                    Ok(place) => place,
-                    Err(_) => return,
-                },
-            };
-            let source = SourceName::from(API_SOURCE);
-            place.send(SourceSnapshot { source, pods, complete, restored: false });
+        shared.changed.notified().await;
+        loop {
+            // The place comes first: until there is one, what waits may be told at once instead.
+            let Ok(place) = events.reserve().await else { return };
+            let Some(update) = shared.outbox().pop_front() else { break };
+            place.send(SourceEvent { source: SourceName::from(API_SOURCE), update });
         }
-        earliest = Instant::now() + SETS_APART;
     }
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
+use witlet_core::config::SourceUpdate;
 use witlet_core::config::merge::MergedConfig;
 use witlet_core::container::backoff::{BackoffTable, CRASH};
 use witlet_core::container::hash::container_hash;
@@ -117,11 +118,8 @@ impl Case {
             "plan" => Self::Plan((0..pods).map(|n| (Arc::new(pod(n, "1.0")), observed(n))).collect()),
             "merge" => {
                 let mut before = MergedConfig::default();
-                before.merge(
-                    &SourceName::file(),
-                    (0..pods).map(|n| Arc::new(pod(n, "1.0"))).collect(),
-                    now(),
-                );
+                let set = (0..pods).map(|n| Arc::new(pod(n, "1.0"))).collect();
+                before.take(&SourceName::file(), replaced(set), now());
                 let version = |n| if n == 0 { "1.1" } else { "1.0" };
                 Self::Merge { before, set: (0..pods).map(|n| Arc::new(pod(n, version(n)))).collect() }
             }
@@ -153,7 +151,8 @@ impl Case {
                 }
             }
             Self::Merge { before, set } => {
-                let changes = black_box(before.clone().merge(&SourceName::file(), set.clone(), now()));
+                let changes =
+                    black_box(before.clone().take(&SourceName::file(), replaced(set.clone()), now()));
                 assert_eq!(changes.iter().map(|(_, change)| change.updated.len()).sum::<usize>(), 1);
             }
             Self::PlegDiff(pods) => {
@@ -163,6 +162,10 @@ impl Case {
             }
         }
     }
+}
+
+fn replaced(pods: Vec<Arc<Pod>>) -> SourceUpdate {
+    SourceUpdate::Replaced { pods, incomplete: None }
 }
 
 fn now() -> Timestamp {

@@ -8,4 +8,4 @@ pub mod polling;
 pub mod source;
 mod supported;
 
-pub use merge::{Duplicate, MergedConfig, PodOperation, PodUpdate, SourceChange};
+pub use merge::{Duplicate, MergedConfig, PodOperation, PodUpdate, SourceChange, SourceUpdate};

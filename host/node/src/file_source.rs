@@ -15,10 +15,11 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
+use witlet_core::config::SourceUpdate;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
 use witlet_ports::{
-    Clock, EventSink, PodSource, PodView, SourceHealth, SourceOutage, SourceSnapshot, StateStore,
+    Clock, EventSink, PodSource, PodView, SourceEvent, SourceHealth, SourceOutage, StateStore,
 };
 
 pub use folder::{FileState, Folder, Listing, Outcome, Report, ReportReason};
@@ -42,6 +43,8 @@ const PATIENT_LOOKS_MAX: u32 = 10;
 const LOOK_TIME_MAX: Duration = Duration::from_secs(10);
 /// Why a folder can't be read while a look at it takes long.
 const NO_ANSWER: &str = "the file system doesn't answer";
+/// Why a set of manifests may lack pods.
+const INCOMPLETE: &str = "some manifests couldn't be read since the start";
 /// Bytes of an event's message: the events API takes no more.
 const EVENT_MESSAGE_BYTES_MAX: usize = 1024;
 
@@ -160,7 +163,7 @@ impl PodSource for FileSource {
         SourceName::file()
     }
 
-    async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+    async fn run(self: Box<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken) {
         let mut folder = Folder::new(self.name(), self.node_name.clone(), self.path.display().to_string());
         if let Some(inherited) = &self.inherited {
             tokio::select! {
@@ -171,14 +174,15 @@ impl PodSource for FileSource {
         let mut saved = BTreeMap::new();
         let mut state = Box::new((Scanner::new(self.path.clone()), folder));
         let mut watcher = FolderWatcher::new(self.path.clone());
-        let (clock, events, began) = (self.clock.clone(), self.events.clone(), Instant::now());
-        let mut outage = SourceOutage::new(self.name(), self.health.clone(), clock, events);
+        let began = Instant::now();
+        let mut outage =
+            SourceOutage::new(self.name(), self.health.clone(), self.clock.clone(), self.events.clone());
         let mut checks = tokio::time::interval(self.check_interval);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = snapshots.closed() => return,
+                () = events.closed() => return,
                 _ = checks.tick() => {}
                 () = watcher.changed() => {}
                 // What can't be read is looked at again before that is reported.
@@ -212,11 +216,12 @@ impl PodSource for FileSource {
                 inherited.save(&saved).await;
             }
             if let Some(pods) = outcome.pods {
-                let snapshot =
-                    SourceSnapshot { source: self.name(), pods, complete: outcome.complete, restored: false };
+                let incomplete = (!outcome.complete).then(|| INCOMPLETE.to_owned());
+                let update = SourceUpdate::Replaced { pods, incomplete };
+                let event = SourceEvent { source: self.name(), update };
                 tokio::select! {
                     () = stop.cancelled() => return,
-                    sent = snapshots.send(snapshot) => if sent.is_err() { return },
+                    sent = events.send(event) => if sent.is_err() { return },
                 }
             }
         }

@@ -15,12 +15,13 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, timeout};
 use tokio_util::sync::CancellationToken;
+use witlet_core::config::SourceUpdate;
 use witlet_core::config::manifest::MANIFEST_BYTES_MAX;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
 use witlet_egress::{BodyError, Egress, Reach, ResponseBody, SendError, SendLimits, TlsPolicy};
-use witlet_ports::{Clock, EventSink, PodSource, SourceHealth, SourceOutage, SourceSnapshot, StateStore};
+use witlet_ports::{Clock, EventSink, PodSource, SourceEvent, SourceHealth, SourceOutage, StateStore};
 
 use feed::{Feed, Outcome};
 pub use remembered::REMEMBERED_MANIFEST;
@@ -118,7 +119,7 @@ impl HttpSource {
     }
 
     /// The pods of the last good answer before the agent's start.
-    async fn restored(&self) -> Option<SourceSnapshot> {
+    async fn restored(&self) -> Option<SourceUpdate> {
         let manifest = self.remembered.as_ref()?.load().await?;
         let mut feed = Feed::new(self.name(), self.node_name.clone(), self.url.place().to_owned());
         let reading = tokio::task::spawn_blocking(move || feed.observe(Ok(manifest)).pods);
@@ -128,7 +129,7 @@ impl HttpSource {
             "{} pods that the URL had before the start go on",
             pods.len()
         );
-        Some(SourceSnapshot { source: self.name(), pods, complete: true, restored: true })
+        Some(SourceUpdate::Restored(pods))
     }
 
     /// Reports, now and then, that the URL doesn't answer, and takes it back once it does.
@@ -203,16 +204,17 @@ impl PodSource for HttpSource {
         SourceName::http()
     }
 
-    async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+    async fn run(self: Box<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken) {
         let mut feed = Feed::new(self.name(), self.node_name.clone(), self.url.place().to_owned());
         let restored = tokio::select! {
             () = stop.cancelled() => return,
             restored = self.restored() => restored,
         };
-        if let Some(snapshot) = restored {
+        if let Some(update) = restored {
+            let event = SourceEvent { source: self.name(), update };
             tokio::select! {
                 () = stop.cancelled() => return,
-                sent = snapshots.send(snapshot) => if sent.is_err() { return },
+                sent = events.send(event) => if sent.is_err() { return },
             }
         }
         let began = Instant::now();
@@ -228,7 +230,7 @@ impl PodSource for HttpSource {
             };
             let looked = tokio::select! {
                 () = stop.cancelled() => return,
-                () = snapshots.closed() => return,
+                () = events.closed() => return,
                 looked = looked => looked,
             };
             if let Some(outage) = &mut outage {
@@ -265,10 +267,11 @@ impl PodSource for HttpSource {
                 if let (Some(remembered), Some(manifest)) = (&self.remembered, &manifest) {
                     remembered.save(manifest).await;
                 }
-                let snapshot = SourceSnapshot { source: self.name(), pods, complete: true, restored: false };
+                let update = SourceUpdate::Replaced { pods, incomplete: None };
+                let event = SourceEvent { source: self.name(), update };
                 tokio::select! {
                     () = stop.cancelled() => return,
-                    sent = snapshots.send(snapshot) => if sent.is_err() { return },
+                    sent = events.send(event) => if sent.is_err() { return },
                 }
             }
         }

@@ -44,7 +44,7 @@ pub use probes::{HookError, HookRequests, ProbeError, ProbeTypes};
 pub use readings::{Left, NodeGauge, NodeImage, NodeReadings};
 pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
 pub use source_health::{SourceHealth, SourceOutage};
-pub use sources::{NotTold, PodFare, PodSource, PodSourceSet, SOURCE_SNAPSHOTS_MAX, SourceSnapshot};
+pub use sources::{NotTold, PodFare, PodSource, PodSourceSet, SOURCE_EVENTS_MAX, SourceEvent};
 pub use statuses::{NoStatuses, PodReport, StatusSink};
 pub use streaming::{StreamOptions, Streaming};
 pub use view::{AgentStats, AgentView, ProbeCounts, ProbeTotals, RecordedEvent};

@@ -4,30 +4,23 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use k8s_openapi::api::core::v1::PodStatus;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use witlet_core::config::SourceUpdate;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 
-/// How many sets may wait for the event loop (upstream's config channel holds 50).
-pub const SOURCE_SNAPSHOTS_MAX: usize = 50;
+/// How many events of sources may wait for the event loop (upstream's config channel holds 50).
+pub const SOURCE_EVENTS_MAX: usize = 50;
 
-/// Everything that a source has now: always the full set, named, defaulted and validated. An empty set means that
-/// there are no pods; a source that can't tell sends nothing.
+/// A source says something of its pods. One that can't tell says nothing.
 #[derive(Clone, Debug)]
-pub struct SourceSnapshot {
-    /// Who sends it.
+pub struct SourceEvent {
+    /// Who says it.
     pub source: SourceName,
-    /// All pods of this source.
-    pub pods: Vec<Arc<Pod>>,
-    /// Whether nothing is missing from them. A source that can't read a part of what it has, and never could, says
-    /// no: then pods that ran before the agent started, and that no source has, may be of that part and are left
-    /// alone.
-    pub complete: bool,
-    /// Whether this is what the source had before the agent started, for it can't tell yet what it has. Such a set is run, but the
-    /// source counts as unseen: nothing is cleaned up on its word (upstream had it as `RESTORE`).
-    pub restored: bool,
+    /// What it says: sources that read everything at once say sets, others tell of single pods.
+    pub update: SourceUpdate,
 }
 
 /// Brings pods until it is told to stop.
@@ -36,19 +29,19 @@ pub trait PodSource: Send {
     /// The name that its pods carry in `kubernetes.io/config.source`.
     fn name(&self) -> SourceName;
 
-    /// Sends a set when it has one and whenever it changes. Returns when `stop` is cancelled or nobody listens.
-    async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken);
+    /// Says what it has, and what changes. Returns when `stop` is cancelled or nobody listens.
+    async fn run(self: Box<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken);
 }
 
 /// Sources that come and go while the agent runs: those of plugins.
 #[async_trait]
 pub trait PodSourceSet: Send + Sync {
     /// The sources that there are now. One that is added counts as unseen until its first set; pods of one that is gone
-    /// end as if it had sent an empty set.
+    /// end as if it had said that there are none.
     fn names(&self) -> watch::Receiver<Arc<BTreeSet<SourceName>>>;
 
-    /// Sends sets of all of them, each under its own name, until `stop` is cancelled or nobody listens.
-    async fn run(self: Arc<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken);
+    /// Says for all of them, under the name of each, what they have, until `stop` is cancelled or nobody listens.
+    async fn run(self: Arc<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken);
 
     /// Those of them that want to know how their pods fare, now.
     fn listeners(&self) -> BTreeSet<SourceName>;

@@ -10,9 +10,10 @@ use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use witlet_core::config::SourceUpdate;
 use witlet_core::pod::static_pod::{Origin, adopt};
 use witlet_core::pod::{SourceName, defaults};
-use witlet_ports::{NotTold, PodFare, PodSource, PodSourceSet, SourceSnapshot};
+use witlet_ports::{NotTold, PodFare, PodSource, PodSourceSet, SourceEvent};
 
 /// The manifests that a source shows, by place. None while it can't tell.
 type Manifests = Option<BTreeMap<String, Vec<Arc<Pod>>>>;
@@ -118,7 +119,7 @@ impl PodSource for FakeSource {
         self.name.clone()
     }
 
-    async fn run(mut self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+    async fn run(mut self: Box<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken) {
         loop {
             tokio::select! {
                 biased;
@@ -136,11 +137,17 @@ impl PodSource for FakeSource {
             let Some(pods) = pods else { continue };
             let complete = self.complete.load(Ordering::Relaxed);
             let restored = self.restored.load(Ordering::Relaxed);
-            let snapshot = SourceSnapshot { source: self.name.clone(), pods, complete, restored };
+            let update = match restored {
+                true => SourceUpdate::Restored(pods),
+                false => {
+                    SourceUpdate::Replaced { pods, incomplete: (!complete).then(|| "unread".to_owned()) }
+                }
+            };
+            let event = SourceEvent { source: self.name.clone(), update };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                sent = snapshots.send(snapshot) => if sent.is_err() { return },
+                sent = events.send(event) => if sent.is_err() { return },
             }
         }
     }
@@ -215,7 +222,7 @@ impl PodSourceSet for FakeSourceSet {
         self.names.subscribe()
     }
 
-    async fn run(self: Arc<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+    async fn run(self: Arc<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken) {
         let mut names = self.names.subscribe();
         let mut running: BTreeMap<SourceName, CancellationToken> = BTreeMap::new();
         let mut tasks = JoinSet::new();
@@ -231,7 +238,7 @@ impl PodSourceSet for FakeSourceSet {
             for (name, handle) in handles.into_iter().filter(|(name, _)| now.contains(name)) {
                 if let Entry::Vacant(place) = running.entry(name) {
                     let token = place.insert(stop.child_token()).clone();
-                    tasks.spawn(handle.source().run(snapshots.clone(), token));
+                    tasks.spawn(handle.source().run(events.clone(), token));
                 }
             }
             tokio::select! {

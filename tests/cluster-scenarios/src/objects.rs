@@ -12,9 +12,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Identity, Options};
 use witlet_cluster::Objects;
+use witlet_core::config::SourceUpdate;
 use witlet_core::event::{Event, EventObject};
 use witlet_core::pod::{PodUid, SourceName};
-use witlet_ports::{AgentView, Clock, EventSink, NoStatuses, PodSource, SourceSnapshot};
+use witlet_ports::{AgentView, Clock, EventSink, NoStatuses, PodSource, SourceEvent};
 use witlet_testkit::{Behaviour, ClusterEdge, FakeImage, FakeNode, FixedJitter, NODE_NAME, SourceHandle};
 
 /// Takes events nowhere.
@@ -33,10 +34,10 @@ impl PodSource for Remembered {
         SourceName::from("api")
     }
 
-    async fn run(self: Box<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+    async fn run(self: Box<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken) {
         let pods = self.0.into_iter().map(Arc::new).collect();
-        let snapshot = SourceSnapshot { source: api(), pods, complete: true, restored: true };
-        snapshots.send(snapshot).await.expect("the agent hears");
+        let event = SourceEvent { source: api(), update: SourceUpdate::Restored(pods) };
+        events.send(event).await.expect("the agent hears");
         stop.cancelled().await;
     }
 }

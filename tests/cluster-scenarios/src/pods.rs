@@ -14,9 +14,7 @@ use witlet_api_server::{ApiServer, Effect, Fault, Identity, Options};
 use witlet_cluster::{API_SOURCE, ApiPods, SAVED_PODS, SavedPods};
 use witlet_core::event::Event;
 use witlet_core::pod::SourceName;
-use witlet_ports::{
-    AgentView, Clock, EventSink, NoObjects, NoStatuses, PodSource, SourceSnapshot, StateStore,
-};
+use witlet_ports::{AgentView, Clock, EventSink, NoObjects, NoStatuses, PodSource, SourceEvent, StateStore};
 use witlet_testkit::{Behaviour, ClusterEdge, FakeImage, FakeNode, FixedJitter, NODE_NAME};
 
 /// Takes events nowhere.
@@ -35,7 +33,7 @@ impl PodSource for Silent {
         SourceName::from(API_SOURCE)
     }
 
-    async fn run(self: Box<Self>, _: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+    async fn run(self: Box<Self>, _: mpsc::Sender<SourceEvent>, stop: CancellationToken) {
         stop.cancelled().await;
     }
 }

@@ -10,8 +10,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::Decision;
+use witlet_core::config::SourceUpdate;
 use witlet_core::probe::ProbeOutcome;
-use witlet_ports::{PodSourceSet, SOURCE_SNAPSHOTS_MAX};
+use witlet_ports::{PodSourceSet, SOURCE_EVENTS_MAX, SourceEvent};
 use witlet_wasm::host::PluginHost;
 
 use crate::play;
@@ -54,7 +55,7 @@ impl Neighbours {
         let neighbours = Self::default();
         tasks.spawn(neighbours.clone().ask_handler(host.clone()));
         tasks.spawn(neighbours.clone().ask_probe(host.clone()));
-        let (sender, snapshots) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
+        let (sender, snapshots) = mpsc::channel(SOURCE_EVENTS_MAX);
         tasks.spawn(sources.run(sender, CancellationToken::new()));
         tasks.spawn(neighbours.clone().take_sets(snapshots));
         neighbours
@@ -99,18 +100,19 @@ impl Neighbours {
     }
 
     /// The good source has another set at each poll; those of the others aren't looked at.
-    async fn take_sets(self, mut snapshots: mpsc::Receiver<witlet_ports::SourceSnapshot>) {
+    async fn take_sets(self, mut snapshots: mpsc::Receiver<SourceEvent>) {
         let mut last = Instant::now();
         let mut polls = 0;
-        while let Some(set) = snapshots.recv().await {
-            if set.source.as_str() != "good-source" {
+        while let Some(SourceEvent { source, update }) = snapshots.recv().await {
+            let SourceUpdate::Replaced { pods, .. } = update else { continue };
+            if source.as_str() != "good-source" {
                 continue;
             }
             self.note(2, &self.0.sets, last);
             last = Instant::now();
-            let told = set.pods.first().and_then(|pod| pod.metadata.annotations.as_ref()?.get("polls"));
+            let told = pods.first().and_then(|pod| pod.metadata.annotations.as_ref()?.get("polls"));
             polls += 1;
-            if set.pods.len() != 1 || told != Some(&polls.to_string()) {
+            if pods.len() != 1 || told != Some(&polls.to_string()) {
                 self.wrong(format!("the good source has {told:?} at its poll {polls}"));
             }
         }

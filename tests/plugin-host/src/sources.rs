@@ -9,10 +9,9 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use witlet_core::config::SourceUpdate;
 use witlet_core::pod::SourceName;
-use witlet_ports::{
-    FilesError, Jitter, PodFare, PodSourceSet, SOURCE_SNAPSHOTS_MAX, SourceSnapshot, StateStore,
-};
+use witlet_ports::{FilesError, Jitter, PodFare, PodSourceSet, SOURCE_EVENTS_MAX, SourceEvent, StateStore};
 use witlet_wasm::host::SourcesConfig;
 use witlet_wasm::plugin::PluginState;
 
@@ -60,7 +59,7 @@ impl StateStore for Memory {
 struct Sources {
     node: Node,
     set: Arc<dyn PodSourceSet>,
-    snapshots: mpsc::Receiver<SourceSnapshot>,
+    snapshots: mpsc::Receiver<SourceEvent>,
     _tasks: JoinSet<()>,
 }
 
@@ -82,7 +81,7 @@ impl Sources {
             clock: Arc::new(FixedClock),
             jitter: Arc::new(Certain),
         });
-        let (sender, snapshots) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
+        let (sender, snapshots) = mpsc::channel(SOURCE_EVENTS_MAX);
         let mut tasks = JoinSet::new();
         tasks.spawn(set.clone().run(sender, CancellationToken::new()));
         Self { node, set, snapshots, _tasks: tasks }
@@ -92,9 +91,14 @@ impl Sources {
     async fn next(&mut self) -> String {
         let next = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, self.snapshots.recv()).await;
         let snapshot = next.unwrap_or_else(|_| panic!("no set; told {:?}", self.node.events.messages()));
-        let SourceSnapshot { source, pods, complete, restored: _ } = snapshot.expect("the sources run");
+        let SourceEvent { source, update } = snapshot.expect("the sources run");
+        let (pods, incomplete) = match update {
+            SourceUpdate::Replaced { pods, incomplete } => (pods, incomplete),
+            SourceUpdate::Restored(pods) => (pods, None),
+            other => panic!("{other:?}"),
+        };
         let names: Vec<_> = pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect();
-        format!("{source}: {}{}", names.join(" "), if complete { "" } else { " incomplete" })
+        format!("{source}: {}{}", names.join(" "), if incomplete.is_some() { " incomplete" } else { "" })
     }
 
     async fn until_told(&self, words: &str) {

@@ -4,36 +4,39 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::config::{Duplicate, PodOperation, PodUpdate, SourceChange};
+use witlet_core::config::{Duplicate, PodOperation, PodUpdate, SourceChange, SourceUpdate};
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::static_pod::{is_mirror, takes_remains_over};
 use witlet_core::pod::worker::UpdateKind;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::status::{Phase, is_ended_by_node, is_readiness_outdated};
-use witlet_ports::SourceSnapshot;
+use witlet_ports::SourceEvent;
 
 use super::{EventLoop, Record, Stage};
 
 impl EventLoop {
-    pub(super) fn take_config(&mut self, snapshot: SourceSnapshot) {
-        let SourceSnapshot { source, pods, complete, restored } = snapshot;
+    pub(super) fn take_source(&mut self, event: SourceEvent) {
+        let SourceEvent { source, update } = event;
         let of_plugin = self.plugin_sources.contains(&source);
         if !of_plugin && !self.sources.contains(&source) {
             // On its way when its plugin was removed: its pods have ended already.
-            tracing::debug!(source = source.as_str(), "a set of a source that is gone");
+            tracing::debug!(source = source.as_str(), "Ignoring an event of a source that is gone");
             return;
         }
-        if complete {
-            self.partial.remove(&source);
-        } else {
-            self.partial.insert(source.clone());
+        if let SourceUpdate::Replaced { incomplete, .. } | SourceUpdate::Incomplete(incomplete) = &update {
+            match incomplete {
+                Some(why) => {
+                    if self.partial.insert(source.clone()) {
+                        tracing::warn!(source = source.as_str(), why, "Source is incomplete");
+                    }
+                }
+                None => _ = self.partial.remove(&source),
+            }
         }
         let now = self.outside.clock.now();
-        let changes = match (of_plugin, restored) {
-            (true, true) => self.merged.restore_of_plugin(&source, pods, now),
-            (true, false) => self.merged.merge_of_plugin(&source, pods, now),
-            (false, true) => self.merged.restore(&source, pods, now),
-            (false, false) => self.merged.merge(&source, pods, now),
+        let changes = match of_plugin {
+            true => self.merged.take_of_plugin(&source, update, now),
+            false => self.merged.take(&source, update, now),
         };
         self.apply(changes);
     }

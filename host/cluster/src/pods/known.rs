@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::core::v1::Pod;
+use witlet_core::config::SourceUpdate;
 use witlet_core::pod::PodUid;
 
 /// The newest object of each pod by its UID, mirror pods among them. Whoever asks never waits for the API server.
@@ -36,21 +37,19 @@ impl KnownPods {
         self.lock().lists
     }
 
-    /// These pods and no others, as a list told.
-    pub fn replace(&self, pods: impl IntoIterator<Item = Arc<Pod>>) {
-        let pods = pods.into_iter().map(|pod| (PodUid::of(&pod), pod)).collect();
+    /// Takes what the watch told.
+    pub fn take(&self, update: &SourceUpdate) {
         let mut inner = self.lock();
-        *inner = Inner { pods, lists: inner.lists + 1 };
-    }
-
-    /// A pod that is new or has changed.
-    pub fn put(&self, pod: Arc<Pod>) {
-        self.lock().pods.insert(PodUid::of(&pod), pod);
-    }
-
-    /// The API server doesn't have the pod any more.
-    pub fn remove(&self, uid: &PodUid) {
-        self.lock().pods.remove(uid);
+        match update {
+            SourceUpdate::Replaced { pods, .. } => {
+                let pods = pods.iter().map(|pod| (PodUid::of(pod), pod.clone())).collect();
+                *inner = Inner { pods, lists: inner.lists + 1 };
+            }
+            SourceUpdate::Put(pod) => _ = inner.pods.insert(PodUid::of(pod), pod.clone()),
+            SourceUpdate::Deleted(uid) => _ = inner.pods.remove(uid),
+            // What was there before the start may be gone at the API server.
+            SourceUpdate::Restored(_) | SourceUpdate::Incomplete(_) => {}
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

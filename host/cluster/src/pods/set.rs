@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
+use witlet_core::config::SourceUpdate;
 use witlet_core::pod::static_pod::{CONFIG_SOURCE, is_mirror};
 use witlet_core::pod::{PodFullName, PodUid};
-use witlet_core::status::{Phase, foreign};
+use witlet_core::status::Phase;
 
 use crate::watch::{Change, Malformed, ObjectKey};
 
 /// Malformed pods that are remembered to be told of only once; beyond that they are told of again.
 const TOLD_MAX: usize = 1000;
-/// UIDs that are remembered as gone until the next set; beyond that one that comes back at once isn't told from one that stayed.
-const GONE_MAX: usize = 10_000;
+/// How many names of pods that can't be read are told.
+const UNREAD_TOLD_MAX: usize = 10;
 /// Characters of a UID.
 const UID_CHARACTERS_MAX: usize = 128;
 
@@ -26,31 +27,21 @@ pub(super) struct PodSet {
     unread: BTreeSet<PodFullName>,
     /// A list had objects that don't even tell their names.
     has_nameless: bool,
-    /// Pods that went since the last set was taken.
-    gone: BTreeSet<PodUid>,
     /// What was told of malformed pods.
     told: BTreeSet<(Option<ObjectKey>, String)>,
 }
 
 /// What a change did to the set.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// The agent is to be told.
-    pub(super) set: bool,
-    /// But it isn't urgent: the change is what the agent said itself.
-    pub(super) is_echo: bool,
+    /// What the agent is to be told.
+    pub(super) updates: Vec<SourceUpdate>,
     /// A mirror pod came, went or changed.
     pub(super) mirrors: bool,
     /// Something that is worth a write to the disk; the agent's own reports aren't.
     pub(super) saved: bool,
     /// And that soon: a pod is to end, or its object is gone.
     pub(super) ends: bool,
-    /// All pods were read: what was known before counts no more.
-    pub(super) replaced: bool,
-    /// Pods that are new or changed.
-    pub(super) put: Vec<Arc<Pod>>,
-    /// Pods that are gone.
-    pub(super) removed: Vec<PodUid>,
     /// What an operator should know of objects that can't be read, once each.
     pub(super) warnings: Vec<Malformed>,
 }
@@ -77,13 +68,24 @@ impl PodSet {
         mirrors.map(|(name, pod)| (name.clone(), pod.clone())).collect()
     }
 
-    /// Whether there is no pod that could never be read.
-    pub(super) fn is_complete(&self) -> bool {
-        !self.has_nameless && self.unread.iter().all(|name| self.pods.contains_key(name))
+    /// All pods and no others.
+    pub(super) fn everything(&self) -> SourceUpdate {
+        SourceUpdate::Replaced { pods: self.pods(), incomplete: self.incomplete() }
+    }
+
+    /// Which objects could never be read; none if there are no such.
+    fn incomplete(&self) -> Option<String> {
+        let never = self.unread.iter().filter(|name| !self.pods.contains_key(*name));
+        let mut never: Vec<String> = never.take(UNREAD_TOLD_MAX).map(ToString::to_string).collect();
+        if self.has_nameless {
+            never.push("an object without a name".to_owned());
+        }
+        (!never.is_empty()).then(|| format!("these objects can't be read: {}", never.join(", ")))
     }
 
     pub(super) fn take(&mut self, change: Change<Pod>) -> Changed {
         let mut changed = Changed::default();
+        let incomplete = self.incomplete();
         match change {
             Change::Replaced { objects, malformed } => self.replace(objects, malformed, &mut changed),
             Change::Put(pod) => match self.checked(pod) {
@@ -95,18 +97,11 @@ impl PodSet {
             Change::Malformed(malformed) => self.unreadable(malformed, &mut changed),
             Change::Disconnected(_) | Change::Connected | Change::Unread(_) => {}
         }
-        let room = GONE_MAX.saturating_sub(self.gone.len());
-        self.gone.extend(changed.removed.iter().take(room).cloned());
+        let is_told = changed.updates.iter().any(|update| matches!(update, SourceUpdate::Replaced { .. }));
+        if !is_told && self.incomplete() != incomplete {
+            changed.updates.push(SourceUpdate::Incomplete(self.incomplete()));
+        }
         changed
-    }
-
-    /// All pods, as the agent is to have them next. Pods that went and came back with their UIDs since it was asked last are
-    /// others now: before, it has to hear of a set without them, which comes first.
-    pub(super) fn take_sets(&mut self) -> Vec<Vec<Arc<Pod>>> {
-        let gone = std::mem::take(&mut self.gone);
-        let pods = self.pods();
-        let stayed: Vec<_> = pods.iter().filter(|pod| !gone.contains(&PodUid::of(pod))).cloned().collect();
-        if stayed.len() == pods.len() { vec![pods] } else { vec![stayed, pods] }
     }
 
     fn is_ours(&self, pod: &Pod) -> bool {
@@ -161,43 +156,36 @@ impl PodSet {
                 self.pods.entry(name).or_insert(pod);
             }
         }
-        let gone = old.values().map(|pod| PodUid::of(pod));
-        changed.removed = gone.collect();
-        changed.put = self.pods();
-        changed.set = true;
+        changed.updates.push(self.everything());
         changed.saved = true;
-        changed.ends = !changed.removed.is_empty() || self.pods.values().any(|pod| is_deleted(pod));
-        changed.replaced = true;
+        changed.ends = !old.is_empty() || self.pods.values().any(|pod| is_deleted(pod));
         changed.mirrors = old_mirrors || self.pods.values().any(|pod| is_mirror(pod));
     }
 
     fn put(&mut self, pod: Arc<Pod>, changed: &mut Changed) {
         let name = PodFullName::of(&pod);
-        let was_unread = self.unread.remove(&name);
+        self.unread.remove(&name);
         let old = self.pods.insert(name, pod.clone());
-        changed.set = true;
         changed.mirrors = is_mirror(&pod) || old.as_ref().is_some_and(|old| is_mirror(old));
         changed.saved = !is_mirror(&pod) && old.as_ref().is_none_or(|old| is_worth_saving(old, &pod));
-        changed.is_echo = !was_unread && old.as_ref().is_some_and(|old| is_echo(old, &pod));
         changed.ends = changed.saved && is_deleted(&pod) && !old.as_ref().is_some_and(|old| is_deleted(old));
         let other = old.map(|old| PodUid::of(&old)).filter(|uid| *uid != PodUid::of(&pod));
         changed.ends |= other.is_some();
-        changed.removed.extend(other);
-        changed.put.push(pod);
+        changed.updates.extend(other.map(SourceUpdate::Deleted));
+        changed.updates.push(SourceUpdate::Put(pod));
     }
 
     fn delete(&mut self, key: &ObjectKey, changed: &mut Changed) {
         let name = PodFullName::new(&key.namespace, &key.name);
-        changed.set = self.unread.remove(&name);
+        self.unread.remove(&name);
         if !self.pods.get(&name).is_some_and(|pod| is_of(pod, key)) {
             return;
         }
         let Some(pod) = self.pods.remove(&name) else { return };
-        changed.set = true;
         changed.mirrors = is_mirror(&pod);
         changed.saved = !changed.mirrors;
         changed.ends = changed.saved && !is_deleted(&pod);
-        changed.removed.push(PodUid::of(&pod));
+        changed.updates.push(SourceUpdate::Deleted(PodUid::of(&pod)));
     }
 
     fn unreadable(&mut self, malformed: Malformed, changed: &mut Changed) {
@@ -209,10 +197,10 @@ impl PodSet {
             if let Some(uid) = other {
                 let removed = self.pods.remove(&name);
                 changed.mirrors = removed.is_some_and(|pod| is_mirror(&pod));
-                changed.removed.push(uid);
+                changed.updates.push(SourceUpdate::Deleted(uid));
                 (changed.saved, changed.ends) = (true, true);
             }
-            changed.set = self.unread.insert(name) || !changed.removed.is_empty();
+            self.unread.insert(name);
         }
         self.warn(malformed, changed);
     }
@@ -267,13 +255,6 @@ fn is_same_version(old: &Pod, new: &Pod) -> bool {
 /// Statuses come back from the agent itself, many times in a pod's life; only how it ended is worth a write.
 fn is_worth_saving(old: &Pod, new: &Pod) -> bool {
     is_other_wish(old, new) || phase(old) != phase(new)
-}
-
-/// Whether nothing changed but what the node says itself of its pod. A phase that others say is over ends the pod here.
-fn is_echo(old: &Pod, new: &Pod) -> bool {
-    !is_other_wish(old, new)
-        && foreign(old).eq(foreign(new))
-        && (phase(old) == phase(new) || !phase(new).is_some_and(Phase::is_terminal))
 }
 
 fn is_other_wish(old: &Pod, new: &Pod) -> bool {

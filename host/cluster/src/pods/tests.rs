@@ -1,5 +1,6 @@
 //! Changes to the set in tables, and the source against the API server of the tests.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,15 +10,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Effect, Fault, Identity, Options};
+use witlet_core::config::SourceUpdate;
 use witlet_core::event::Event;
 use witlet_core::pod::{PodFullName, PodUid};
-use witlet_ports::{
-    Clock, EventSink, PodSource, SOURCE_SNAPSHOTS_MAX, SourceHealth, SourceSnapshot, StateStore,
-};
+use witlet_ports::{Clock, EventSink, PodSource, SOURCE_EVENTS_MAX, SourceEvent, SourceHealth, StateStore};
 use witlet_testkit::{FixedJitter, ManualClock, MemoryStateStore};
 
 use super::set::{Changed, PodSet};
-use super::{ApiPods, KnownPods, Mirrors};
+use super::{ApiPods, KnownPods, Mirrors, OUTBOX_MAX};
 use crate::saved::{SAVED_PODS, SavedPods, UNREADABLE_PODS};
 use crate::watch::{Change, Malformed, ObjectKey};
 
@@ -44,6 +44,26 @@ fn unreadable(name: &str, uid: &str) -> Malformed {
 
 fn all(objects: Vec<Arc<Pod>>, malformed: Vec<Malformed>) -> Change<Pod> {
     Change::Replaced { objects, malformed }
+}
+
+fn is_complete(set: &PodSet) -> bool {
+    matches!(set.everything(), SourceUpdate::Replaced { incomplete: None, .. })
+}
+
+/// What the agent is told: `all names`, `put name`, `deleted uid`, `incomplete` or `complete`.
+fn told(changed: &Changed) -> Vec<String> {
+    let name = |pod: &Arc<Pod>| pod.metadata.name.clone().unwrap_or_default();
+    let words = changed.updates.iter().map(|update| match update {
+        SourceUpdate::Replaced { pods, .. } => {
+            format!("all {}", pods.iter().map(name).collect::<Vec<_>>().join(" "))
+        }
+        SourceUpdate::Restored(_) => "restored".to_owned(),
+        SourceUpdate::Put(pod) => format!("put {}", name(pod)),
+        SourceUpdate::Deleted(uid) => format!("deleted {uid}"),
+        SourceUpdate::Incomplete(Some(_)) => "incomplete".to_owned(),
+        SourceUpdate::Incomplete(None) => "complete".to_owned(),
+    });
+    words.collect()
 }
 
 /// `name uid version` of all pods.
@@ -95,7 +115,7 @@ fn a_pod_that_cannot_be_read_stays_as_it_was() {
     let (mut set, changed) =
         of(vec![all(vec![pod("a", "u1", 1)], vec![]), Change::Malformed(unreadable("a", "u1"))]);
     assert_eq!(shown(&set), ["a u1 1"]);
-    assert!(set.is_complete());
+    assert!(is_complete(&set));
     assert_eq!(changed.warnings, [unreadable("a", "u1")]);
     // Told once.
     let changed = set.take(all(vec![], vec![unreadable("a", "u1")]));
@@ -109,10 +129,10 @@ fn a_pod_that_cannot_be_read_stays_as_it_was() {
 #[test]
 fn a_pod_that_could_never_be_read_makes_the_set_incomplete_until_it_goes() {
     let (mut set, changed) = of(vec![all(vec![pod("a", "u1", 1)], vec![unreadable("b", "u2")])]);
-    assert_eq!((shown(&set), set.is_complete()), (vec!["a u1 1".to_owned()], false));
-    assert!(changed.set);
-    assert!(set.take(Change::Deleted(key("b", "u2"))).set);
-    assert!(set.is_complete());
+    assert_eq!((shown(&set), is_complete(&set)), (vec!["a u1 1".to_owned()], false));
+    assert_eq!(told(&changed), ["all a"]);
+    assert_eq!(told(&set.take(Change::Deleted(key("b", "u2")))), ["complete"]);
+    assert!(is_complete(&set));
 }
 
 #[test]
@@ -122,37 +142,31 @@ fn while_an_object_without_a_name_is_there_nobody_is_taken_for_gone() {
         all(vec![pod("a", "u1", 1), pod("b", "u2", 1)], vec![]),
         all(vec![pod("a", "u1", 2)], vec![nameless]),
     ]);
-    assert_eq!((shown(&set), set.is_complete()), (vec!["a u1 2".to_owned(), "b u2 1".to_owned()], false));
+    assert_eq!((shown(&set), is_complete(&set)), (vec!["a u1 2".to_owned(), "b u2 1".to_owned()], false));
     set.take(all(vec![pod("a", "u1", 2)], vec![]));
-    assert_eq!((shown(&set), set.is_complete()), (vec!["a u1 2".to_owned()], true));
+    assert_eq!((shown(&set), is_complete(&set)), (vec!["a u1 2".to_owned()], true));
 }
 
 #[test]
 fn another_pod_under_the_same_name_takes_its_place_and_the_end_of_the_old_one_comes_late() {
     let (mut set, changed) = of(vec![all(vec![pod("a", "u1", 1)], vec![]), Change::Put(pod("a", "u2", 5))]);
     assert_eq!(shown(&set), ["a u2 5"]);
-    assert_eq!(changed.removed, [PodUid::from("u1")]);
+    assert_eq!(told(&changed), ["deleted u1", "put a"]);
     set.take(Change::Deleted(key("a", "u1")));
     assert_eq!(shown(&set), ["a u2 5"]);
     // Even if the new one can't be read the old one is gone.
     let changed = set.take(Change::Malformed(unreadable("a", "u3")));
-    assert!(shown(&set).is_empty() && !set.is_complete());
-    assert_eq!(changed.removed, [PodUid::from("u2")]);
+    assert!(shown(&set).is_empty() && !is_complete(&set));
+    assert_eq!(told(&changed), ["deleted u2", "incomplete"]);
 }
 
 #[test]
-fn who_goes_and_comes_back_with_its_uid_is_missing_from_a_set_of_its_own() {
-    let (mut set, _) = of(vec![all(vec![pod("a", "u1", 1), pod("b", "u2", 1)], vec![])]);
-    let sizes = |set: &mut PodSet| set.take_sets().iter().map(Vec::len).collect::<Vec<_>>();
-    assert_eq!(sizes(&mut set), [2]);
-    set.take(Change::Deleted(key("a", "u1")));
-    set.take(Change::Put(pod("a", "u1", 5)));
-    assert_eq!(sizes(&mut set), [1, 2]);
-    assert_eq!(sizes(&mut set), [2], "it is told once");
-    set.take(Change::Deleted(key("a", "u1")));
-    assert_eq!(sizes(&mut set), [1]);
-    set.take(Change::Put(pod("a", "u1", 9)));
-    assert_eq!(sizes(&mut set), [2], "the set without it was taken before");
+fn who_goes_and_comes_back_with_its_uid_is_told_of_both_times() {
+    let (mut set, changed) = of(vec![all(vec![pod("a", "u1", 1), pod("b", "u2", 1)], vec![])]);
+    assert_eq!(told(&changed), ["all a b"]);
+    assert_eq!(told(&set.take(Change::Deleted(key("a", "u1")))), ["deleted u1"]);
+    assert_eq!(told(&set.take(Change::Deleted(key("a", "u1")))), [""; 0]);
+    assert_eq!(told(&set.take(Change::Put(pod("a", "u1", 5)))), ["put a"]);
 }
 
 #[test]
@@ -218,41 +232,6 @@ fn that_a_pod_ends_is_worth_a_write_soon_and_once() {
     }
 }
 
-#[test]
-fn what_the_agent_said_itself_may_wait_and_nothing_else() {
-    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
-    let status = |phase: &str, conditions: Vec<Value>| json!({"phase": phase, "conditions": conditions});
-    let first = with(&pod("a", "u1", 1), |pod| {
-        let status =
-            status("Pending", vec![condition("Ready", "False"), condition("example.com/gate", "False")]);
-        pod.status = Some(serde_json::from_value(status).unwrap());
-    });
-    let change = |mend: &dyn Fn(&mut Pod)| {
-        let (mut set, _) = of(vec![all(vec![first.clone()], vec![])]);
-        let changed = set.take(Change::Put(with(&first, mend)));
-        assert!(changed.set);
-        changed.is_echo
-    };
-    let says =
-        |status: Value| change(&|pod| pod.status = Some(serde_json::from_value(status.clone()).unwrap()));
-    let gate = |status: &str| condition("example.com/gate", status);
-    assert!(change(&|_| {}));
-    assert!(says(status("Running", vec![condition("Ready", "True"), gate("False")])));
-    assert!(
-        !says(status("Pending", vec![condition("Ready", "False"), gate("True")])),
-        "somebody opened a gate"
-    );
-    assert!(!says(status("Failed", vec![condition("Ready", "False"), gate("False")])), "somebody ended it");
-    assert!(!change(&|pod| pod.metadata.deletion_grace_period_seconds = Some(5)));
-    assert!(!change(&|pod| pod.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into())));
-    assert!(!change(&|pod| pod.spec.as_mut().unwrap().active_deadline_seconds = Some(9)));
-
-    let (mut set, _) = of(vec![all(vec![first.clone()], vec![])]);
-    assert!(!set.take(Change::Put(pod("b", "u2", 2))).is_echo, "a new one");
-    set.take(Change::Malformed(unreadable("a", "u1")));
-    assert!(!set.take(Change::Put(first.clone())).is_echo, "it can be read again");
-}
-
 /// An API server with one node, and the source of that node on paused time.
 struct World {
     server: Arc<ApiServer>,
@@ -275,7 +254,8 @@ impl EventSink for Told {
 struct Running {
     known: Arc<KnownPods>,
     mirrors: tokio::sync::watch::Receiver<Mirrors>,
-    sets: mpsc::Receiver<SourceSnapshot>,
+    events: mpsc::Receiver<SourceEvent>,
+    pods: BTreeMap<PodUid, Arc<Pod>>,
     stop: CancellationToken,
     _task: JoinSet<()>,
 }
@@ -295,10 +275,10 @@ impl World {
             ApiPods::new(client, "node1", Some(saved), self.clock.clone(), Arc::new(FixedJitter(0.0)));
         let source = source.telling(self.told.clone()).with_health(self.health.clone());
         let (known, mirrors, stop) = (source.known(), source.mirrors(), CancellationToken::new());
-        let (sender, sets) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
+        let (sender, events) = mpsc::channel(SOURCE_EVENTS_MAX);
         let mut task = JoinSet::new();
         task.spawn(Box::new(source).run(sender, stop.clone()));
-        Running { known, mirrors, sets, stop, _task: task }
+        Running { known, mirrors, events, pods: BTreeMap::new(), stop, _task: task }
     }
 
     /// Messages of the events that say that pods can't be read.
@@ -317,13 +297,24 @@ impl World {
 }
 
 impl Running {
-    /// Sets that come within so many milliseconds: whether restored, and the names.
+    /// What the source has after each of its events within so many milliseconds: whether restored, and the names.
     async fn sets(&mut self, milliseconds: u64) -> Vec<(bool, Vec<String>)> {
         tokio::time::sleep(Duration::from_millis(milliseconds)).await;
         let mut sets = Vec::new();
-        while let Ok(set) = self.sets.try_recv() {
-            let names = set.pods.iter().map(|pod| pod.metadata.name.clone().unwrap_or_default());
-            sets.push((set.restored, names.collect()));
+        while let Ok(event) = self.events.try_recv() {
+            let restored = matches!(event.update, SourceUpdate::Restored(_));
+            match event.update {
+                SourceUpdate::Replaced { pods, .. } | SourceUpdate::Restored(pods) => {
+                    self.pods = pods.into_iter().map(|pod| (PodUid::of(&pod), pod)).collect();
+                }
+                SourceUpdate::Put(pod) => _ = self.pods.insert(PodUid::of(&pod), pod),
+                SourceUpdate::Deleted(uid) => _ = self.pods.remove(&uid),
+                SourceUpdate::Incomplete(_) => {}
+            }
+            let names = self.pods.values().map(|pod| pod.metadata.name.clone().unwrap_or_default());
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            sets.push((restored, names));
         }
         sets
     }
@@ -334,42 +325,26 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lone_change_is_told_at_once_and_a_burst_in_few_sets() {
+async fn each_change_is_told_at_once_and_an_agent_that_takes_none_is_told_of_all_pods() {
     let world = World::new();
     let mut running = world.start();
     assert_eq!(running.sets(100).await, [(false, vec![])]);
     world.create("a", json!({}));
     assert_eq!(running.sets(1).await, [(false, names(&["a"]))]);
-    for number in 0..450 {
+    let burst = OUTBOX_MAX + 2 * SOURCE_EVENTS_MAX;
+    for number in 0..burst {
         world.create(&format!("burst-{number}"), json!({}));
+        if number % 100 == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
-    let sets = running.sets(100).await;
-    assert!((1..=3).contains(&sets.len()), "{} sets", sets.len());
-    assert_eq!(sets.last().unwrap().1.len(), 451);
+    let mut sets = Vec::new();
+    for _ in 0..5 {
+        sets.extend(running.sets(100).await);
+    }
+    assert!(sets.len() < 3 * SOURCE_EVENTS_MAX, "{} events", sets.len());
+    assert_eq!(sets.last().unwrap().1.len(), 1 + burst);
     assert_eq!(world.server.count("list pods"), 0, "the stream was enough");
-}
-
-#[tokio::test(start_paused = true)]
-async fn statuses_that_come_back_wait_for_one_another_and_hold_nothing_up() {
-    let world = World::new();
-    let mut running = world.start();
-    let pods: Vec<Pod> = (0..50).map(|number| world.create(&format!("pod-{number:02}"), json!({}))).collect();
-    running.sets(1000).await;
-    let echo = |pod: &Pod| {
-        let status = Some(serde_json::from_value(json!({"phase": "Running"})).unwrap());
-        world.server.update_status(&Pod { status, ..pod.clone() }).unwrap();
-    };
-    for pod in &pods {
-        echo(pod);
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    assert_eq!(running.sets(100).await, [], "350 ms after the first");
-    assert_eq!(running.sets(200).await.len(), 1, "the patience is over");
-    assert_eq!(running.sets(2000).await, []);
-
-    echo(&world.create("other", json!({})));
-    let sets = running.sets(50).await;
-    assert_eq!(sets.first().map(|(_, names)| names.len()), Some(51), "a new pod waits for nobody's echo");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,18 +1,38 @@
-//! Full sets of pods, source by source, turned into changes (upstream's `config/config.go`).
+//! What sources say, merged into one configuration and told as changes (upstream's `config/config.go`).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::pod::static_pod::{CONFIG_MIRROR, CONFIG_SEEN, CONFIG_SOURCE};
 use crate::pod::{PodFullName, PodUid, SourceName};
 
 #[cfg(test)]
 mod tests;
+
+/// What a source says of its pods.
+#[derive(Clone, Debug)]
+pub enum SourceUpdate {
+    /// It has these pods and no others. With a reason if a part of what it has could never be read: then pods that ran before the
+    /// agent started, and that no source has, may be of that part and are left alone.
+    Replaced {
+        /// All of its pods, named, defaulted and validated.
+        pods: Vec<Arc<Pod>>,
+        /// Why something is missing from them; none if nothing is.
+        incomplete: Option<String>,
+    },
+    /// It had these before the agent started, and can't tell yet what it has. They run, but the source counts as unseen: nothing is
+    /// cleaned up on its word (upstream had it as `RESTORE`).
+    Restored(Vec<Arc<Pod>>),
+    /// It has this pod, which is new or has changed. Another one of its name is gone.
+    Put(Arc<Pod>),
+    /// It doesn't have this pod any more.
+    Deleted(PodUid),
+    /// Something that it has could never be read, and why; none once nothing is missing.
+    Incomplete(Option<String>),
+}
 
 /// What a change asks of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,17 +89,7 @@ pub enum Duplicate {
     },
 }
 
-impl Duplicate {
-    /// Whether the pod comes in once another source lets go of it.
-    fn waits(&self) -> bool {
-        match self {
-            Self::OwnedBySource { .. } | Self::NameOfSource { .. } => true,
-            Self::Name { .. } | Self::Uid { .. } => false,
-        }
-    }
-}
-
-/// What one set changed.
+/// What one update changed.
 #[derive(Clone, Debug, Default)]
 pub struct SourceChange {
     /// Pods that the source no longer has, as they last were.
@@ -99,6 +109,12 @@ pub struct SourceChange {
 }
 
 impl SourceChange {
+    /// Whether nothing changed and nothing is to be reported.
+    fn is_empty(&self) -> bool {
+        let pods = [&self.removed, &self.added, &self.updated, &self.deleted, &self.reconciled];
+        pods.iter().all(|pods| pods.is_empty()) && self.duplicates.is_empty()
+    }
+
     /// The change as updates in upstream's order: remove, add, update, delete, reconcile. Removals come first, so that
     /// what a pod held is free for the one that takes its place. A first set without pods is an empty add, so that
     /// whoever waits for all sources learns of it.
@@ -118,152 +134,65 @@ impl SourceChange {
     }
 }
 
-/// What tells two versions of a pod apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fingerprint {
-    semantics: [u8; 16],
-    status: [u8; 16],
-}
-
-#[derive(Clone, Debug)]
-struct Known {
-    /// As the source last gave it: the same pointer again is no change.
-    brought: Arc<Pod>,
-    /// As it was handed on.
-    current: Arc<Pod>,
-    fingerprint: Fingerprint,
-}
-
+/// What one source has.
 #[derive(Clone, Debug, Default)]
 struct SourceState {
-    pods: HashMap<PodUid, Known>,
-    /// The last set in full, kept only while pods of it wait for another source to let go of their UIDs or names.
-    waiting: Option<Vec<Arc<Pod>>>,
+    pods: HashMap<PodUid, Arc<Pod>>,
+    names: HashMap<PodFullName, PodUid>,
+    /// What it has besides, left out while another source has their UIDs or names.
+    waiting: Vec<Arc<Pod>>,
 }
 
-impl SourceState {
-    fn has_any(&self, names: &HashSet<PodFullName>) -> bool {
-        !names.is_empty() && self.pods.values().any(|known| names.contains(&PodFullName::of(&known.current)))
-    }
-
-    /// The last set, with what was left out of it and may come in.
-    fn last_set(&mut self) -> Vec<Arc<Pod>> {
-        self.waiting.take().unwrap_or_else(|| {
-            let mut pods: Vec<_> = self.pods.values().map(|known| known.brought.clone()).collect();
-            pods.sort_by_cached_key(|pod| PodFullName::of(pod));
-            pods
-        })
-    }
-}
-
-/// The last set of each source.
+/// What all sources have.
 #[derive(Clone, Debug, Default)]
 pub struct MergedConfig {
     sources: BTreeMap<SourceName, SourceState>,
-    /// Those that are plugins'.
+    /// Those that are plugins', which give way: a pod of theirs whose name another source has is left out, until that source lets
+    /// go of the name.
     plugins: BTreeSet<SourceName>,
-    /// Those that have told only what they had before the agent started.
-    restored: BTreeSet<SourceName>,
+    /// Those that have told what they have, not only what they had before the agent started.
+    seen: BTreeSet<SourceName>,
     owners: HashMap<PodUid, SourceName>,
 }
 
 impl MergedConfig {
-    /// Takes a source's full set and tells what it changes, in time linear in the sets. Usually one change; one more
-    /// for each other source that waited for a UID which this set let go of.
-    pub fn merge(
+    /// Takes what a source of the agent's own says, and tells what that changes: the source's own change first, then those of
+    /// sources that waited for a UID or name that it let go of, or that give way to it.
+    pub fn take(
         &mut self,
         source: &SourceName,
-        pods: Vec<Arc<Pod>>,
+        update: SourceUpdate,
         now: Timestamp,
     ) -> Vec<(SourceName, SourceChange)> {
         self.plugins.remove(source);
-        let change = self.merge_all(source, pods, now);
-        self.restored.remove(source);
-        change
+        self.take_any(source, update, now)
     }
 
-    /// The same for what a source had before the agent started: it stays unseen. A source that was seen knows better, and
-    /// nothing changes.
-    pub fn restore(
+    /// The same for a plugin's source, which gives way to all others.
+    pub fn take_of_plugin(
         &mut self,
         source: &SourceName,
-        pods: Vec<Arc<Pod>>,
-        now: Timestamp,
-    ) -> Vec<(SourceName, SourceChange)> {
-        if self.is_seen(source) {
-            return Vec::new();
-        }
-        self.restored.insert(source.clone());
-        self.merge_all(source, pods, now)
-    }
-
-    /// The same for a plugin's source, which gives way as it always does.
-    pub fn restore_of_plugin(
-        &mut self,
-        source: &SourceName,
-        pods: Vec<Arc<Pod>>,
-        now: Timestamp,
-    ) -> Vec<(SourceName, SourceChange)> {
-        if self.is_seen(source) {
-            return Vec::new();
-        }
-        self.plugins.insert(source.clone());
-        self.restore(source, pods, now)
-    }
-
-    /// The same for a plugin's source, which gives way: a pod of it whose name another source has is left out, until that
-    /// source lets go of the name.
-    pub fn merge_of_plugin(
-        &mut self,
-        source: &SourceName,
-        pods: Vec<Arc<Pod>>,
+        update: SourceUpdate,
         now: Timestamp,
     ) -> Vec<(SourceName, SourceChange)> {
         self.plugins.insert(source.clone());
-        let changes = self.merge_all(source, pods, now);
-        self.restored.remove(source);
-        changes
+        self.take_any(source, update, now)
     }
 
     /// Forgets a source that is gone, as if it had sent an empty set and never been seen.
     pub fn remove_source(&mut self, source: &SourceName, now: Timestamp) -> Vec<(SourceName, SourceChange)> {
-        let changes = self.merge_all(source, Vec::new(), now);
+        let mut change = SourceChange::default();
+        self.replace(source, Vec::new(), now, &mut change);
+        let changes = self.settle(source, change, now);
         self.sources.remove(source);
         self.plugins.remove(source);
-        self.restored.remove(source);
+        self.seen.remove(source);
         changes
     }
 
-    fn merge_all(
-        &mut self,
-        source: &SourceName,
-        pods: Vec<Arc<Pod>>,
-        now: Timestamp,
-    ) -> Vec<(SourceName, SourceChange)> {
-        let change = self.merge_one(source, pods, now);
-        let let_go = !change.removed.is_empty();
-        let taken: HashSet<PodFullName> = match self.plugins.contains(source) {
-            true => HashSet::new(),
-            false => change.added.iter().map(|pod| PodFullName::of(pod)).collect(),
-        };
-        let mut changes = vec![(source.clone(), change)];
-        let mut affected = Vec::new();
-        for (name, state) in self.sources.iter_mut().filter(|(name, _)| *name != source) {
-            let gives_way = self.plugins.contains(name) && state.has_any(&taken);
-            if (let_go && state.waiting.is_some()) || gives_way {
-                affected.push((name.clone(), state.last_set()));
-            }
-        }
-        for (name, pods) in affected {
-            let change = self.merge_one(&name, pods, now);
-            changes.push((name, change));
-        }
-        changes
-    }
-
-    /// Whether the source has ever sent a set of its own, not one from before the agent's start.
+    /// Whether the source has ever said what it has, not only what it had before the agent's start.
     pub fn is_seen(&self, source: &SourceName) -> bool {
-        self.sources.contains_key(source) && !self.restored.contains(source)
+        self.seen.contains(source)
     }
 
     /// How many pods all sources have.
@@ -276,110 +205,219 @@ impl MergedConfig {
         self.owners.is_empty()
     }
 
-    fn merge_one(&mut self, source: &SourceName, pods: Vec<Arc<Pod>>, now: Timestamp) -> SourceChange {
-        let mut change = SourceChange { first: !self.is_seen(source), ..SourceChange::default() };
-        let kept = self.without_duplicates(source, &pods, &mut change.duplicates);
-        let waits = change.duplicates.iter().any(Duplicate::waits);
-        let state = self.sources.entry(source.clone()).or_default();
-        let mut old = std::mem::take(&mut state.pods);
-        let mut new = HashMap::with_capacity(kept.len());
-        for brought in kept {
-            let (uid, known) = match old.remove_entry(uid_of(&brought)) {
-                Some((uid, known)) => (uid, known.renewed(brought, &mut change)),
-                None => {
-                    let uid = PodUid::of(&brought);
-                    self.owners.insert(uid.clone(), source.clone());
-                    (uid, Known::first(brought, now, &mut change))
-                }
-            };
-            new.insert(uid, known);
-        }
-        change.removed = old.into_values().map(|known| known.current).collect();
-        change.removed.sort_by_cached_key(|pod| PodFullName::of(pod));
-        for pod in &change.removed {
-            self.owners.remove(&PodUid::of(pod));
-        }
-        state.pods = new;
-        state.waiting = waits.then_some(pods);
-        change
-    }
-
-    /// Names that a plugin's source must leave to others; none for all other sources.
-    fn names_elsewhere(&self, source: &SourceName) -> HashMap<PodFullName, &SourceName> {
-        if !self.plugins.contains(source) {
-            return HashMap::new();
-        }
-        let others = self.sources.iter().filter(|(name, _)| *name != source);
-        let named = |(name, state): (_, &SourceState)| {
-            let pods = state.pods.values();
-            pods.map(|known| (PodFullName::of(&known.current), name)).collect::<Vec<_>>()
-        };
-        others.flat_map(named).collect()
-    }
-
-    /// The set without pods whose name or UID is taken; of two in one set the first stays.
-    fn without_duplicates(
-        &self,
+    fn take_any(
+        &mut self,
         source: &SourceName,
-        pods: &[Arc<Pod>],
-        duplicates: &mut Vec<Duplicate>,
-    ) -> Vec<Arc<Pod>> {
-        let elsewhere = self.names_elsewhere(source);
-        let mut names = HashSet::with_capacity(pods.len());
-        let mut uids = HashSet::with_capacity(pods.len());
-        let mut kept = Vec::with_capacity(pods.len());
-        // Sets come many times a second while pods start: nothing is made anew for pods that were there before.
+        update: SourceUpdate,
+        now: Timestamp,
+    ) -> Vec<(SourceName, SourceChange)> {
+        let mut change = SourceChange::default();
+        match update {
+            // A source that was seen knows better.
+            SourceUpdate::Restored(_) if self.is_seen(source) => return Vec::new(),
+            SourceUpdate::Restored(pods) => {
+                change.first = true;
+                self.replace(source, pods, now, &mut change);
+            }
+            SourceUpdate::Replaced { pods, .. } => {
+                change.first = self.seen.insert(source.clone());
+                self.replace(source, pods, now, &mut change);
+            }
+            SourceUpdate::Put(pod) => self.put(source, pod, now, &mut change),
+            SourceUpdate::Deleted(uid) => {
+                if let Some(state) = self.sources.get_mut(source) {
+                    state.waiting.retain(|pod| PodUid::of(pod) != uid);
+                }
+                self.remove(source, &uid, &mut change);
+            }
+            SourceUpdate::Incomplete(_) => {}
+        }
+        self.settle(source, change, now)
+    }
+
+    /// The source has these pods and no others. Of two with one name or UID the first counts.
+    fn replace(
+        &mut self,
+        source: &SourceName,
+        pods: Vec<Arc<Pod>>,
+        now: Timestamp,
+        change: &mut SourceChange,
+    ) {
+        let (mut names, mut uids) = (HashSet::with_capacity(pods.len()), HashSet::with_capacity(pods.len()));
+        let (mut kept, mut waiting) = (Vec::with_capacity(pods.len()), Vec::new());
         for pod in pods {
-            let (uid, name) = (uid_of(pod), name_of(pod));
-            let name_owner = || elsewhere.get(&PodFullName::of(pod));
-            if let Some(owner) = self.owners.get(uid).filter(|owner| *owner != source) {
-                duplicates.push(Duplicate::OwnedBySource { pod: pod.clone(), owner: owner.clone() });
-            } else if !elsewhere.is_empty()
-                && let Some(owner) = name_owner()
-            {
-                duplicates.push(Duplicate::NameOfSource { pod: pod.clone(), owner: (*owner).clone() });
+            let (uid, name) = (PodUid::of(&pod), PodFullName::of(&pod));
+            if let Some(duplicate) = self.taken_elsewhere(source, &pod) {
+                change.duplicates.push(duplicate);
+                waiting.push(pod);
             } else if names.contains(&name) {
-                duplicates.push(Duplicate::Name { pod: pod.clone() });
+                change.duplicates.push(Duplicate::Name { pod });
             } else if !uids.insert(uid) {
-                duplicates.push(Duplicate::Uid { pod: pod.clone() });
+                change.duplicates.push(Duplicate::Uid { pod });
             } else {
                 names.insert(name);
-                kept.push(pod.clone());
+                kept.push(pod);
             }
         }
-        kept
+        let state = self.sources.entry(source.clone()).or_default();
+        state.waiting = waiting;
+        let gone: Vec<PodUid> = state.pods.keys().filter(|uid| !uids.contains(*uid)).cloned().collect();
+        for uid in gone {
+            self.remove(source, &uid, change);
+        }
+        change.removed.sort_by_cached_key(|pod| PodFullName::of(pod));
+        for pod in kept {
+            self.keep(source, pod, now, change);
+        }
     }
-}
 
-impl Known {
-    fn first(brought: Arc<Pod>, now: Timestamp, change: &mut SourceChange) -> Self {
-        let fingerprint = Fingerprint::of(&brought);
-        let current = match is_stamped(&brought) {
-            true => brought.clone(),
-            false => with_first_seen(&brought, &now.to_string()),
+    fn put(&mut self, source: &SourceName, pod: Arc<Pod>, now: Timestamp, change: &mut SourceChange) {
+        let (uid, name) = (PodUid::of(&pod), PodFullName::of(&pod));
+        let duplicate = self.taken_elsewhere(source, &pod);
+        let state = self.sources.entry(source.clone()).or_default();
+        state.waiting.retain(|waiting| PodUid::of(waiting) != uid);
+        if let Some(duplicate) = duplicate {
+            state.waiting.push(pod);
+            change.duplicates.push(duplicate);
+            // It may have had a name before that it could keep.
+            return self.remove(source, &uid, change);
+        }
+        if let Some(other) = state.names.get(&name).filter(|other| **other != uid).cloned() {
+            self.remove(source, &other, change);
+        }
+        self.keep(source, pod, now, change);
+    }
+
+    /// Who has the pod's UID, or, of a plugin's pod, its name.
+    fn taken_elsewhere(&self, source: &SourceName, pod: &Arc<Pod>) -> Option<Duplicate> {
+        let owner = self.owners.get(uid_of(pod)).filter(|owner| *owner != source);
+        if let Some(owner) = owner {
+            return Some(Duplicate::OwnedBySource { pod: pod.clone(), owner: owner.clone() });
+        }
+        if !self.plugins.contains(source) {
+            return None;
+        }
+        let name = PodFullName::of(pod);
+        let mut others = self.sources.iter().filter(|(other, _)| *other != source);
+        let (owner, _) = others.find(|(_, state)| state.names.contains_key(&name))?;
+        Some(Duplicate::NameOfSource { pod: pod.clone(), owner: owner.clone() })
+    }
+
+    /// Takes in a pod whose UID and name are its source's.
+    fn keep(&mut self, source: &SourceName, pod: Arc<Pod>, now: Timestamp, change: &mut SourceChange) {
+        let (uid, name) = (PodUid::of(&pod), PodFullName::of(&pod));
+        let state = self.sources.entry(source.clone()).or_default();
+        let Some(known) = state.pods.get_mut(&uid) else {
+            let pod = seen_first(pod, || now.to_string());
+            self.owners.insert(uid.clone(), source.clone());
+            state.names.insert(name, uid.clone());
+            state.pods.insert(uid, pod.clone());
+            return change.added.push(pod);
         };
-        change.added.push(current.clone());
-        Self { brought, current, fingerprint }
+        let (is_other_wish, is_other_status) = (is_other_wish(known, &pod), known.status != pod.status);
+        if !is_other_wish && !is_other_status {
+            return;
+        }
+        let old_name = PodFullName::of(known);
+        let pod = seen_first(pod, || annotation(known, CONFIG_SEEN).unwrap_or_default().to_owned());
+        *known = pod.clone();
+        if old_name != name && state.names.get(&old_name) == Some(&uid) {
+            state.names.remove(&old_name);
+        }
+        state.names.insert(name, uid);
+        if !is_other_wish {
+            change.reconciled.push(pod);
+        } else if pod.metadata.deletion_timestamp.is_some() {
+            change.deleted.push(pod);
+        } else {
+            change.updated.push(pod);
+        }
     }
 
-    fn renewed(self, brought: Arc<Pod>, change: &mut SourceChange) -> Self {
-        if Arc::ptr_eq(&self.brought, &brought) {
-            return self;
+    fn remove(&mut self, source: &SourceName, uid: &PodUid, change: &mut SourceChange) {
+        let Some(state) = self.sources.get_mut(source) else { return };
+        let Some(pod) = state.pods.remove(uid) else { return };
+        let name = PodFullName::of(&pod);
+        if state.names.get(&name) == Some(uid) {
+            state.names.remove(&name);
         }
-        let fingerprint = Fingerprint::of(&brought);
-        if fingerprint == self.fingerprint {
-            return Self { brought, ..self };
+        self.owners.remove(uid);
+        change.removed.push(pod);
+    }
+
+    /// What follows for other sources: who waited for what this one let go of comes in, and plugins' pods give way to new names.
+    fn settle(
+        &mut self,
+        source: &SourceName,
+        change: SourceChange,
+        now: Timestamp,
+    ) -> Vec<(SourceName, SourceChange)> {
+        let mut changes = Vec::new();
+        let mut next = VecDeque::from([(source.clone(), change)]);
+        while let Some((source, change)) = next.pop_front() {
+            let let_go = !change.removed.is_empty();
+            let taken: Vec<PodFullName> = match self.plugins.contains(&source) {
+                true => Vec::new(),
+                false => change.added.iter().map(|pod| PodFullName::of(pod)).collect(),
+            };
+            changes.push((source.clone(), change));
+            if !let_go && taken.is_empty() {
+                continue;
+            }
+            let others: Vec<SourceName> =
+                self.sources.keys().filter(|other| **other != source).cloned().collect();
+            for other in others {
+                let mut change = SourceChange::default();
+                self.give_way(&other, &source, &taken, &mut change);
+                if let_go {
+                    self.retry(&other, now, &mut change);
+                }
+                if !change.is_empty() {
+                    next.push_back((other, change));
+                }
+            }
         }
-        let first_seen = annotation(&self.current, CONFIG_SEEN).unwrap_or_default();
-        let current = with_first_seen(&brought, first_seen);
-        if fingerprint.semantics == self.fingerprint.semantics {
-            change.reconciled.push(current.clone());
-        } else if brought.metadata.deletion_timestamp.is_some() {
-            change.deleted.push(current.clone());
-        } else {
-            change.updated.push(current.clone());
+        changes
+    }
+
+    /// A plugin's pods of these names wait until the owner lets go of them.
+    fn give_way(
+        &mut self,
+        source: &SourceName,
+        owner: &SourceName,
+        taken: &[PodFullName],
+        change: &mut SourceChange,
+    ) {
+        if !self.plugins.contains(source) {
+            return;
         }
-        Self { brought, current, fingerprint }
+        for name in taken {
+            let Some(state) = self.sources.get_mut(source) else { return };
+            let Some(uid) = state.names.get(name).cloned() else { continue };
+            let Some(pod) = state.pods.get(&uid).cloned() else { continue };
+            state.waiting.push(pod.clone());
+            change.duplicates.push(Duplicate::NameOfSource { pod, owner: owner.clone() });
+            self.remove(source, &uid, change);
+        }
+    }
+
+    /// Takes in what waited and needn't any more.
+    fn retry(&mut self, source: &SourceName, now: Timestamp, change: &mut SourceChange) {
+        let Some(state) = self.sources.get_mut(source) else { return };
+        let waiting = std::mem::take(&mut state.waiting);
+        for pod in waiting {
+            let still_waits = self.taken_elsewhere(source, &pod).is_some();
+            let Some(state) = self.sources.get_mut(source) else { return };
+            if still_waits {
+                state.waiting.push(pod);
+            } else if state.pods.contains_key(uid_of(&pod)) {
+                change.duplicates.push(Duplicate::Uid { pod });
+            } else if state.names.contains_key(&PodFullName::of(&pod)) {
+                change.duplicates.push(Duplicate::Name { pod });
+            } else {
+                self.keep(source, pod, now, change);
+            }
+        }
     }
 }
 
@@ -392,65 +430,27 @@ fn uid_of(pod: &Pod) -> &str {
     pod.metadata.uid.as_deref().unwrap_or_default()
 }
 
-/// As [`PodFullName::of`] has it.
-fn name_of(pod: &Pod) -> (&str, &str) {
-    let meta = &pod.metadata;
-    (meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
-}
-
-/// The source of the API server's pods writes itself when it saw one: a second copy of each pod for that alone would be most of
-/// what pods cost here.
-fn is_stamped(pod: &Pod) -> bool {
-    annotation(pod, CONFIG_SOURCE) == Some("api") && annotation(pod, CONFIG_SEEN).is_some()
-}
-
-fn with_first_seen(pod: &Arc<Pod>, first_seen: &str) -> Arc<Pod> {
-    if annotation(pod, CONFIG_SEEN) == Some(first_seen) {
-        return pod.clone();
+/// The pod with the time when it was seen first, unless its source has written that.
+fn seen_first(mut pod: Arc<Pod>, time: impl FnOnce() -> String) -> Arc<Pod> {
+    if annotation(&pod, CONFIG_SEEN).is_none() {
+        let annotations = Arc::make_mut(&mut pod).metadata.annotations.get_or_insert_default();
+        annotations.insert(CONFIG_SEEN.to_owned(), time());
     }
-    let mut pod = Pod::clone(pod);
-    pod.metadata.annotations.get_or_insert_default().insert(CONFIG_SEEN.to_owned(), first_seen.to_owned());
-    Arc::new(pod)
+    pod
 }
 
-impl Fingerprint {
-    /// Spec, labels, annotations and deletion on one side, status on the other. Annotations that the agent writes for
-    /// itself don't count, and an empty map is as good as none.
-    fn of(pod: &Pod) -> Self {
-        #[derive(Serialize)]
-        struct Semantics<'a> {
-            spec: &'a Option<k8s_openapi::api::core::v1::PodSpec>,
-            labels: Vec<(&'a String, &'a String)>,
-            annotations: Vec<(&'a String, &'a String)>,
-            deletion: &'a Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>,
-            grace: Option<i64>,
-        }
-        let own = [CONFIG_SOURCE, CONFIG_SEEN, CONFIG_MIRROR];
-        let meta = &pod.metadata;
-        Self {
-            semantics: fingerprint(&Semantics {
-                spec: &pod.spec,
-                labels: meta.labels.iter().flatten().collect(),
-                annotations: meta
-                    .annotations
-                    .iter()
-                    .flatten()
-                    .filter(|(name, _)| !own.contains(&name.as_str()))
-                    .collect(),
-                deletion: &meta.deletion_timestamp,
-                grace: meta.deletion_grace_period_seconds,
-            }),
-            status: fingerprint(&pod.status),
-        }
-    }
+/// Whether spec, labels, annotations or deletion differ (upstream: `podsDifferSemantically`). Annotations that the agent writes for
+/// itself don't count, and an empty map is as good as none.
+fn is_other_wish(old: &Pod, new: &Pod) -> bool {
+    let (was, is) = (&old.metadata, &new.metadata);
+    was.deletion_timestamp != is.deletion_timestamp
+        || was.deletion_grace_period_seconds != is.deletion_grace_period_seconds
+        || was.labels.iter().flatten().ne(is.labels.iter().flatten())
+        || foreign_annotations(old).ne(foreign_annotations(new))
+        || old.spec != new.spec
 }
 
-/// 128 bits are enough that nobody meets a collision, by chance or on purpose.
-fn fingerprint(value: &impl Serialize) -> [u8; 16] {
-    let bytes =
-        serde_json::to_vec(value).expect("parts of a pod have only string keys, so they always become JSON");
-    let digest = Sha256::digest(&bytes);
-    let mut short = [0; 16];
-    short.copy_from_slice(&digest[..16]);
-    short
+fn foreign_annotations(pod: &Pod) -> impl Iterator<Item = (&String, &String)> {
+    let own = [CONFIG_SOURCE, CONFIG_SEEN, CONFIG_MIRROR];
+    pod.metadata.annotations.iter().flatten().filter(move |(name, _)| !own.contains(&name.as_str()))
 }

@@ -7,6 +7,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use witlet_core::config::SourceUpdate;
+
 use super::*;
 
 /// Bound of a wait for something that has to happen: only a hang reaches it.
@@ -51,7 +53,7 @@ impl Events {
 }
 
 struct Running {
-    snapshots: mpsc::Receiver<SourceSnapshot>,
+    snapshots: mpsc::Receiver<SourceEvent>,
     events: Arc<Events>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
@@ -64,7 +66,7 @@ fn start(path: &Path, check_interval: Duration) -> Running {
 fn start_at(path: &Path, check_interval: Duration, clock: Arc<dyn Clock>) -> Running {
     let events = Arc::new(Events::default());
     let source = FileSource::new(path, "n", check_interval, clock, events.clone());
-    let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
+    let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_EVENTS_MAX);
     let stop = CancellationToken::new();
     let mut tasks = JoinSet::new();
     tasks.spawn(Box::new(source).run(sender, stop.clone()));
@@ -77,7 +79,8 @@ impl Running {
         let next = timeout(WAIT_TIMEOUT, self.snapshots.recv()).await;
         let snapshot = next.expect("a set in time").expect("the source runs");
         assert_eq!(snapshot.source, SourceName::file());
-        snapshot.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect()
+        let SourceUpdate::Replaced { pods, .. } = snapshot.update else { panic!("{snapshot:?}") };
+        pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect()
     }
 
     async fn wait_for_event(&self, reason: &str) -> Event {

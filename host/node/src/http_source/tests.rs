@@ -8,6 +8,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use witlet_core::config::SourceUpdate;
+
 use super::*;
 
 /// Bound of a wait for something that has to happen: only a hang reaches it.
@@ -80,7 +82,7 @@ fn pod(name: &str) -> String {
 }
 
 struct Running {
-    snapshots: mpsc::Receiver<SourceSnapshot>,
+    snapshots: mpsc::Receiver<SourceEvent>,
     events: Arc<Events>,
     stop: CancellationToken,
 }
@@ -91,7 +93,7 @@ fn start(tasks: &mut JoinSet<()>, url: &str, headers: &[&str]) -> Running {
     let source = HttpSource::new(url, "n", OFTEN, Egress::system(), events.clone());
     // No look is given up because the machine is busy.
     let source = HttpSource { look_time_max: Duration::from_hours(1), ..source };
-    let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
+    let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_EVENTS_MAX);
     let stop = CancellationToken::new();
     tasks.spawn(Box::new(source).run(sender, stop.clone()));
     Running { snapshots, events, stop }
@@ -112,16 +114,20 @@ async fn the_last_good_answer_goes_on_after_a_restart_until_the_url_answers() {
         let events = Arc::new(Events::default());
         let url = ManifestUrl::new(&url, &[] as &[&str]).expect("a URL");
         let source = HttpSource::new(url, "n", interval, Egress::system(), events.clone());
-        let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
+        let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_EVENTS_MAX);
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         tasks.spawn(Box::new(source.remembering(state.clone())).run(sender, stop.clone()));
         (snapshots, tasks)
     };
-    let next = async |sets: &mut mpsc::Receiver<SourceSnapshot>| {
+    let next = async |sets: &mut mpsc::Receiver<SourceEvent>| {
         let set = timeout(WAIT_TIMEOUT, sets.recv()).await.expect("in time").expect("the source runs");
-        let names: Vec<String> = set.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect();
-        (set.restored, names)
+        let (restored, pods) = match set.update {
+            SourceUpdate::Restored(pods) => (true, pods),
+            SourceUpdate::Replaced { pods, .. } => (false, pods),
+            other => panic!("{other:?}"),
+        };
+        (restored, pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect::<Vec<_>>())
     };
     let (mut sets, first) = run(Duration::from_secs(3600));
     assert_eq!(next(&mut sets).await, (false, vec!["a-n".to_owned()]));
@@ -155,8 +161,11 @@ impl Running {
         let told = self.events.recorded.lock().expect("no panic under the lock").clone();
         let snapshot =
             next.unwrap_or_else(|_| panic!("no set in time, told {told:?}")).expect("the source runs");
-        assert!(snapshot.source == SourceName::http() && snapshot.complete);
-        snapshot.pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect()
+        assert_eq!(snapshot.source, SourceName::http());
+        let SourceUpdate::Replaced { pods, incomplete: None } = snapshot.update else {
+            panic!("{snapshot:?}")
+        };
+        pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect()
     }
 
     async fn told(&self, words: &str) {

@@ -19,7 +19,7 @@ use witlet_core::config::source::PodStatusChange;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
 use witlet_ports::{
-    Clock, EventSink, Jitter, NotTold, PodFare, PodSourceSet, SourceHealth, SourceSnapshot, StateStore,
+    Clock, EventSink, Jitter, NotTold, PodFare, PodSourceSet, SourceEvent, SourceHealth, StateStore,
 };
 
 use poller::Poller;
@@ -112,7 +112,7 @@ impl<P: SourcePlugins> HostSources<P> {
         at_start: bool,
         running: &mut BTreeMap<SourceName, Running>,
         tasks: &mut JoinSet<()>,
-        snapshots: &mpsc::Sender<SourceSnapshot>,
+        events: &mpsc::Sender<SourceEvent>,
         stop: &CancellationToken,
     ) {
         let specs = self.plugins.sources();
@@ -148,7 +148,7 @@ impl<P: SourcePlugins> HostSources<P> {
             running.insert(spec.name.clone(), Running { spec: sender, stop: stop.clone() });
             let (records, newest) = watch::channel(None);
             let (plugins, config) = (self.plugins.clone(), self.config.clone());
-            let poller = Poller::new(plugins, config.clone(), receiver, snapshots.clone(), records, at_start);
+            let poller = Poller::new(plugins, config.clone(), receiver, events.clone(), records, at_start);
             tasks.spawn(async move {
                 tokio::select! {
                     () = stop.cancelled() => {}
@@ -168,19 +168,19 @@ impl<P: SourcePlugins> PodSourceSet for HostSources<P> {
         self.names.subscribe()
     }
 
-    async fn run(self: Arc<Self>, snapshots: mpsc::Sender<SourceSnapshot>, stop: CancellationToken) {
+    async fn run(self: Arc<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken) {
         let mut changes = self.plugins.changes();
         let mut running = BTreeMap::new();
         let mut tasks = JoinSet::new();
         let mut at_start = true;
         loop {
             changes.mark_unchanged();
-            self.follow(at_start, &mut running, &mut tasks, &snapshots, &stop);
+            self.follow(at_start, &mut running, &mut tasks, &events, &stop);
             at_start = false;
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return,
-                    () = snapshots.closed() => return,
+                    () = events.closed() => return,
                     changed = changes.changed() => match changed {
                         Ok(()) => break,
                         // The host is gone.

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Identity, Options};
+use witlet_core::config::SourceUpdate;
 use witlet_core::pod::static_pod::{CONFIG_HASH, CONFIG_SOURCE, is_mirror};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_ports::{Clock, PodReport, StatusSink};
@@ -58,6 +59,11 @@ pub(crate) struct Bench {
     running: JoinSet<()>,
 }
 
+/// A list brought these pods.
+pub(crate) fn listed(pods: impl IntoIterator<Item = Arc<Pod>>) -> SourceUpdate {
+    SourceUpdate::Replaced { pods: pods.into_iter().collect(), incomplete: None }
+}
+
 impl Bench {
     pub(crate) fn new() -> Self {
         let clock = Arc::new(ManualClock::new());
@@ -67,7 +73,7 @@ impl Bench {
         let node = server.create(&Node { metadata, ..Node::default() }).unwrap();
         let node = watch::Sender::new(Some(Arc::new(node)));
         let (known, mirrors) = (Arc::new(KnownPods::default()), watch::Sender::new(Mirrors::default()));
-        known.replace([]);
+        known.take(&listed([]));
         let manager = manager(&server, &clock, &known, &mirrors, &node);
         let (stop, running) = (CancellationToken::new(), JoinSet::new());
         let mut bench = Self { server, clock, known, mirrors, node, manager, stop, running };
@@ -109,14 +115,14 @@ impl Bench {
         let pods: Vec<Arc<Pod>> = self.server.list::<Pod>().into_iter().map(Arc::new).collect();
         let mirrors = pods.iter().filter(|pod| is_mirror(pod));
         let mirrors: Mirrors = Arc::new(mirrors.map(|pod| (PodFullName::of(pod), pod.clone())).collect());
-        self.known.replace(pods);
+        self.known.take(&listed(pods));
         self.mirrors.send_replace(mirrors);
     }
 
     /// The watch brings one pod as it is now.
     pub(crate) fn watch(&self, name: &str) -> Arc<Pod> {
         let pod = Arc::new(self.at_server(name));
-        self.known.put(pod.clone());
+        self.known.take(&SourceUpdate::Put(pod.clone()));
         pod
     }
 

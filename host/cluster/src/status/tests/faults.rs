@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_api_server::{Effect, Fault};
 
-use super::bench::{Bench, Flags, status};
+use super::bench::{Bench, Flags, listed, status};
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_lost_over_an_outage_of_an_hour() {
@@ -55,7 +55,7 @@ async fn a_pod_that_the_server_has_no_more_is_left_alone() {
     bench.report(&pod, Some(status("Running")), Flags::RUNS);
     bench.pass(50).await;
     assert_eq!(bench.requests().len(), 1, "it was 404");
-    bench.known.replace([]);
+    bench.known.take(&listed([]));
     bench.report(&pod, Some(status("Failed")), Flags::FINISHED);
     bench.pass(300).await;
     assert_eq!(bench.requests().len(), 1, "the watch says that it is gone");
@@ -150,7 +150,7 @@ async fn a_server_whose_storage_was_restored_gets_the_statuses_again_though_its_
     restored.status = Some(status("Pending"));
     restored = bench.server.update_status(&restored).unwrap();
     restored.metadata.resource_version = Some("1".to_owned());
-    bench.known.replace([Arc::new(restored)]);
+    bench.known.take(&listed([Arc::new(restored)]));
     bench.pass(20).await;
     assert_eq!(bench.shown("a"), "Running");
     assert_eq!(bench.requests().len(), 2, "{:?}", bench.requests());

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod deltas;
 mod of_plugins;
 mod stories;
 
@@ -27,6 +28,27 @@ fn set(pods: &[Pod]) -> Vec<Arc<Pod>> {
 
 fn names(pods: &[Arc<Pod>]) -> Vec<&str> {
     pods.iter().map(|pod| pod.metadata.name.as_deref().unwrap_or_default()).collect()
+}
+
+type Changes = Vec<(SourceName, SourceChange)>;
+
+fn replaced(pods: Vec<Arc<Pod>>) -> SourceUpdate {
+    SourceUpdate::Replaced { pods, incomplete: None }
+}
+
+/// Sets are what most sources send.
+impl MergedConfig {
+    fn merge(&mut self, source: &SourceName, pods: Vec<Arc<Pod>>, now: Timestamp) -> Changes {
+        self.take(source, replaced(pods), now)
+    }
+
+    fn merge_of_plugin(&mut self, source: &SourceName, pods: Vec<Arc<Pod>>, now: Timestamp) -> Changes {
+        self.take_of_plugin(source, replaced(pods), now)
+    }
+
+    fn restore_of_plugin(&mut self, source: &SourceName, pods: Vec<Arc<Pod>>, now: Timestamp) -> Changes {
+        self.take_of_plugin(source, SourceUpdate::Restored(pods), now)
+    }
 }
 
 /// The one change of a source that nobody else waits for.
@@ -111,14 +133,13 @@ fn updates_come_in_upstreams_order() {
 #[test]
 fn pods_that_their_source_has_stamped_are_handed_on_without_a_copy() {
     let mut config = MergedConfig::default();
-    let stamped = |name: &str, source: &str| {
+    let stamped = |name: &str| {
         let mut pod = pod(name, name);
-        let annotations = [(CONFIG_SOURCE, source), (CONFIG_SEEN, "1970-01-01T00:00:07Z")];
-        pod.metadata.annotations =
-            Some(annotations.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        let seen = (CONFIG_SEEN.to_owned(), "1970-01-01T00:00:07Z".to_owned());
+        pod.metadata.annotations = Some([seen].into());
         Arc::new(pod)
     };
-    let (of_api, of_file) = (stamped("a", "api"), stamped("b", "file"));
+    let (of_api, of_file) = (stamped("a"), Arc::new(pod("b", "b")));
     let mut merge = |pods: &[&Arc<Pod>]| {
         let pods = pods.iter().map(|pod| (*pod).clone()).collect();
         config.merge(&SourceName::from("api"), pods, at(9)).remove(0).1
@@ -240,7 +261,7 @@ proptest! {
                 .sources
                 .iter()
                 .flat_map(|(source, state)| {
-                    state.pods.iter().map(|(uid, known)| ((source.clone(), uid.clone()), known.current.clone()))
+                    state.pods.iter().map(|(uid, pod)| ((source.clone(), uid.clone()), pod.clone()))
                 })
                 .collect();
             prop_assert_eq!(&applied, &expected);

@@ -7,10 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use witlet_core::config::SourceUpdate;
 use witlet_core::event::Event;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ListedSandbox, ObservedPod, RuntimeEvent, RuntimePod, SandboxState};
-use witlet_ports::{Clock, EventSink, PodSource, RuntimeError, SOURCE_SNAPSHOTS_MAX};
+use witlet_ports::{Clock, EventSink, PodSource, RuntimeError, SOURCE_EVENTS_MAX};
 
 use super::*;
 use crate::{FileSource, FileStateStore, SystemClock};
@@ -94,11 +95,13 @@ async fn uids_that_cannot_be_read_count_as_none() {
 async fn uid_of(folder: &std::path::Path, pods: Arc<Pods>, state: Arc<FileStateStore>) -> Option<String> {
     let (clock, period) = (Arc::new(SystemClock), Duration::from_secs(60));
     let source = FileSource::new(folder, "n", period, clock, Arc::new(NoEvents)).inheriting(pods, state);
-    let (sender, mut sets) = mpsc::channel(SOURCE_SNAPSHOTS_MAX);
+    let (sender, mut sets) = mpsc::channel(SOURCE_EVENTS_MAX);
     let mut tasks = JoinSet::new();
     tasks.spawn(Box::new(source).run(sender, CancellationToken::new()));
     let set = tokio::time::timeout(Duration::from_secs(60), sets.recv()).await;
-    set.expect("in time").expect("the source runs").pods.first().and_then(|pod| pod.metadata.uid.clone())
+    let event = set.expect("in time").expect("the source runs");
+    let SourceUpdate::Replaced { pods, .. } = event.update else { panic!("{event:?}") };
+    pods.first().and_then(|pod| pod.metadata.uid.clone())
 }
 
 #[tokio::test]

@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
+use witlet_core::config::SourceUpdate;
 use witlet_core::config::allow::LeftOut;
 use witlet_core::config::polling::{Kept, Outcome, Polled, Polling, Record, Report, Set};
 use witlet_core::event::{Event, EventObject, EventType};
-use witlet_ports::SourceSnapshot;
+use witlet_ports::SourceEvent;
 
 use super::reading::Reading;
 use super::{SourcePlugins, SourceSpec, SourcesConfig, kept};
+
+/// Why a set may lack pods.
+const LEFT_OUT: &str = "some of its manifests couldn't be read since the start";
 
 /// Nobody listens any more.
 struct Deaf;
@@ -19,7 +23,7 @@ pub(super) struct Poller<P> {
     plugins: Arc<P>,
     config: Arc<SourcesConfig>,
     specs: watch::Receiver<SourceSpec>,
-    snapshots: mpsc::Sender<SourceSnapshot>,
+    events: mpsc::Sender<SourceEvent>,
     records: watch::Sender<Option<Record>>,
     /// Whether the source was there when the agent started.
     restores: bool,
@@ -30,11 +34,11 @@ impl<P: SourcePlugins> Poller<P> {
         plugins: Arc<P>,
         config: Arc<SourcesConfig>,
         specs: watch::Receiver<SourceSpec>,
-        snapshots: mpsc::Sender<SourceSnapshot>,
+        events: mpsc::Sender<SourceEvent>,
         records: watch::Sender<Option<Record>>,
         restores: bool,
     ) -> Self {
-        Self { plugins, config, specs, snapshots, records, restores }
+        Self { plugins, config, specs, events, records, restores }
     }
 
     /// Polls until nobody listens.
@@ -70,7 +74,7 @@ impl<P: SourcePlugins> Poller<P> {
             if let Some(wait) = wait.filter(|_| same_code) {
                 tokio::select! {
                     () = sleep(wait) => {}
-                    () = self.snapshots.closed() => return,
+                    () = self.events.closed() => return,
                     changed = self.specs.changed() => if changed.is_err() { return },
                     never = reading.report_when_due() => match never {},
                 }
@@ -150,8 +154,11 @@ impl<P: SourcePlugins> Poller<P> {
             restored,
             "a pod source has another set"
         );
-        let snapshot = SourceSnapshot { source: spec.name.clone(), pods, complete, restored };
-        self.snapshots.send(snapshot).await.map_err(|_| Deaf)
+        let update = match restored {
+            true => SourceUpdate::Restored(pods),
+            false => SourceUpdate::Replaced { pods, incomplete: (!complete).then(|| LEFT_OUT.to_owned()) },
+        };
+        self.events.send(SourceEvent { source: spec.name.clone(), update }).await.map_err(|_| Deaf)
     }
 
     fn tell(&self, spec: &SourceSpec, report: Report) {

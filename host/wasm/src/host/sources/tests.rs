@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
+use witlet_core::config::SourceUpdate;
 use witlet_core::config::allow::Allowance;
 use witlet_core::config::source::{PollAnswer, Snapshot, SourceFault};
 use witlet_core::pod::{PodFullName, PodUid};
@@ -169,7 +170,7 @@ struct Node {
     health: Arc<SourceHealth>,
     state: Arc<Memory>,
     set: Arc<HostSources<Fakes>>,
-    snapshots: mpsc::Receiver<SourceSnapshot>,
+    snapshots: mpsc::Receiver<SourceEvent>,
     _tasks: JoinSet<()>,
 }
 
@@ -186,7 +187,7 @@ fn start(plugins: Arc<Fakes>, state: Arc<Memory>) -> Node {
         jitter: Arc::new(Certain),
     };
     let set = Arc::new(HostSources::new(plugins.clone(), config));
-    let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_SNAPSHOTS_MAX);
+    let (sender, snapshots) = mpsc::channel(witlet_ports::SOURCE_EVENTS_MAX);
     let mut tasks = JoinSet::new();
     tasks.spawn(set.clone().run(sender, CancellationToken::new()));
     Node { plugins, events, health, state, set, snapshots, _tasks: tasks }
@@ -198,9 +199,13 @@ impl Node {
         let until = Instant::now() + Duration::from_secs(seconds);
         let mut sets = Vec::new();
         while let Ok(Some(snapshot)) = tokio::time::timeout_at(until, self.snapshots.recv()).await {
-            let names: Vec<_> = snapshot.pods.iter().filter_map(|pod| pod.metadata.name.as_deref()).collect();
-            let partly = if snapshot.complete { "" } else { " and who knows what" };
-            let restored = if snapshot.restored { " from before" } else { "" };
+            let (pods, partly, restored) = match snapshot.update {
+                SourceUpdate::Replaced { pods, incomplete: None } => (pods, "", ""),
+                SourceUpdate::Replaced { pods, incomplete: Some(_) } => (pods, " and who knows what", ""),
+                SourceUpdate::Restored(pods) => (pods, "", " from before"),
+                other => panic!("{other:?}"),
+            };
+            let names: Vec<_> = pods.iter().filter_map(|pod| pod.metadata.name.as_deref()).collect();
             sets.push(format!("{}: {}{partly}{restored}", snapshot.source, names.join(" ")));
         }
         sets

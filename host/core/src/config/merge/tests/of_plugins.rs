@@ -84,7 +84,7 @@ fn sets() -> impl Strategy<Value = Vec<(usize, Vec<(u8, u8)>)>> {
 
 fn current(config: &MergedConfig, source: &SourceName) -> BTreeSet<(PodFullName, PodUid)> {
     let pods = config.sources.get(source).into_iter().flat_map(|state| state.pods.values());
-    pods.map(|known| (PodFullName::of(&known.current), PodUid::of(&known.current))).collect()
+    pods.map(|pod| (PodFullName::of(pod), PodUid::of(pod))).collect()
 }
 
 proptest! {
