@@ -162,7 +162,7 @@ async fn a_wish_that_has_no_room_waits_until_another_pod_leaves() {
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Container created
         Started ×1 Container started
-        ResizeDeferred ×1 Pod resize Deferred: {"containers":[{"name":"app","resources":{"limits":{"cpu":"3","memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":0,"error":"Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"}
+        ResizeDeferred ×1 Pod resize OutOfcpu: {"containers":[{"name":"app","resources":{"limits":{"cpu":"3","memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":0,"error":"Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"}
         ResizeStarted ×1 Pod resize started: {"containers":[{"name":"app","resources":{"limits":{"cpu":"3","memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":0}
         ResizeCompleted ×1 Pod resize completed: {"containers":[{"name":"app","resources":{"limits":{"cpu":"3","memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":0}
     "#]]

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::admission::Decision;
-use witlet_core::pod::PodUid;
 use witlet_core::pod::allocation::{
     Allocation, Grant, NodePolicy, PendingResize, Wish, after_admission, judge, precedence, resize_message,
 };
 use witlet_core::pod::resources::{CPU, MEMORY, amount};
 use witlet_core::pod::worker::UpdateKind;
+use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status::{ResizePending, ResizePendingReason};
 
 use super::{EventLoop, Stage};
@@ -36,11 +36,11 @@ impl EventLoop {
         let ends = self.workers.get(uid).is_some_and(|managed| managed.worker.is_terminating());
         let pod = record.pod.clone();
         match judge(&pod, allocation, self.node_policy()) {
-            _ if ends => self.set_resize(uid, None),
-            Wish::None => self.set_resize(uid, None),
+            _ if ends => self.clear_resize(uid),
+            Wish::None => self.clear_resize(uid),
             Wish::Infeasible(infeasible) => {
                 let (reason, message) = (ResizePendingReason::Infeasible, infeasible.to_string());
-                self.set_resize(uid, Some(pending(&pod, reason, message)));
+                self.show_resize(uid, pending(&pod, reason, message), reason.as_str());
             }
             Wish::Ask => {
                 let since = record.resize_since.unwrap_or_else(|| self.outside.clock.now());
@@ -71,11 +71,9 @@ impl EventLoop {
         let Some(record) = self.records.get(uid) else { return decision };
         match after_admission(&record.pod, decision.clone()) {
             Grant::Granted(_) | Grant::Infeasible(_) => decision,
-            Grant::Deferred { message, retry_after } => Decision::Defer {
-                reason: ResizePendingReason::Deferred.as_str().to_owned(),
-                message,
-                retry_after: retry_after.unwrap_or(ASK_AGAIN_AFTER),
-            },
+            Grant::Deferred { why, message, retry_after } => {
+                Decision::Defer { reason: why, message, retry_after: retry_after.unwrap_or(ASK_AGAIN_AFTER) }
+            }
         }
     }
 
@@ -85,12 +83,12 @@ impl EventLoop {
         let pod = record.pod.clone();
         match after_admission(&pod, decision) {
             Grant::Granted(allocation) => self.grant(uid, allocation),
-            Grant::Deferred { message, retry_after: _ } => {
-                self.set_resize(uid, Some(pending(&pod, ResizePendingReason::Deferred, message)));
+            Grant::Deferred { why, message, retry_after: _ } => {
+                self.show_resize(uid, pending(&pod, ResizePendingReason::Deferred, message), &why);
             }
             Grant::Infeasible(infeasible) => {
                 let (reason, message) = (ResizePendingReason::Infeasible, infeasible.to_string());
-                self.set_resize(uid, Some(pending(&pod, reason, message)));
+                self.show_resize(uid, pending(&pod, reason, message), reason.as_str());
             }
         }
     }
@@ -119,28 +117,46 @@ impl EventLoop {
         self.others = None;
     }
 
-    fn set_resize(&mut self, uid: &PodUid, pending: Option<ResizePending>) {
+    /// No wish waits any more.
+    fn clear_resize(&mut self, uid: &PodUid) {
+        self.settle_resize(uid);
         let Some(record) = self.records.get_mut(uid) else { return };
-        if pending.as_ref().is_none_or(|pending| pending.reason == ResizePendingReason::Infeasible) {
-            record.resize_since = None;
-            if !matches!(record.stage, Stage::Waiting | Stage::GoesOn) {
-                self.queue.remove(uid);
-            }
+        if record.resize_pending.take().is_some() {
+            self.update_worker(uid, UpdateKind::Sync, None);
         }
-        if record.resize_pending == pending {
+    }
+
+    /// A wish waits, or can't be: the pod's condition says so, and an event that names why. As upstream has it, another message
+    /// alone is no event.
+    fn show_resize(&mut self, uid: &PodUid, pending: ResizePending, why: &str) {
+        if pending.reason == ResizePendingReason::Infeasible {
+            self.settle_resize(uid);
+        }
+        let Some(record) = self.records.get_mut(uid) else { return };
+        let is_news = record
+            .resize_pending
+            .as_ref()
+            .is_none_or(|old| (old.reason, old.generation) != (pending.reason, pending.generation));
+        if record.resize_pending.as_ref() == Some(&pending) {
             return;
         }
-        let is_news = pending.as_ref().map(|new| (new.reason, &new.message))
-            != record.resize_pending.as_ref().map(|old| (old.reason, &old.message));
-        record.resize_pending.clone_from(&pending);
-        if let Some(pending) = pending.filter(|_| is_news) {
-            let full_name = witlet_core::pod::PodFullName::of(&record.pod);
+        if is_news {
+            let full_name = PodFullName::of(&record.pod);
             let events = PodEvents::new(&*self.outside.events, &full_name, uid);
-            let reason = pending.reason.as_str();
-            let message = resize_message(&format!("Pod resize {reason}"), &record.pod, &pending.message);
-            events.warning(&format!("Resize{reason}"), &message);
+            let message = resize_message(&format!("Pod resize {why}"), &record.pod, &pending.message);
+            events.warning(&format!("Resize{}", pending.reason.as_str()), &message);
         }
+        record.resize_pending = Some(pending);
         self.update_worker(uid, UpdateKind::Sync, None);
+    }
+
+    /// The wish isn't put to the handlers any more.
+    fn settle_resize(&mut self, uid: &PodUid) {
+        let Some(record) = self.records.get_mut(uid) else { return };
+        record.resize_since = None;
+        if !matches!(record.stage, Stage::Waiting | Stage::GoesOn) {
+            self.queue.remove(uid);
+        }
     }
 
     fn node_policy(&self) -> NodePolicy {

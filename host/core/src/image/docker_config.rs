@@ -67,12 +67,13 @@ struct ConfigJson {
     auths: Option<BTreeMap<String, Entry>>,
 }
 
-/// One registry. Other fields, such as `email`, say nothing about pulls.
+/// One registry. Other fields say nothing about pulls.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Entry {
     username: Option<String>,
     password: Option<String>,
+    email: Option<String>,
     auth: Option<String>,
     /// What `docker login` keeps instead of a password where the registry gave one.
     identitytoken: Option<String>,
@@ -131,6 +132,7 @@ impl Entry {
         Some(ImageAuth {
             username,
             password,
+            email: self.email.unwrap_or_default(),
             identity_token: self.identitytoken.unwrap_or_default(),
             registry_token: self.registrytoken.unwrap_or_default(),
             ..ImageAuth::default()

@@ -69,10 +69,10 @@ impl PullCredential {
     }
 }
 
-/// The hash by which a record knows credentials again: SHA-256 of user and password as the kubelet writes them
+/// The hash by which a record knows credentials again: SHA-256 of user, password and email as the kubelet writes them
 /// (`credentialprovider.AuthConfig` in JSON, without what is empty), in hexadecimal digits.
 pub fn credential_hash(auth: &ImageAuth) -> String {
-    let fields = [("username", &auth.username), ("password", &auth.password)];
+    let fields = [("username", &auth.username), ("password", &auth.password), ("email", &auth.email)];
     let shown: Vec<String> = fields
         .into_iter()
         .filter(|(_, value)| !value.is_empty())

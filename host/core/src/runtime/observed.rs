@@ -357,6 +357,8 @@ pub struct ImageAuth {
     pub username: String,
     /// Password.
     pub password: String,
+    /// Who that is, in configurations of old. No runtime is told; a kubelet's records count it.
+    pub email: String,
     /// Base64 of `user:password`.
     pub auth: String,
     /// The registry.

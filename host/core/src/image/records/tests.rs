@@ -212,25 +212,28 @@ fn an_intent_is_written_as_a_kubelet_writes_it() {
 
 #[test]
 fn credentials_hash_as_a_kubelet_hashes_them() {
-    let hashed = |username: &str, password: &str| {
+    let hashed = |username: &str, password: &str, email: &str| {
         let auth = ImageAuth {
             username: username.to_owned(),
             password: password.to_owned(),
+            email: email.to_owned(),
             ..ImageAuth::default()
         };
         credential_hash(&auth)
     };
-    // sha256sum of what encoding/json writes: {}, {"username":"u","password":"p"} and {"password":"a\u0026b"}.
-    for (username, password, expected) in [
-        ("", "", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"),
-        ("u", "p", "edbd57ca9372e64eb1c9070ecf3a049ac553596b0529acf034c7a71d4e618e88"),
-        ("", "a&b", "bb50df9647ca26cc52638c993b50eb8d1d073cef2e6b8808b4b4baac2ae965a7"),
+    // sha256sum of what encoding/json writes: {}, {"username":"u","password":"p"}, {"password":"a\u0026b"} and
+    // {"username":"u","password":"p","email":"u@x"}.
+    for (username, password, email, expected) in [
+        ("", "", "", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"),
+        ("u", "p", "", "edbd57ca9372e64eb1c9070ecf3a049ac553596b0529acf034c7a71d4e618e88"),
+        ("", "a&b", "", "bb50df9647ca26cc52638c993b50eb8d1d073cef2e6b8808b4b4baac2ae965a7"),
+        ("u", "p", "u@x", "7cb051cedba7b10e4b87e5344c8d2659db5ebe5ec88b089b6737380b8ad78ec7"),
     ] {
-        assert_eq!(hashed(username, password), expected, "{username} {password}");
+        assert_eq!(hashed(username, password, email), expected, "{username} {password} {email}");
     }
     let place =
         ImageAuth { server_address: "reg.io".to_owned(), auth: "dTpw".to_owned(), ..ImageAuth::default() };
-    assert_eq!(credential_hash(&place), hashed("", ""), "only user and password count");
+    assert_eq!(credential_hash(&place), hashed("", "", ""), "only user, password and email count");
 }
 
 proptest! {

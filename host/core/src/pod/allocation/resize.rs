@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 use thiserror::Error;
 
 use super::{Allocation, RESIZABLE, Share};
-use crate::admission::Decision;
+use crate::admission::{Decision, preemption};
 use crate::container::plan::{ContainerKind, containers};
 use crate::pod::resources::{self, CPU, MEMORY, QosClass};
 use crate::pod::static_pod::is_critical;
@@ -208,6 +208,8 @@ pub enum Grant {
     Granted(Allocation),
     /// Not now: reason `Deferred`. What was allocated stays.
     Deferred {
+        /// The refusal's reason, as `OutOfcpu`: events name it.
+        why: String,
         /// One sentence for people.
         message: String,
         /// Ask again after this long, if the handler said; else when the node or its pods change.
@@ -226,11 +228,12 @@ pub fn after_admission(pod: &Pod, decision: Decision) -> Grant {
             Grant::Infeasible(Infeasible::Refused { message })
         }
         // Nothing is preempted for a pod that runs already.
-        Decision::Reject { message, .. } | Decision::Preempt { message, .. } => {
-            Grant::Deferred { message, retry_after: None }
+        Decision::Preempt { message, .. } => {
+            Grant::Deferred { why: preemption::REASON.to_owned(), message, retry_after: None }
         }
-        Decision::Defer { message, retry_after, .. } => {
-            Grant::Deferred { message, retry_after: Some(retry_after) }
+        Decision::Reject { reason: why, message } => Grant::Deferred { why, message, retry_after: None },
+        Decision::Defer { reason: why, message, retry_after } => {
+            Grant::Deferred { why, message, retry_after: Some(retry_after) }
         }
     }
 }

@@ -286,14 +286,21 @@ fn a_refused_wish_leaves_the_allocation_and_is_asked_about_again_unless_it_is_in
     let text = |text: &str| text.to_owned();
     assert_eq!(after_admission(&pod, Decision::Admit), Grant::Granted(Allocation::of(&pod)));
     let short = Decision::Reject { reason: text("OutOfcpu"), message: text("no room") };
-    assert_eq!(after_admission(&pod, short), Grant::Deferred { message: text("no room"), retry_after: None });
+    assert_eq!(
+        after_admission(&pod, short),
+        Grant::Deferred { why: text("OutOfcpu"), message: text("no room"), retry_after: None }
+    );
     let never = Decision::Reject { reason: text("Infeasible"), message: text("never") };
     let refused = Infeasible::Refused { message: text("never") };
     assert_eq!(refused.to_string(), "never");
     assert_eq!(after_admission(&pod, never), Grant::Infeasible(refused));
     let later =
         Decision::Defer { reason: text("Busy"), message: text("later"), retry_after: Duration::from_secs(5) };
-    let deferred = Grant::Deferred { message: text("later"), retry_after: Some(Duration::from_secs(5)) };
+    let deferred = Grant::Deferred {
+        why: text("Busy"),
+        message: text("later"),
+        retry_after: Some(Duration::from_secs(5)),
+    };
     assert_eq!(after_admission(&pod, later), deferred);
 }
 

@@ -414,6 +414,7 @@ fn a_pull_brings_its_credentials_and_its_pod() {
     let auth = ImageAuth {
         username: "u".to_owned(),
         password: "p".to_owned(),
+        email: "e".to_owned(),
         auth: "a".to_owned(),
         server_address: "s".to_owned(),
         identity_token: "i".to_owned(),
