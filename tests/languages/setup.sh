@@ -12,7 +12,7 @@ say() { echo "languages: $*" >&2; }
 
 # The hash over the files of a language's template that pin tools; `tests/languages/src/toolchain.rs` makes the same.
 pinned() {
-  (cd "plugins/templates/files/$1/common" &&
+  (cd "plugins/sdk/templates/files/$1/common" &&
     find . \( -name node_modules -o -name .venv -o -name .tools \) -prune -o -type f \( -name Makefile -o -name '*.mk' \
       -o -name package.json -o -name package-lock.json -o -name requirements.txt \) -print |
     LC_ALL=C sort | xargs -r cat | sha256sum | cut -d' ' -f1)
@@ -31,7 +31,7 @@ language() {
   local began=$SECONDS
   say "$name: renewing $folder; the first time takes some minutes"
   # Cargo's output of one tool serves the next, and nothing of it is needed later.
-  CARGO_TARGET_DIR="$tools/build" make -C "plugins/templates/files/$name/common" tools "$variable" >&2
+  CARGO_TARGET_DIR="$tools/build" make -C "plugins/sdk/templates/files/$name/common" tools "$variable" >&2
   echo "$want" > "$folder/installed-from"
   say "$name: done after $((SECONDS - began)) s"
 }

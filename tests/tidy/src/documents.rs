@@ -9,7 +9,7 @@ use crate::{check, files, quoted, read, relative, root};
 /// Folders at the top that a path in a document may begin with.
 const TOP: &[&str] = &["host/", "wit/", "plugins/", "proto/", "tests/", "examples/", "docs/", ".ci/"];
 
-/// Paths that every project of a plugin author has (`plugins/templates` renders them), and chapters for authors name.
+/// Paths that every project of a plugin author has (`plugins/sdk/templates` renders them), and chapters for authors name.
 const IN_PROJECTS: &[&str] = &["wit/world.wit", "wit/wasi.wit", "wit/deps"];
 
 /// Whether this reads as a path of the repository rather than as a pattern or a command.

@@ -19,7 +19,7 @@ const NOT_SOURCES: &[&str] = &[
     ".tools",
     "__pycache__",
     ".mypy_cache",
-    "plugins/templates/files",
+    "plugins/sdk/templates/files",
 ];
 
 /// All files under `folder` with this ending, without build output, sorted.

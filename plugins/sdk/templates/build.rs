@@ -17,13 +17,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where the SDK's sources look for the contracts in this repository, and in a project.
-const WIT_HERE: &str = "../../wit/";
+const WIT_HERE: &str = "../../../wit/";
 /// See [`WIT_HERE`].
 const WIT_IN_PROJECT: &str = "../wit/deps/";
 
 fn main() {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
-    let repository = here.join("../..");
+    let repository = here.join("../../..");
     let mut text = String::new();
     list(
         &mut text,
@@ -53,7 +53,7 @@ fn sdk(repository: &Path) -> Vec<(String, Vec<u8>)> {
     println!("cargo::rerun-if-changed={}", root_manifest.display());
     let root = fs::read_to_string(&root_manifest).expect("the workspace has a manifest");
     let mut moved = 0;
-    let mut files = folder::read(&repository.join("plugins/sdk"));
+    let mut files = folder::read(&repository.join("plugins/sdk/guest"));
     for (path, contents) in &mut files {
         let Ok(text) = std::str::from_utf8(contents) else { continue };
         if path == "Cargo.toml" {

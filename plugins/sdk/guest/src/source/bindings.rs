@@ -6,7 +6,7 @@
 #![allow(unused_qualifications, clippy::all, clippy::mem_forget, reason = "generated")]
 
 wit_bindgen::generate!({
-    path: ["../../wit/host", "../../wit/pod-source"],
+    path: ["../../../wit/host", "../../../wit/pod-source"],
     world: "witlet:pod-source/pod-source",
     with: {
         "witlet:host/log@0.1.0": crate::host::witlet::host::log,
@@ -22,7 +22,7 @@ wit_bindgen::generate!({
 /// What the world `pod-source-with-feedback` has beside `pod-source`.
 pub mod feedback {
     wit_bindgen::generate!({
-        path: ["../../wit/host", "../../wit/pod-source"],
+        path: ["../../../wit/host", "../../../wit/pod-source"],
         inline: "
             package witlet:sdk-feedback;
             world sdk-feedback {

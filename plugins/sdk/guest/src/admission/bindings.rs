@@ -6,7 +6,7 @@
 #![allow(unused_qualifications, clippy::all, clippy::mem_forget, reason = "generated")]
 
 wit_bindgen::generate!({
-    path: ["../../wit/host", "../../wit/admission"],
+    path: ["../../../wit/host", "../../../wit/admission"],
     world: "witlet:admission/admission-handler",
     with: {
         "witlet:host/log@0.1.0": crate::host::witlet::host::log,

@@ -165,7 +165,7 @@ fn no_placeholder_and_no_name_of_this_repository_is_left() {
                 continue;
             }
             let text = String::from_utf8_lossy(&contents);
-            for left in ["{{name}}", "{{snake}}", "{{Camel}}", "{{version}}", "../../wit"] {
+            for left in ["{{name}}", "{{snake}}", "{{Camel}}", "{{version}}", "../../wit", "../../../wit"] {
                 assert!(!text.contains(left), "{language} {role}: {path} has {left}");
             }
         }

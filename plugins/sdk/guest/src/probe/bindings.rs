@@ -6,7 +6,7 @@
 #![allow(unused_qualifications, clippy::all, clippy::mem_forget, reason = "generated")]
 
 wit_bindgen::generate!({
-    path: ["../../wit/host", "../../wit/probe"],
+    path: ["../../../wit/host", "../../../wit/probe"],
     inline: "
         package witlet:sdk-probe;
         world sdk-probe {

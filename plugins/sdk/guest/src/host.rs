@@ -6,7 +6,7 @@
 #![allow(unused_qualifications, clippy::all, clippy::mem_forget, reason = "generated")]
 
 wit_bindgen::generate!({
-    path: "../../wit/host",
+    path: "../../../wit/host",
     inline: "
         package witlet:sdk-host;
         world sdk-host {
