@@ -22,3 +22,23 @@ pub(crate) fn fnv1a(text: &str) -> u32 {
     const PRIME: u32 = 0x0100_0193;
     text.bytes().fold(BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME))
 }
+
+/// FNV-1a of 128 bits (`hash/fnv`), fed piece by piece.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fnv128a(u128);
+
+impl Fnv128a {
+    pub(crate) const fn new() -> Self {
+        Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+    }
+
+    pub(crate) fn update(&mut self, text: &str) {
+        const PRIME: u128 = 0x0100_0000_0000_0000_0000_013b;
+        self.0 = text.bytes().fold(self.0, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME));
+    }
+
+    /// 32 lower-case hexadecimal digits.
+    pub(crate) fn finish(self) -> String {
+        format!("{:032x}", self.0)
+    }
+}

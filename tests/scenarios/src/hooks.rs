@@ -36,7 +36,7 @@ async fn a_post_start_hook_that_fails_stops_its_container_and_is_told_without_it
         0.000 ended with 143 web-node1/app#1
     "#]]
     .assert_eq(&orders(&node));
-    expect!["Running app: CrashLoopBackOff(back-off 10s restarting failed container=app pod=web-node1_default(27ff77d294d2ef917a4b2be452ae8fe3)), 1 restarts other: running, 0 restarts"].assert_eq(&status(&node, "web"));
+    expect!["Running app: CrashLoopBackOff(back-off 10s restarting failed container=app pod=web-node1_default(2a0bbbad2c9bb986ed856d2997d1a9d1)), 1 restarts other: running, 0 restarts"].assert_eq(&status(&node, "web"));
     expect![[r#"
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Container created
@@ -46,7 +46,7 @@ async fn a_post_start_hook_that_fails_stops_its_container_and_is_told_without_it
         Started ×2 Container started
         FailedPostStartHook ×2 PostStartHook failed
         Killing ×2 FailedPostStartHook
-        BackOff ×2 Back-off restarting failed container app in pod web-node1_default(27ff77d294d2ef917a4b2be452ae8fe3)
+        BackOff ×2 Back-off restarting failed container app in pod web-node1_default(2a0bbbad2c9bb986ed856d2997d1a9d1)
     "#]].assert_eq(&told(&node, "web"));
 }
 

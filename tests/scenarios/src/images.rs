@@ -57,7 +57,7 @@ async fn a_failing_pull_is_tried_again_with_a_delay_that_doubles() {
     .assert_eq(&orders(&node));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "p"));
     expect![[r#"
-        MissingClusterDNS ×1 pod: "p-node1_default(b320256a674511a08c4724a1f79d22d8)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.
+        MissingClusterDNS ×1 pod: "p-node1_default(b6f01ecd7a03355da62faef4ce9d456c)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.
         Failed ×4 Failed to pull image "image:1": PullImage: registry says no
         Failed ×4 Error: ErrImagePull
         BackOff ×5 Back-off pulling image "image:1"

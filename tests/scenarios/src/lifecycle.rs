@@ -36,7 +36,7 @@ async fn a_pod_is_started_and_ended_in_upstreams_order_and_leaves_nothing() {
     "#]]
     .assert_eq(&orders(&node));
     expect![[r#"
-        MissingClusterDNS ×1 pod: "web-node1_default(440cda402a4cee28061db28d1d0ffffd)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.
+        MissingClusterDNS ×1 pod: "web-node1_default(9bc95b8833f11a197a07ef0a32c09679)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Container created
         Started ×1 Container started
@@ -73,7 +73,7 @@ async fn the_delay_of_a_crashing_container_doubles_up_to_five_minutes() {
         1219.000 start c-node1/app#9
     "#]]
     .assert_eq(&starts);
-    expect!["Running app: CrashLoopBackOff(back-off 5m0s restarting failed container=app pod=c-node1_default(c1b1b7801d012a826ee9a8cb1d1593af)), 9 restarts"].assert_eq(&status(&node, "c"));
+    expect!["Running app: CrashLoopBackOff(back-off 5m0s restarting failed container=app pod=c-node1_default(80d58935dfec76e9f75f83f8606f1729)), 9 restarts"].assert_eq(&status(&node, "c"));
     let told = events(&node, "c");
     assert!(told.contains("BackOff"), "{told}");
 }

@@ -250,12 +250,12 @@ async fn an_agent_told_to_takes_its_pods_with_it() {
     orders(&node);
     node.stop().await;
     expect![[r#"
-           5.000 stop within 3s b-node1/app#0
-           5.000 stop within 30s a-node1/app#0
-           5.000 ended with 143 a-node1/app#0
-           5.000 stop sandbox a-node1#0
-           8.000 ended with 137 b-node1/app#0
-           8.000 stop sandbox b-node1#0
+        5.000 stop within 30s a-node1/app#0
+        5.000 ended with 143 a-node1/app#0
+        5.000 stop sandbox a-node1#0
+        5.000 stop within 3s b-node1/app#0
+        8.000 ended with 137 b-node1/app#0
+        8.000 stop sandbox b-node1#0
     "#]]
     .assert_eq(&orders(&node));
 }

@@ -43,7 +43,7 @@ async fn a_volume_that_hangs_or_fails_holds_up_its_own_pod_only() {
     expect!["Pending app: ContainerCreating(), 0 restarts"].assert_eq(&status(&node, "stuck"));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "flaky"));
     expect![[r#"
-        FailedMount ×1 MountVolume.SetUp failed for volume "flaky" : set up /var/lib/witlet/pods/34692ad4c6a0e83de6e35ff01d6d61ec/volumes/flaky: failed as the test wanted
+        FailedMount ×1 MountVolume.SetUp failed for volume "flaky" : set up /var/lib/witlet/pods/08244318a0c2c33a3c8642371bc7bcec/volumes/flaky: failed as the test wanted
         Pulled ×1 Container image "sleeper:1" already present on machine and can be accessed by the pod
         Created ×1 Container created
         Started ×1 Container started
@@ -57,10 +57,10 @@ async fn a_volume_that_hangs_or_fails_holds_up_its_own_pod_only() {
     pass(10.0).await;
     assert_eq!(shown(&node, "stuck"), None);
     expect![[r#"
-        tear down 34692ad4c6a0e83de6e35ff01d6d61ec
-        tear down 7f170e8647acbdd82f4aeb11a72ad05b
-        tear down 7f170e8647acbdd82f4aeb11a72ad05b
-        tear down 34692ad4c6a0e83de6e35ff01d6d61ec"#]]
+        tear down 08244318a0c2c33a3c8642371bc7bcec
+        tear down aac503fc86a48877b7150325b139b0dc
+        tear down aac503fc86a48877b7150325b139b0dc
+        tear down 08244318a0c2c33a3c8642371bc7bcec"#]]
     .assert_eq(&node.machine.log().join("\n"));
 }
 
@@ -91,10 +91,10 @@ async fn mounts_are_the_volumes_the_hosts_file_and_the_termination_log() {
         })
         .collect();
     expect![[r#"
-        /data /var/lib/witlet/pods/763f83015c746bf0cb9bc79415229802/volumes/data rw
-        /part /var/lib/witlet/pods/763f83015c746bf0cb9bc79415229802/volumes/data/parts/one ro
-        /etc/hosts /var/lib/witlet/pods/763f83015c746bf0cb9bc79415229802/etc-hosts rw
-        /dev/termination-log /var/lib/witlet/pods/763f83015c746bf0cb9bc79415229802/containers/app/0 rw"#]]
+        /data /var/lib/witlet/pods/129b410c184337cd0d8153daafc646c4/volumes/data rw
+        /part /var/lib/witlet/pods/129b410c184337cd0d8153daafc646c4/volumes/data/parts/one ro
+        /etc/hosts /var/lib/witlet/pods/129b410c184337cd0d8153daafc646c4/etc-hosts rw
+        /dev/termination-log /var/lib/witlet/pods/129b410c184337cd0d8153daafc646c4/containers/app/0 rw"#]]
     .assert_eq(&mounts.join("\n"));
     expect!["web-node1_default_app-c2.log"]
         .assert_eq(&node.machine.links().keys().cloned().collect::<Vec<_>>().join("\n"));

@@ -23,6 +23,21 @@ pub const FILE_MODE: i32 = 0o644;
 /// Fills in what is missing and changes nothing that is there. A `resizePolicy` that leaves a resource out stays so, for
 /// that says `NotRequired`.
 pub fn apply(pod: &mut Pod) {
+    fill_in(pod);
+    let spec = pod.spec.get_or_insert_default();
+    // Upstream leaves it out, but the hashes of containers that run have it.
+    let contexts = spec.containers.iter_mut().chain(spec.init_containers.iter_mut().flatten());
+    let contexts = contexts.filter_map(|container| container.security_context.as_mut());
+    let ephemeral = spec.ephemeral_containers.iter_mut().flatten();
+    for context in contexts.chain(ephemeral.filter_map(|container| container.security_context.as_mut())) {
+        default(&mut context.proc_mount, "Default");
+    }
+    pod_requests(spec);
+}
+
+/// The same without what is this agent's own: exactly what a kubelet fills in, but for the resources of the pod as a whole. UIDs of
+/// static pods depend on it ([`super::static_pod`]).
+pub(super) fn fill_in(pod: &mut Pod) {
     let spec = pod.spec.get_or_insert_default();
     default(&mut spec.dns_policy, "ClusterFirst");
     default(&mut spec.restart_policy, "Always");
@@ -40,7 +55,6 @@ pub fn apply(pod: &mut Pod) {
     for volume in spec.volumes.iter_mut().flatten() {
         apply_to_volume(volume);
     }
-    pod_requests(spec);
 }
 
 /// An empty word counts as none, as it does for upstream.
@@ -62,15 +76,14 @@ fn apply_to_container(container: &mut Container, on_host: bool) {
             port.host_port = Some(port.container_port);
         }
     }
-    let sources = container.env.iter_mut().flatten().filter_map(|variable| variable.value_from.as_mut());
-    for field in sources.filter_map(|source| source.field_ref.as_mut()) {
-        apply_to_field(field);
+    for source in container.env.iter_mut().flatten().filter_map(|variable| variable.value_from.as_mut()) {
+        source.field_ref.iter_mut().for_each(apply_to_field);
+        if let Some(key) = &mut source.file_key_ref {
+            key.optional.get_or_insert(false);
+        }
     }
     if let Some(resources) = &mut container.resources {
         requests_from_limits(resources);
-    }
-    if let Some(context) = &mut container.security_context {
-        default(&mut context.proc_mount, "Default");
     }
     let Container { liveness_probe, readiness_probe, startup_probe, lifecycle, .. } = container;
     for probe in [liveness_probe, readiness_probe, startup_probe].into_iter().flatten() {
@@ -92,7 +105,6 @@ fn apply_to_ephemeral(container: &mut EphemeralContainer) {
         termination_message_path: container.termination_message_path.take(),
         termination_message_policy: container.termination_message_policy.take(),
         env: container.env.take(),
-        security_context: container.security_context.take(),
         ..Container::default()
     };
     apply_to_container(&mut common, false);
@@ -100,7 +112,6 @@ fn apply_to_ephemeral(container: &mut EphemeralContainer) {
     container.termination_message_path = common.termination_message_path;
     container.termination_message_policy = common.termination_message_policy;
     container.env = common.env;
-    container.security_context = common.security_context;
 }
 
 fn apply_to_field(field: &mut ObjectFieldSelector) {
@@ -185,7 +196,7 @@ fn pod_requests(spec: &mut PodSpec) {
 
 /// Who sets a limit and no request asks for as much as the limit.
 fn requests_from_limits(resources: &mut ResourceRequirements) {
-    let Some(limits) = resources.limits.as_ref().filter(|limits| !limits.is_empty()) else { return };
+    let Some(limits) = &resources.limits else { return };
     let requests = resources.requests.get_or_insert_default();
     for (name, limit) in limits {
         requests.entry(name.clone()).or_insert_with(|| limit.clone());
@@ -195,9 +206,13 @@ fn requests_from_limits(resources: &mut ResourceRequirements) {
 /// Whether the reference means whatever is newest: tag `latest`, or neither tag nor digest. What is no registry
 /// reference, such as `file:/srv/hello.wasm`, has no tag that could move.
 fn is_latest(image: &str) -> bool {
-    if image.contains('@') || image.starts_with("file:") {
+    if image.starts_with("file:") {
         return false;
     }
-    let last = image.rsplit('/').next().unwrap_or_default();
-    !last.is_empty() && last.split_once(':').is_none_or(|(_, tag)| tag == "latest")
+    let (name, has_digest) = image.split_once('@').map_or((image, false), |(name, _)| (name, true));
+    let last = name.rsplit('/').next().unwrap_or_default();
+    match last.split_once(':') {
+        Some((_, tag)) => tag == "latest",
+        None => !last.is_empty() && !has_digest,
+    }
 }

@@ -14,6 +14,7 @@ use super::{PodFullName, PodUid, SourceName};
 pub mod inherit;
 #[cfg(test)]
 mod tests;
+mod uid;
 
 /// Annotation: the static pod's UID as its source computed it. A mirror pod repeats it in [`CONFIG_MIRROR`].
 pub const CONFIG_HASH: &str = "kubernetes.io/config.hash";
@@ -38,12 +39,29 @@ pub struct Origin<'a> {
     pub node_name: &'a str,
 }
 
+impl<'a> Origin<'a> {
+    /// Where a kubelet would have found the pod; none for sources that it hasn't.
+    fn place_of_kubelet(&self, node_name: &'a str) -> Option<uid::Place<'a>> {
+        if *self.source == SourceName::file() {
+            return Some(uid::Place::File { path: self.place, node_name });
+        }
+        (*self.source == SourceName::http()).then_some(uid::Place::Url(self.place))
+    }
+}
+
 /// Turns a pod as somebody wrote it into a static pod of this node: UID from the content unless it has one, node name
 /// appended to its own, namespace `default` unless it has one, bound to the node, tolerating what would evict it.
 /// What only an API server can say (status, resource version, …) is dropped.
 ///
-/// The hash is taken before defaults are filled in: a release with other defaults restarts no pod.
+/// The UID of a pod from a file or URL is the one that a kubelet of 1.36 gives it. A plugin's is hashed before defaults are filled in:
+/// a release with other defaults restarts none of its pods.
 pub fn adopt(mut pod: Pod, origin: Origin<'_>) -> Pod {
+    let node_name = origin.node_name.to_lowercase();
+    let written_uid = pod.metadata.uid.take().filter(|uid| !uid.is_empty());
+    let kubelet_uid = match (&written_uid, origin.place_of_kubelet(&node_name)) {
+        (None, Some(place)) => Some(uid::kubelet_uid(&pod, place)),
+        (Some(_), _) | (None, None) => None,
+    };
     pod.status = None;
     pod.metadata.creation_timestamp = None;
     pod.metadata.generation = None;
@@ -51,11 +69,7 @@ pub fn adopt(mut pod: Pod, origin: Origin<'_>) -> Pod {
     pod.metadata.owner_references = None;
     pod.metadata.resource_version = None;
     pod.metadata.self_link = None;
-    let node_name = origin.node_name.to_lowercase();
-    let uid = match pod.metadata.uid.take().filter(|uid| !uid.is_empty()) {
-        Some(uid) => uid,
-        None => content_uid(&pod, origin.place, &node_name),
-    };
+    let uid = written_uid.or(kubelet_uid).unwrap_or_else(|| content_uid(&pod, origin.place, &node_name));
     if let Some(name) = pod.metadata.name.as_mut() {
         name.push('-');
         name.push_str(&node_name);
@@ -89,7 +103,7 @@ fn tolerate_eviction(tolerations: &mut Vec<Toleration>) {
     }
 }
 
-/// 128 bits of a hash over node, place and content, in hexadecimal like upstream's.
+/// The UID of a plugin's pod: 128 bits of a hash over node, place and content.
 fn content_uid(pod: &Pod, place: &str, node_name: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(format!("host:{node_name}\nplace:{place}\n"));

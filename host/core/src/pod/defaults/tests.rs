@@ -69,7 +69,9 @@ fn pull_policy_follows_the_tag() {
         ("localhost:5000/busybox", "Always"),
         ("localhost:5000/busybox:1", "IfNotPresent"),
         ("busybox@sha256:00", "IfNotPresent"),
-        ("busybox:latest@sha256:00", "IfNotPresent"),
+        // As upstream's `ParseImageName` has it: the tag still counts.
+        ("busybox:latest@sha256:00", "Always"),
+        ("busybox:1.36@sha256:00", "IfNotPresent"),
         ("file:/srv/hello.wasm", "IfNotPresent"),
         ("", "IfNotPresent"),
     ] {

@@ -1,8 +1,9 @@
-//! UIDs of static pods that another agent, or an earlier release, started: a pod whose manifest didn't change since goes on under the
-//! UID that it runs with, and goes back to a kubelet under it.
+//! UIDs of static pods that a kubelet of another release, or an earlier build of this agent, started: a pod whose manifest didn't change
+//! since goes on under the UID that it runs with, and goes back to such a kubelet under it.
 //!
-//! A kubelet hashes how its own types print (`config/common.go`), which nothing but a kubelet can reckon. So the UID is taken over from
-//! what runs, where name, kind of source and content agree: the file wasn't changed since the pod's sandbox was made.
+//! A kubelet hashes how the types of its release print ([`super::uid`] has those of 1.36; early builds of this agent hashed otherwise). So
+//! where what runs has another UID, that is taken over if name, kind of source and content agree: the file wasn't changed since the pod's
+//! sandbox was made.
 
 use std::collections::BTreeMap;
 

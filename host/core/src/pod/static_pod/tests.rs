@@ -55,6 +55,19 @@ fn the_uid_follows_content_place_and_node_and_nothing_else() {
 }
 
 #[test]
+fn sources_of_a_kubelet_give_its_uids_and_others_their_own() {
+    let from = |source: &str, node_name| {
+        let origin = Origin { source: &SourceName::from(source), place: "http://pods", node_name };
+        PodUid::of(&adopt(written("web"), origin))
+    };
+    assert_eq!(from("http", "n"), from("http", "m"), "a URL gives one on all nodes");
+    assert_ne!(from("file", "n"), from("file", "m"));
+    assert_ne!(from("compose", "n"), from("compose", "m"));
+    assert_ne!(from("compose", "n"), from("http", "n"));
+    assert_ne!(from("compose", "n"), from("file", "n"));
+}
+
+#[test]
 fn a_uid_of_its_own_stays_when_the_content_changes() {
     let mut pod = written("web");
     pod.metadata.uid = Some("mine".into());
