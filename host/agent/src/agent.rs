@@ -27,13 +27,13 @@ use witlet_ports::{
     Volumes,
 };
 
-use crate::actuated::ActuatedStore;
 use crate::board::Board;
 use crate::cache::PodCache;
+use crate::checkpoints::Checkpoints;
 use crate::config::{AgentConfig, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
 use crate::container_logs::LogKeeper;
 use crate::event_log::EventLog;
-use crate::event_loop::{EventLoop, Ledger, Outside};
+use crate::event_loop::{EventLoop, Outside};
 use crate::executor::Executor;
 use crate::executor::images::Images;
 use crate::executor::images::access::PullAccess;
@@ -42,6 +42,7 @@ use crate::health::{Health, HealthCheck};
 use crate::inputs::{Inputs, PluginSources, ticker};
 use crate::pleg::{Looker, Pleg, RelistRequests, Relisted, RuntimeEvents};
 use crate::prober::{ProbeUpdate, Prober, ProberHandle, ProberPorts};
+use crate::resource_table::ResourceTable;
 
 /// What the agent reaches the world through.
 pub struct Ports {
@@ -208,7 +209,7 @@ impl Agent {
     )]
     pub async fn run(self, stop: CancellationToken) -> Result<(), AgentError> {
         let Self { ports, config, board } = self;
-        let ledger = Ledger::load(&*ports.state, &*ports.files, &*ports.events, &config).await?;
+        let checkpoints = Checkpoints::load(&*ports.state, &*ports.files, &*ports.events, &config).await?;
         // Also cancelled when a part ends that shouldn't.
         let stop = stop.child_token();
         let (ended, mut unexpected) = mpsc::channel(1);
@@ -232,8 +233,11 @@ impl Agent {
             &Lifeline { stop: stop.clone(), ended },
         );
 
-        let actuated = Arc::new(ActuatedStore::load(ports.state.clone(), &*ports.events).await);
-        serves.spawn(&mut tasks, "the checkpoint of resources", actuated.clone().run(serving.clone()));
+        let allocated = Arc::new(ResourceTable::allocated(ports.state.clone(), &*ports.events).await);
+        let actuated = Arc::new(ResourceTable::actuated(ports.state.clone(), &*ports.events).await);
+        for table in [&allocated, &actuated] {
+            serves.spawn(&mut tasks, "a checkpoint of resources", table.clone().run(serving.clone()));
+        }
 
         let (node, at_runtime) = (ports.node.watch(), ports.runtime.images.clone());
         let access =
@@ -265,13 +269,13 @@ impl Agent {
             objects: ports.objects.clone(),
             prober: prober.clone(),
             actuated,
+            allocated,
             start_retry: SignedDuration::try_from(config.requeue.error).unwrap_or(SignedDuration::MAX),
         };
         let handlers = ports.admission.generation();
         let outside = Outside {
             clock: ports.clock,
             jitter: ports.jitter,
-            state: ports.state,
             events: ports.events,
             admission: ports.admission,
             executor: Arc::new(executor),
@@ -296,7 +300,7 @@ impl Agent {
             stop: stop.clone(),
         };
         let stop_wait_max = config.stop_wait_max;
-        let running = EventLoop::new(config, outside, source_names, ledger).run(inputs);
+        let running = EventLoop::new(config, outside, source_names, checkpoints).run(inputs);
         let mut running = pin!(running);
         let outcome = tokio::select! {
             () = &mut running => Ok(()),

@@ -97,8 +97,6 @@ pub struct AgentConfig {
     pub sources_wait_max: Duration,
     /// A pod that the admission handlers take longer for than this no longer holds up those behind it.
     pub admission_patience: Duration,
-    /// A failed write of the admitted pods is tried again after this.
-    pub save_retry: Duration,
     /// How images are fetched.
     pub image_pulls: ImagePullLimits,
     /// For which images that are there already a pod has to show credentials (`imagePullCredentialsVerificationPolicy`).
@@ -130,7 +128,6 @@ impl Default for AgentConfig {
             requeue: RequeueIntervals::default(),
             sources_wait_max: Duration::from_secs(10),
             admission_patience: Duration::from_millis(20),
-            save_retry: Duration::from_secs(1),
             image_pulls: ImagePullLimits::default(),
             image_verification: VerificationPolicy::default(),
             logs: LogLimits::default(),

@@ -4,7 +4,6 @@
 mod admit;
 mod clean_up;
 mod config;
-mod ledger;
 mod preempt;
 mod resize;
 mod workers;
@@ -29,12 +28,13 @@ use witlet_core::pod::static_pod::StaticPodQueue;
 use witlet_core::pod::worker::{RequeueCause, UpdateKind, Worker};
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::status::{AdmissionPending, ResizePending};
-use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter, StateStore};
+use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter};
 
 use crate::admission_queue::AdmissionQueue;
 use crate::agent::end_within;
 use crate::board::Board;
 use crate::cache::PodCache;
+use crate::checkpoints::Checkpoints;
 use crate::config::AgentConfig;
 use crate::executor::{Executor, PodMemory};
 use crate::health::{self, Health};
@@ -42,8 +42,6 @@ use crate::inputs::{Event, Gates, Inputs};
 use crate::pleg::Relisted;
 use crate::prober::ProberHandle;
 use crate::work_queue::WorkQueue;
-
-pub(crate) use ledger::{ALLOCATED_PODS, Ledger, load_checkpoint};
 
 /// A pod that a source wants here.
 struct Record {
@@ -61,6 +59,10 @@ struct Record {
     resize_since: Option<Timestamp>,
     /// Why the verdict on a pod that runs already is put off.
     admission_pending: Option<AdmissionPending>,
+    /// The version of the allocated resources that has this pod's, until it is on disk.
+    allocation_unsaved: Option<u64>,
+    /// What it was admitted with, or granted, has to be on disk before anything is made of it.
+    must_save: bool,
 }
 
 /// How far a wanted pod has come.
@@ -72,9 +74,7 @@ enum Stage {
     GoesOn,
     /// It was refused, for good.
     Rejected,
-    /// It was admitted, and starts once that is saved.
-    Saving,
-    /// It is looked after by its worker.
+    /// It was admitted, and is looked after by its worker.
     Admitted,
     /// It is new, but an old pod with its UID still ends, or is not quite gone.
     Returning,
@@ -93,39 +93,10 @@ struct Managed {
     cause: RequeueCause,
 }
 
-/// What is being done about the admitted pods on disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum SavingState {
-    #[default]
-    Idle,
-    Writing,
-    /// A write has ended, and the next one comes a little later; pauses are numbered.
-    Pausing(u64),
-}
-
-/// The admitted pods on disk.
-#[derive(Default)]
-struct Saving {
-    /// One more with each change.
-    version: u64,
-    /// The version on disk.
-    written: u64,
-    /// What changed must not wait.
-    is_urgent: bool,
-    state: SavingState,
-    pauses: u64,
-    /// Pods that start once this version is saved.
-    waiting: Vec<(u64, PodUid)>,
-    failure: Option<String>,
-    /// Those that wait and were told why.
-    reported: BTreeSet<PodUid>,
-}
-
 /// What the loop reaches the world through.
 pub(crate) struct Outside {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) jitter: Arc<dyn Jitter>,
-    pub(crate) state: Arc<dyn StateStore>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) executor: Arc<Executor>,
@@ -161,8 +132,9 @@ pub(crate) struct EventLoop {
     admissions: u64,
     /// The admitted pods, as handlers see them; none after a change.
     others: Option<Arc<[AdmittedPod]>>,
-    ledger: Ledger,
-    saving: Saving,
+    checkpoints: Checkpoints,
+    /// Pods of which something can't be saved, and why.
+    unsaved: BTreeMap<PodUid, String>,
     health: Health,
     node: Arc<Node>,
     stats: AgentStats,
@@ -185,7 +157,7 @@ impl EventLoop {
         config: AgentConfig,
         outside: Outside,
         sources: BTreeSet<SourceName>,
-        ledger: Ledger,
+        checkpoints: Checkpoints,
     ) -> Self {
         Self {
             config,
@@ -203,8 +175,8 @@ impl EventLoop {
             admission_due: None,
             admissions: 0,
             others: None,
-            ledger,
-            saving: Saving::default(),
+            checkpoints,
+            unsaved: BTreeMap::new(),
             health: Health::unknown(),
             node: Arc::default(),
             stats: AgentStats::default(),
@@ -240,7 +212,6 @@ impl EventLoop {
         // Running work comes to its next step and ends there.
         self.cancel_work.cancel();
         end_within(self.tasks, self.config.stop_wait_max).await;
-        self.saving.finish(&mut self.ledger, &*self.outside.state, self.config.stop_wait_max).await;
     }
 
     /// Takes one event in. Never waits.
@@ -259,8 +230,7 @@ impl EventLoop {
             Event::Probe(update) => self.take_probe(&update),
             Event::Verdict(id, decision) => self.take_verdict(id, decision),
             Event::WorkEnded(end) => self.work_ended(*end),
-            Event::Saved(version, result) => self.saved(version, result),
-            Event::SaveDue(pause) => self.save_due(pause),
+            Event::Forgotten => {}
             Event::CleanedUp => self.cleaning = false,
             Event::Health(health) => {
                 self.health = health;
@@ -348,8 +318,13 @@ impl EventLoop {
     }
 
     fn show_health(&self) {
-        let saving = self.saving.failure.iter().cloned();
-        let problems = self.health.problems().into_iter().chain(saving).collect();
+        let unsaved = self.unsaved.values().next().map(|error| {
+            format!(
+                "the state of {} pods can't be saved, so that new ones can't start: {error}",
+                self.unsaved.len()
+            )
+        });
+        let problems = self.health.problems().into_iter().chain(unsaved).collect();
         self.outside.board.put_node(self.node.clone(), problems);
     }
 

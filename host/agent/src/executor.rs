@@ -11,6 +11,7 @@ mod memory;
 mod mounts;
 mod objects;
 mod resize;
+mod save;
 mod start;
 mod sync;
 mod terminate;
@@ -35,7 +36,6 @@ use witlet_ports::{
     RuntimeError, Volumes,
 };
 
-use crate::actuated::ActuatedStore;
 use crate::board::Board;
 use crate::cache::PodCache;
 use crate::config::HostSettings;
@@ -43,10 +43,12 @@ use crate::health::Health;
 use crate::pleg::{Looker, RelistRequests};
 use crate::prober::ProberHandle;
 use crate::removals::Removals;
+use crate::resource_table::ResourceTable;
 use events::PodEvents;
 use images::Images;
 
 pub(crate) use memory::PodMemory;
+pub(crate) use save::{Saved, ToSave};
 
 /// A piece of work with all that it needs.
 #[derive(Debug)]
@@ -63,6 +65,10 @@ pub(crate) struct Job {
     pub(crate) user_namespace: Option<UserNamespace>,
     /// The pod is only remembered: its source wasn't heard since the agent's start.
     pub(crate) is_restored: bool,
+    /// What has to be on disk.
+    pub(crate) to_save: ToSave,
+    /// What is.
+    pub(crate) saved: Saved,
     /// Cuts the work short where it waits.
     pub(crate) cancel: CancellationToken,
 }
@@ -109,12 +115,17 @@ pub(crate) struct Executor {
     /// How long a container that could not be made or started is left alone.
     pub(crate) start_retry: SignedDuration,
     /// What running containers were last given.
-    pub(crate) actuated: Arc<ActuatedStore>,
+    pub(crate) actuated: Arc<ResourceTable>,
+    /// What pods were allocated.
+    pub(crate) allocated: Arc<ResourceTable>,
 }
 
 impl Executor {
-    /// Does the work and gives the pod's memory back.
-    pub(crate) async fn run(&self, mut job: Job) -> (PodMemory, End) {
+    /// Does the work and gives the pod's memory back, with what was saved.
+    pub(crate) async fn run(&self, mut job: Job) -> (PodMemory, Saved, End) {
+        if let Some(end) = self.save_first(&mut job).await {
+            return (job.memory, job.saved, end);
+        }
         let pod = job.work.pod.clone();
         let end = match (job.work.task, pod) {
             (Task::Sync, Some(pod)) => self.sync(&mut job, &pod).await,
@@ -126,10 +137,14 @@ impl Executor {
             (Task::Settle, Some(pod)) => self.settle(&mut job, &pod).await,
             (Task::Settle, None) => End::DONE,
         };
+        let end = match job.work.task {
+            Task::Settle if end == End::DONE => self.save_end(&mut job).await,
+            Task::Settle | Task::Sync | Task::Terminate { .. } => end,
+        };
         if job.work.task == Task::Settle && end == End::DONE {
             self.objects.unregister(&job.uid);
         }
-        (job.memory, end)
+        (job.memory, job.saved, end)
     }
 
     fn events<'a>(&'a self, job: &Job) -> PodEvents<'a> {

@@ -13,10 +13,10 @@ use witlet_core::node::NodeFacts;
 use witlet_core::pleg::PlegEvent;
 use witlet_core::pod::worker::Task;
 use witlet_core::pod::{PodUid, SourceName};
-use witlet_ports::{ClusterObjects, FilesError, SourceEvent};
+use witlet_ports::{ClusterObjects, SourceEvent};
 
 use crate::admission_queue::AskId;
-use crate::executor::{End, PodMemory};
+use crate::executor::{End, PodMemory, Saved};
 use crate::health::Health;
 use crate::prober::ProbeUpdate;
 
@@ -26,6 +26,7 @@ pub(crate) struct WorkEnd {
     pub(crate) uid: PodUid,
     pub(crate) task: Task,
     pub(crate) memory: PodMemory,
+    pub(crate) saved: Saved,
     pub(crate) end: End,
 }
 
@@ -44,10 +45,8 @@ pub(crate) enum Event {
     Verdict(AskId, Decision),
     /// A pod's work ended.
     WorkEnded(Box<WorkEnd>),
-    /// The admitted pods were saved as of this version, or not.
-    Saved(u64, Result<(), FilesError>),
-    /// The pause of this number after a write of the admitted pods is over.
-    SaveDue(u64),
+    /// What was kept of a pod that is gone was removed.
+    Forgotten,
     /// The clean-up beside the loop ended.
     CleanedUp,
     /// The runtime is well, or isn't any more.

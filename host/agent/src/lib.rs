@@ -4,11 +4,11 @@
 //! write run as tasks beside it. What is decided is decided by `witlet_core`.
 #![forbid(unsafe_code)]
 
-mod actuated;
 mod admission_queue;
 mod agent;
 mod board;
 mod cache;
+mod checkpoints;
 mod config;
 mod container_logs;
 mod event_log;
@@ -21,6 +21,7 @@ mod inputs;
 mod pleg;
 mod prober;
 mod removals;
+mod resource_table;
 mod work_queue;
 
 pub use agent::{Agent, AgentError, AgentHandle, Ports};
@@ -33,4 +34,4 @@ pub use event_log::EventLog;
 pub use prober::PROBES_AT_ONCE_MAX;
 
 /// Checkpoints with names and forms of the kubelet's, which lie in its root folder: each takes over what the other left.
-pub const KUBELET_STATE: [&str; 2] = [event_loop::ALLOCATED_PODS, actuated::ACTUATED_PODS];
+pub const KUBELET_STATE: [&str; 2] = [resource_table::ALLOCATED_PODS, resource_table::ACTUATED_PODS];

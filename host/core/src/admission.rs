@@ -1,7 +1,6 @@
 //! Admission: what a handler is asked, what it may answer, and what the host makes of the answers.
 
 pub mod chain;
-pub mod memory;
 pub mod preemption;
 pub mod room;
 

@@ -1,10 +1,10 @@
 //! Pods: who they are, what they ask for, and the life of the worker that looks after one.
 
 pub mod allocation;
+pub mod checkpoint;
 pub mod claims;
 pub mod deadline;
 pub mod defaults;
-pub mod ended;
 pub mod fields;
 pub(crate) mod identity;
 pub mod mirror;

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use witlet_core::logs::{is_rotated, restart_count};
+use witlet_core::pod::checkpoint::CHECKPOINT_BYTES_MAX;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_ports::{FilesError, PodFiles};
 
@@ -27,6 +28,8 @@ mod tests;
 const USER_NAMESPACE: &str = "userns";
 /// Bytes of it that are read.
 const USER_NAMESPACE_BYTES_MAX: u64 = 64 * 1024;
+/// What the agent keeps of a pod in its data folder, under a name that no kubelet uses.
+const CHECKPOINT: &str = "witlet-checkpoint.json";
 
 /// `<root>/pods/<uid>` (0750, as upstream's) and `<log root>/<namespace>_<name>_<uid>/<container>` (0755, so that log
 /// collectors can read).
@@ -113,7 +116,10 @@ impl PodFiles for NodePodFiles {
         stay_inside(uid.as_str(), &self.pods)?;
         let path = self.data_directory(uid).join(USER_NAMESPACE);
         let at = path.clone();
-        blocking("read", &path, move || read_small(&at).map_err(failed("read", &at))).await
+        blocking("read", &path, move || {
+            read_up_to(&at, USER_NAMESPACE_BYTES_MAX).map_err(failed("read", &at))
+        })
+        .await
     }
 
     async fn write_user_namespace(&self, uid: &PodUid, content: &[u8]) -> Result<(), FilesError> {
@@ -122,11 +128,48 @@ impl PodFiles for NodePodFiles {
         let path = folder.join(USER_NAMESPACE);
         let (at, content) = (path.clone(), content.to_vec());
         blocking("write", &path, move || {
-            let known = read_small(&at).map_err(failed("read", &at))?;
+            let known = read_up_to(&at, USER_NAMESPACE_BYTES_MAX).map_err(failed("read", &at))?;
             match known.as_deref() == Some(content.as_slice()) {
                 true => Ok(()),
                 false => replace_file(&folder, &at, &content).map_err(failed("write", &at)),
             }
+        })
+        .await
+    }
+
+    async fn checkpoint(&self, uid: &PodUid) -> Result<Option<Vec<u8>>, FilesError> {
+        stay_inside(uid.as_str(), &self.pods)?;
+        let path = self.data_directory(uid).join(CHECKPOINT);
+        let at = path.clone();
+        blocking("read", &path, move || {
+            read_up_to(&at, CHECKPOINT_BYTES_MAX as u64).map_err(failed("read", &at))
+        })
+        .await
+    }
+
+    async fn write_checkpoint(&self, uid: &PodUid, content: &[u8]) -> Result<(), FilesError> {
+        stay_inside(uid.as_str(), &self.pods)?;
+        let folder = self.data_directory(uid);
+        let path = folder.join(CHECKPOINT);
+        let (at, content) = (path.clone(), content.to_vec());
+        blocking("write", &path, move || {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o750)
+                .create(&folder)
+                .map_err(failed("create folder", &folder))?;
+            replace_file(&folder, &at, &content).map_err(failed("write", &at))
+        })
+        .await
+    }
+
+    async fn remove_checkpoint(&self, uid: &PodUid) -> Result<(), FilesError> {
+        stay_inside(uid.as_str(), &self.pods)?;
+        let path = self.data_directory(uid).join(CHECKPOINT);
+        let at = path.clone();
+        blocking("remove", &path, move || match fs::remove_file(&at) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", &at)(error)),
+            Ok(()) | Err(_) => Ok(()),
         })
         .await
     }
@@ -164,8 +207,8 @@ impl PodFiles for NodePodFiles {
     }
 }
 
-/// A file of a few hundred bytes; none if there is none. A link there is somebody else's.
-fn read_small(path: &Path) -> io::Result<Option<Vec<u8>>> {
+/// A file's first bytes; none if there is no file. A link there is somebody else's.
+fn read_up_to(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let place = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(place) => place,
@@ -173,7 +216,7 @@ fn read_small(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) => return Err(error.into()),
     };
     let mut content = Vec::new();
-    open_regular_at(place)?.take(USER_NAMESPACE_BYTES_MAX).read_to_end(&mut content)?;
+    open_regular_at(place)?.take(bytes_max).read_to_end(&mut content)?;
     Ok(Some(content))
 }
 

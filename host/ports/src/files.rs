@@ -63,6 +63,24 @@ pub trait PodFiles: Send + Sync {
         Ok(())
     }
 
+    /// What the agent keeps of the pod in its data folder; none if there is nothing.
+    async fn checkpoint(&self, uid: &PodUid) -> Result<Option<Vec<u8>>, FilesError> {
+        let _ = uid;
+        Ok(None)
+    }
+
+    /// Keeps that there, whole and for good: after a crash it is the old or the new. Makes the folder if it isn't there.
+    async fn write_checkpoint(&self, uid: &PodUid, content: &[u8]) -> Result<(), FilesError> {
+        let _ = (uid, content);
+        Ok(())
+    }
+
+    /// Removes it. One that isn't there is no error.
+    async fn remove_checkpoint(&self, uid: &PodUid) -> Result<(), FilesError> {
+        let _ = uid;
+        Ok(())
+    }
+
     /// UIDs that have a data folder or a log folder.
     async fn list(&self) -> Result<Vec<PodUid>, FilesError>;
 

@@ -3,12 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_ports::{FilesError, HostFiles, PodFiles, StateStore};
+
+/// The kubelet's name of the file of ids.
+const USER_NAMESPACE: &str = "userns";
+/// The agent's own.
+const CHECKPOINT: &str = "witlet-checkpoint.json";
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -120,16 +125,36 @@ impl StateStore for MemoryStateStore {
     }
 }
 
-/// Which pods have folders.
+/// Which pods have folders, and the agent's own files in them.
 #[derive(Debug, Default)]
 pub struct MemoryPodFiles {
     pods: Mutex<BTreeSet<PodUid>>,
     removed_logs: Mutex<Vec<PathBuf>>,
     logged_restarts: Mutex<BTreeMap<String, u32>>,
-    user_namespaces: Mutex<BTreeMap<PodUid, Vec<u8>>>,
+    disk: Arc<MemoryStateStore>,
+}
+
+/// The name of a file in the folder of a pod.
+fn name_of(uid: &PodUid, file: &str) -> String {
+    format!("pods/{uid}/{file}")
 }
 
 impl MemoryPodFiles {
+    /// On the same disk as the other state: what goes wrong there goes wrong here.
+    pub fn new(disk: Arc<MemoryStateStore>) -> Self {
+        Self { disk, ..Self::default() }
+    }
+
+    /// Takes away what this agent keeps of pods, as if a kubelet had run them.
+    pub fn forget_checkpoints(&self) {
+        lock(&self.disk.values).retain(|name, _| !name.ends_with(CHECKPOINT));
+    }
+
+    /// Takes away what this agent keeps of this pod.
+    pub fn forget_checkpoint(&self, uid: &str) {
+        lock(&self.disk.values).remove(&name_of(&uid.into(), CHECKPOINT));
+    }
+
     /// There is a log of this container under this restart count, whatever the pod.
     pub fn add_log(&self, container: &str, restart_count: u32) {
         lock(&self.logged_restarts).insert(container.to_owned(), restart_count);
@@ -138,18 +163,24 @@ impl MemoryPodFiles {
     /// There is a file of ids in the folder of this pod, as a kubelet leaves it.
     pub fn add_user_namespace(&self, uid: &str, content: &str) {
         lock(&self.pods).insert(uid.into());
-        lock(&self.user_namespaces).insert(uid.into(), content.as_bytes().to_vec());
+        self.disk.put(&name_of(&uid.into(), USER_NAMESPACE), content.as_bytes());
     }
 
     /// The file of ids in the folder of this pod.
     pub fn user_namespace_of(&self, uid: &str) -> Option<String> {
-        let files = lock(&self.user_namespaces);
-        files.get(&PodUid::from(uid)).map(|content| String::from_utf8_lossy(content).into_owned())
+        self.disk.values().remove(&name_of(&uid.into(), USER_NAMESPACE))
     }
 
     /// UIDs of pods that have folders.
     pub fn uids(&self) -> Vec<PodUid> {
-        lock(&self.pods).iter().cloned().collect()
+        let values = lock(&self.disk.values);
+        let on_disk = values.keys().filter_map(|name| name.strip_prefix("pods/")?.split('/').next());
+        on_disk
+            .map(PodUid::from)
+            .chain(lock(&self.pods).iter().cloned())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     /// Logs that were removed, the first one first.
@@ -184,11 +215,25 @@ impl PodFiles for MemoryPodFiles {
     }
 
     async fn user_namespace(&self, uid: &PodUid) -> Result<Option<Vec<u8>>, FilesError> {
-        Ok(lock(&self.user_namespaces).get(uid).cloned())
+        self.disk.load(&name_of(uid, USER_NAMESPACE)).await
     }
 
     async fn write_user_namespace(&self, uid: &PodUid, content: &[u8]) -> Result<(), FilesError> {
-        lock(&self.user_namespaces).insert(uid.clone(), content.to_vec());
+        self.disk.save(&name_of(uid, USER_NAMESPACE), content).await
+    }
+
+    async fn checkpoint(&self, uid: &PodUid) -> Result<Option<Vec<u8>>, FilesError> {
+        self.disk.load(&name_of(uid, CHECKPOINT)).await
+    }
+
+    async fn write_checkpoint(&self, uid: &PodUid, content: &[u8]) -> Result<(), FilesError> {
+        self.disk.save(&name_of(uid, CHECKPOINT), content).await?;
+        lock(&self.pods).insert(uid.clone());
+        Ok(())
+    }
+
+    async fn remove_checkpoint(&self, uid: &PodUid) -> Result<(), FilesError> {
+        lock(&self.disk.values).remove(&name_of(uid, CHECKPOINT));
         Ok(())
     }
 
@@ -197,7 +242,7 @@ impl PodFiles for MemoryPodFiles {
     }
 
     async fn remove(&self, uid: &PodUid) -> Result<(), FilesError> {
-        lock(&self.user_namespaces).remove(uid);
+        lock(&self.disk.values).retain(|name, _| !name.starts_with(&name_of(uid, "")));
         lock(&self.pods).remove(uid);
         Ok(())
     }

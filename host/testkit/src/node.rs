@@ -140,6 +140,7 @@ impl FakeNode {
         source.speak();
         let runtime = FakeRuntime::new(clock.clone());
         let host = HostSettings { seccomp_root: "/var/lib/witlet/seccomp".into(), ..HostSettings::default() };
+        let state = Arc::<MemoryStateStore>::default();
         Self {
             machine: Arc::default(),
             endpoints: Arc::new(FakeEndpoints::new(runtime.clone(), clock.clone())),
@@ -149,8 +150,8 @@ impl FakeNode {
             host,
             runtime,
             admission: Arc::default(),
-            state: Arc::default(),
-            files: Arc::default(),
+            files: Arc::new(MemoryPodFiles::new(state.clone())),
+            state,
             source,
             more_sources: Vec::new(),
             plugin_sources: Arc::new(FakeSourceSet::new(NODE_NAME)),

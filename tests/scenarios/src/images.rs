@@ -109,8 +109,8 @@ async fn pods_that_want_the_same_image_share_a_pull_and_others_wait_their_turn()
     expect![[r#"
         0.000 run sandbox a-node1#0
         0.000 pull one:1
-        0.050 run sandbox b-node1#0
-        0.050 run sandbox c-node1#0
+        0.000 run sandbox b-node1#0
+        0.000 run sandbox c-node1#0
         5.000 create a-node1/app#0
         5.000 start a-node1/app#0
         5.000 create b-node1/app#0

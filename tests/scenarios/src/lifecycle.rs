@@ -133,9 +133,9 @@ async fn a_pod_that_comes_back_with_the_uid_of_one_that_still_ends_starts_from_t
         7.000 ended with 137 web-node1/app#0
         7.000 stop sandbox web-node1#0
         10.000 remove sandbox web-node1#0
-        12.050 run sandbox web-node1#0
-        12.050 create web-node1/app#0
-        12.050 start web-node1/app#0
+        12.000 run sandbox web-node1#0
+        12.000 create web-node1/app#0
+        12.000 start web-node1/app#0
     "#]]
     .assert_eq(&orders(&node));
     expect!["Running app: running, 0 restarts"].assert_eq(&status(&node, "web"));
@@ -143,7 +143,7 @@ async fn a_pod_that_comes_back_with_the_uid_of_one_that_still_ends_starts_from_t
 
 #[tokio::test(start_paused = true)]
 async fn a_manifest_removed_and_written_again_restarts_its_pod_within_its_grace() {
-    for (between, at) in [(0.1, "7.050"), (1.0, "7.050"), (3.9, "7.050"), (4.1, "7.100")] {
+    for (between, at) in [(0.1, "7.000"), (1.0, "7.000"), (3.9, "7.000"), (4.1, "7.100")] {
         let node = started();
         node.runtime.add_image("stubborn:1", FakeImage::present(Behaviour::IgnoresStop));
         let manifest = pod("web").image("stubborn:1").grace_seconds(4).build();

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use witlet_core::admission::memory::AdmissionMemory;
 use witlet_testkit::FakeNode;
 
 use crate::support::{condition, container_of, orders, pass, pod_with_uid, shown, started, status, told};
@@ -312,7 +311,7 @@ async fn a_pod_whose_resize_waited_under_a_kubelet_keeps_what_it_was_allocated()
     orders(&node);
     node.kill();
     // A kubelet leaves its own files only. All pods are judged again, and the first one is admitted while others still wait.
-    node.state.put("admitted-pods.json", &AdmissionMemory::default().encode());
+    node.files.forget_checkpoints();
     node.admission.set_delay(Duration::from_millis(15));
     node.start();
     pass(10.0).await;

@@ -43,7 +43,7 @@ async fn a_source_that_is_gone_takes_its_pods_along_and_no_others() {
         5.000 stop within 30s web-node1/app#0
         5.000 ended with 143 web-node1/app#0
         5.000 stop sandbox web-node1#0
-        12.000 remove sandbox web-node1#0
+        10.000 remove sandbox web-node1#0
     "#]]
     .assert_eq(&orders(&node));
     assert_eq!(status(&node, "own"), "Running app: running, 0 restarts");

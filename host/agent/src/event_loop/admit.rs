@@ -1,4 +1,4 @@
-//! Admission as the loop sees it: who is asked for, what a verdict brings, and that it is saved before a pod starts.
+//! Admission as the loop sees it: who is asked for, and what a verdict brings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,24 +9,16 @@ use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation,
 use witlet_core::pod::worker::UpdateKind;
 use witlet_core::pod::{PodFullName, PodUid, deadline};
 use witlet_core::status::{self, AdmissionPending, NodeEnd};
-use witlet_ports::{FilesError, StateStore};
 
-use super::ledger::{self, ADMITTED_PODS, Ledger};
-use super::{EventLoop, Record, Saving, SavingState, Stage};
+use super::{EventLoop, Record, Stage};
 use crate::admission_queue::{AskId, Judged, Next};
 use crate::executor::events::PodEvents;
 use crate::inputs::Event;
-use witlet_core::error::one_line;
 
 /// So many reasons of refusals are counted each on their own, for plugins can make up any.
 const REJECTION_REASONS_MAX: usize = 64;
 /// What all others count as, as upstream has it.
 const OTHER_REASON: &str = "Other";
-/// From one write of the admitted pods to the next: each writes all of them, and a burst of pods shares them. A pod that
-/// comes alone isn't held up.
-const SAVES_APART: Duration = Duration::from_millis(50);
-/// With each write that fails at most so many of the pods that wait for it are told.
-const UNSAVED_EVENTS_MAX: usize = 16;
 /// A pod whose judging panicked is asked for again after this.
 const RETRY_AFTER_PANIC: Duration = Duration::from_secs(10);
 
@@ -35,7 +27,7 @@ impl Stage {
     pub(super) fn operation(self) -> Operation {
         match self {
             Self::Waiting | Self::GoesOn | Self::Rejected | Self::Returning => Operation::Add,
-            Self::Saving | Self::Admitted => Operation::Resize,
+            Self::Admitted => Operation::Resize,
         }
     }
 }
@@ -138,16 +130,7 @@ impl EventLoop {
         }
         let Some(pod) = self.records.get(&uid).map(|record| record.pod.clone()) else { return };
         match decision {
-            Decision::Admit => {
-                self.admissions += 1;
-                self.set_stage(&uid, Stage::Saving);
-                self.settle_room(&uid);
-                self.ledger.admit(&pod);
-                self.refresh_allocated(&uid);
-                self.save_soon();
-                self.saving.waiting.push((self.saving.version, uid));
-                self.queue.world_changed();
-            }
+            Decision::Admit => self.admit(&uid, &pod),
             Decision::Reject { reason, message } => self.reject(&uid, &pod, &reason, &message),
             Decision::Preempt { victims, message } => self.preempt(&uid, &victims, &message),
             Decision::Defer { reason, message, .. } => {
@@ -157,6 +140,22 @@ impl EventLoop {
                 self.show_blocked(&uid, &reason, &message);
             }
         }
+    }
+
+    /// The pod starts; that it was admitted is on disk before anything of it is made.
+    fn admit(&mut self, uid: &PodUid, pod: &Pod) {
+        self.admissions += 1;
+        self.settle_room(uid);
+        self.checkpoints.admit(pod);
+        self.revise_allocation(uid, pod);
+        self.queue.world_changed();
+        if let Some(record) = self.records.get_mut(uid) {
+            (record.admission_pending, record.must_save) = (None, true);
+        }
+        self.set_stage(uid, Stage::Admitted);
+        let goes_on = self.workers.contains_key(uid);
+        self.update_worker(uid, if goes_on { UpdateKind::Update } else { UpdateKind::Create }, None);
+        self.consider_resize(uid);
     }
 
     fn reject(&mut self, uid: &PodUid, pod: &Pod, reason: &str, message: &str) {
@@ -186,7 +185,7 @@ impl EventLoop {
         let now = self.outside.clock.now();
         let is_overdue = |uid: &PodUid, record: &Record| {
             let started_at = self.outside.board.status(uid).and_then(|status| status.start_time.clone());
-            matches!(record.stage, Stage::Waiting | Stage::Saving)
+            record.stage == Stage::Waiting
                 && !self.workers.contains_key(uid)
                 && deadline::is_over(&record.pod, started_at.map(|time| time.0), now)
         };
@@ -243,134 +242,5 @@ impl EventLoop {
         let (previous, now) = (self.outside.board.status(uid), self.outside.clock.now());
         let blocked = status::blocked(&record.pod, previous.as_deref(), reason, message, now);
         self.outside.board.put_status(uid, blocked);
-    }
-
-    /// The remembered pods changed: they are written, at most one write at a time.
-    pub(super) fn save(&mut self) {
-        self.saving.version += 1;
-        self.saving.is_urgent = true;
-        match self.saving.state {
-            SavingState::Writing => {}
-            // The disk said no: it is asked again when the pause is over.
-            SavingState::Pausing(_) if self.saving.failure.is_some() => {}
-            SavingState::Idle | SavingState::Pausing(_) => self.write(),
-        }
-    }
-
-    /// The same for what may wait for other changes.
-    pub(super) fn save_soon(&mut self) {
-        self.saving.version += 1;
-        if self.saving.state == SavingState::Idle {
-            self.write();
-        }
-    }
-
-    fn write(&mut self) {
-        self.saving.state = SavingState::Writing;
-        self.saving.is_urgent = false;
-        let version = self.saving.version;
-        let pages = self.ledger.take_pages();
-        let state = self.outside.state.clone();
-        let writing = async move { Event::Saved(version, ledger::write(&*state, pages).await) };
-        let panicked = FilesError {
-            action: "write",
-            path: ADMITTED_PODS.into(),
-            cause: std::io::Error::other("the write panicked"),
-        };
-        self.spawn(writing, Event::Saved(version, Err(panicked)));
-    }
-
-    pub(super) fn saved(&mut self, version: u64, result: Result<(), FilesError>) {
-        if let Err(error) = result {
-            self.ledger.not_written();
-            let message =
-                format!("admitted pods can't be saved, so that none can start: {}", one_line(&error));
-            tracing::warn!("{message}");
-            self.report_unsaved(&one_line(&error));
-            self.saving.failure = Some(message);
-            self.show_health();
-            return self.pause_saving(self.config.save_retry);
-        }
-        self.saving.written = version;
-        if self.saving.failure.take().is_some() {
-            self.saving.reported.clear();
-            self.show_health();
-        }
-        let waiting = std::mem::take(&mut self.saving.waiting);
-        let (ready, waiting) = waiting.into_iter().partition(|(needs, _)| *needs <= version);
-        self.saving.waiting = waiting;
-        for (_, uid) in ready {
-            match self.records.get(&uid).map(|record| record.stage) {
-                Some(Stage::Saving) => {
-                    // Until here nothing was made of what it had not been admitted with.
-                    self.set_pending(&uid, None);
-                    self.set_stage(&uid, Stage::Admitted);
-                    let goes_on = self.workers.contains_key(&uid);
-                    let kind = if goes_on { UpdateKind::Update } else { UpdateKind::Create };
-                    self.update_worker(&uid, kind, None);
-                    self.consider_resize(&uid);
-                }
-                // It was granted other resources.
-                Some(Stage::Admitted) => self.update_worker(&uid, UpdateKind::Update, None),
-                Some(Stage::Waiting | Stage::GoesOn | Stage::Rejected | Stage::Returning) | None => {}
-            }
-        }
-        match self.saving.is_urgent {
-            true => self.write(),
-            false => self.pause_saving(SAVES_APART),
-        }
-    }
-
-    /// Each pod that waits for the disk is told once while the disk fails, some with each try.
-    fn report_unsaved(&mut self, error: &str) {
-        let Self { saving, records, outside, .. } = self;
-        let untold = saving.waiting.iter().filter(|(_, uid)| !saving.reported.contains(uid));
-        let untold: Vec<PodUid> = untold.map(|(_, uid)| uid.clone()).take(UNSAVED_EVENTS_MAX).collect();
-        for uid in untold {
-            if let Some(record) = records.get(&uid) {
-                let message = format!("The pod waits, for the agent's state can't be saved: {error}");
-                let full_name = PodFullName::of(&record.pod);
-                PodEvents::new(&*outside.events, &full_name, &uid).warning("FailedSaveState", &message);
-            }
-            saving.reported.insert(uid);
-        }
-    }
-
-    fn pause_saving(&mut self, pause: Duration) {
-        self.saving.pauses += 1;
-        let number = self.saving.pauses;
-        self.saving.state = SavingState::Pausing(number);
-        let pausing = async move {
-            tokio::time::sleep(pause).await;
-            Event::SaveDue(number)
-        };
-        self.spawn(pausing, Event::SaveDue(number));
-    }
-
-    /// A pause is over: what changed since the last write is written now.
-    pub(super) fn save_due(&mut self, pause: u64) {
-        if self.saving.state != SavingState::Pausing(pause) {
-            return;
-        }
-        self.saving.state = SavingState::Idle;
-        if self.saving.version > self.saving.written {
-            self.write();
-        }
-    }
-}
-
-impl Saving {
-    /// Writes what the last events changed. A write that was under way is done again: nobody heard how it ended.
-    pub(super) async fn finish(&self, ledger: &mut Ledger, state: &dyn StateStore, limit: Duration) {
-        if self.version == self.written {
-            return;
-        }
-        ledger.not_written();
-        let error = match tokio::time::timeout(limit, ledger::write(state, ledger.take_pages())).await {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => one_line(&error),
-            Err(_) => format!("the disk didn't take them within {limit:?}"),
-        };
-        tracing::warn!("the last changes of admitted pods aren't saved: {error}");
     }
 }

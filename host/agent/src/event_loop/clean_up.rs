@@ -57,12 +57,11 @@ impl EventLoop {
         let (records, workers, met) = (&self.records, &self.workers, &self.met);
         let known = |uid: &PodUid| records.contains_key(uid) || workers.contains_key(uid);
         let needed = |uid: &PodUid| known(uid) || spared.contains(uid) || (unread && !met.contains(uid));
-        let admitted = self.ledger.retain(needed);
-        self.outside.executor.actuated.retain(needed);
-        let ids = self.ledger.retain_ids(|uid| needed(uid) || in_runtime.contains(uid));
-        if admitted || ids {
-            self.save();
+        self.checkpoints.retain(needed);
+        for table in [&self.outside.executor.allocated, &self.outside.executor.actuated] {
+            table.update(|pods| pods.retain(needed));
         }
+        self.checkpoints.retain_ids(|uid| needed(uid) || in_runtime.contains(uid));
         let kept: BTreeSet<PodUid> = self
             .records
             .keys()
@@ -171,7 +170,7 @@ impl EventLoop {
             return Standing::Kept;
         }
         match self.records.get(uid).map(|record| record.stage) {
-            Some(Stage::Waiting | Stage::GoesOn | Stage::Saving | Stage::Admitted) => Standing::Kept,
+            Some(Stage::Waiting | Stage::GoesOn | Stage::Admitted) => Standing::Kept,
             Some(Stage::Returning) => Standing::Returning,
             None if self.may_be_unread(uid) => Standing::Kept,
             Some(Stage::Rejected) | None => Standing::Unwanted,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::config::{Duplicate, PodOperation, PodUpdate, SourceChange, SourceUpdate};
-use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::error::one_line;
+use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::pod::static_pod::{is_mirror, takes_remains_over};
 use witlet_core::pod::worker::UpdateKind;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
@@ -13,6 +14,7 @@ use witlet_core::status::{Phase, is_ended_by_node, is_readiness_outdated};
 use witlet_ports::SourceEvent;
 
 use super::{EventLoop, Record, Stage};
+use crate::inputs::Event;
 
 impl EventLoop {
     pub(super) fn take_source(&mut self, event: SourceEvent) {
@@ -89,11 +91,13 @@ impl EventLoop {
             resize_pending: None,
             resize_since: None,
             admission_pending: None,
+            allocation_unsaved: None,
+            must_save: false,
         };
         self.records.insert(uid.clone(), record);
         self.met.insert(uid.clone());
         // One that ended before it had a sandbox has ended all the same.
-        let was_here = self.has_sandbox(&uid) || self.ledger.ended(&uid).is_some();
+        let was_here = self.has_sandbox(&uid) || self.checkpoints.ended(&uid).is_some();
         if has_worker {
             self.update_worker(&uid, UpdateKind::Create, None);
             let still_syncs = self.workers.get(&uid).is_some_and(|managed| !managed.worker.is_terminating());
@@ -101,10 +105,10 @@ impl EventLoop {
                 self.set_stage(&uid, Stage::Admitted);
             }
         } else if is_ending(&pod)
-            || self.ledger.admitted().is_remembered(&pod, was_here)
-            || self.ledger.ended(&uid).is_some_and(is_ended_by_node)
+            || self.checkpoints.is_remembered(&pod, was_here)
+            || self.checkpoints.ended(&uid).is_some_and(is_ended_by_node)
         {
-            if let Some(status) = self.ledger.ended(&uid) {
+            if let Some(status) = self.checkpoints.ended(&uid) {
                 self.outside.board.put_status(&uid, status.clone());
             }
             self.set_stage(&uid, Stage::Admitted);
@@ -149,14 +153,10 @@ impl EventLoop {
                 }
             }
             // The verdict on a pod that runs stands, also after a restart of the agent.
-            Stage::Saving | Stage::Admitted => {
-                if self.ledger.revise(&pod) {
-                    self.save();
-                }
-                self.refresh_allocated(&uid);
-                if stage == Stage::Admitted {
-                    self.update_worker(&uid, UpdateKind::Update, None);
-                }
+            Stage::Admitted => {
+                self.checkpoints.revise(&pod);
+                self.revise_allocation(&uid, &pod);
+                self.update_worker(&uid, UpdateKind::Update, None);
                 self.consider_resize(&uid);
             }
             Stage::Rejected | Stage::Returning => {}
@@ -202,9 +202,24 @@ impl EventLoop {
     /// Nothing is left of the pod that anybody needs to be shown or to remember.
     pub(super) fn forget(&mut self, uid: &PodUid) {
         self.outside.board.remove(uid);
-        if self.ledger.forget(uid) {
-            self.save_soon();
+        self.outside.executor.allocated.update(|pods| pods.retain(|known| known != uid));
+        if self.unsaved.remove(uid).is_some() {
+            self.show_health();
         }
+        if !self.checkpoints.forget(uid) {
+            return;
+        }
+        // Whoever comes back with this UID begins anew, and waits for the end of the removal.
+        let Some(removal) = self.outside.executor.removals.begin(uid) else { return };
+        let (files, uid) = (self.outside.executor.files.clone(), uid.clone());
+        let removing = async move {
+            if let Err(error) = files.remove_checkpoint(&uid).await {
+                tracing::warn!(%uid, error = one_line(&error), "Failed to remove a pod's checkpoint");
+            }
+            drop(removal);
+            Event::Forgotten
+        };
+        self.spawn(removing, Event::Forgotten);
     }
 
     pub(super) fn set_stage(&mut self, uid: &PodUid, stage: Stage) {
@@ -233,7 +248,7 @@ impl EventLoop {
         };
         let full_name = PodFullName::of(pod);
         let message = format!("Error validating pod {full_name}: {why}, ignoring");
-        self.outside.events.record(Event {
+        self.outside.events.record(NodeEvent {
             object: EventObject::Pod { full_name, uid: PodUid::of(pod), field_path: None },
             kind: EventType::Warning,
             reason: "FailedValidation".to_owned(),

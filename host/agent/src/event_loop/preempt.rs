@@ -46,7 +46,6 @@ impl EventLoop {
             // Who was asked for before this doesn't know of it.
             self.admissions += 1;
             self.others = None;
-            self.save();
         }
         self.show_blocked(uid, REASON, message);
     }
@@ -62,7 +61,7 @@ impl EventLoop {
     }
 
     fn is_preempted(&self, uid: &PodUid) -> bool {
-        let ended = self.ledger.ended(uid);
+        let ended = self.checkpoints.ended(uid);
         ended.is_some_and(|status| {
             status.reason.as_deref() == Some(REASON) && status::is_ended_by_node(status)
         })
@@ -78,7 +77,7 @@ impl EventLoop {
         let stage = self.records.get(uid).map(|record| record.stage);
         match stage {
             None | Some(Stage::Waiting | Stage::Rejected | Stage::Returning) => false,
-            Some(Stage::GoesOn | Stage::Saving | Stage::Admitted) => {
+            Some(Stage::GoesOn | Stage::Admitted) => {
                 self.workers.get(uid).is_none_or(|managed| !managed.worker.is_terminated())
             }
         }
@@ -97,7 +96,7 @@ impl EventLoop {
         };
         let now = self.outside.clock.now();
         let status = status::ended_by_node(&pod, last.as_deref().unwrap_or(&PodStatus::default()), &end, now);
-        self.ledger.end(uid, &status);
+        self.checkpoints.end(uid, &status);
         self.outside.board.put_status(uid, status);
         self.stats.preempted += 1;
         let update = Update {

@@ -23,7 +23,7 @@ const ASK_AGAIN_AFTER: Duration = Duration::from_secs(180);
 impl EventLoop {
     /// The pod as its worker gets it and as it counts against the node: with the resources that it was allocated.
     pub(super) fn allocated(&self, pod: &Arc<Pod>) -> Arc<Pod> {
-        match self.ledger.allocation(&PodUid::of(pod)) {
+        match self.outside.executor.allocated.get(&PodUid::of(pod)) {
             Some(allocation) if allocation.differs_from(pod) => Arc::new(allocation.apply(pod)),
             Some(_) | None => pod.clone(),
         }
@@ -32,10 +32,10 @@ impl EventLoop {
     /// Looks whether an admitted pod wishes for other resources than it has, and has them judged.
     pub(super) fn consider_resize(&mut self, uid: &PodUid) {
         let Some(record) = self.records.get(uid) else { return };
-        let Some(allocation) = self.ledger.allocation(uid) else { return };
+        let Some(allocation) = self.outside.executor.allocated.get(uid) else { return };
         let ends = self.workers.get(uid).is_some_and(|managed| managed.worker.is_terminating());
         let pod = record.pod.clone();
-        match judge(&pod, allocation, self.node_policy()) {
+        match judge(&pod, &allocation, self.node_policy()) {
             _ if ends => self.clear_resize(uid),
             Wish::None => self.clear_resize(uid),
             Wish::Infeasible(infeasible) => {
@@ -44,7 +44,7 @@ impl EventLoop {
             }
             Wish::Ask => {
                 let since = record.resize_since.unwrap_or_else(|| self.outside.clock.now());
-                let wish = PendingResize { pod: &pod, allocation, since };
+                let wish = PendingResize { pod: &pod, allocation: &allocation, since };
                 self.queue.add_resize(uid, precedence(&wish));
                 if let Some(record) = self.records.get_mut(uid) {
                     record.resize_since = Some(since);
@@ -93,18 +93,28 @@ impl EventLoop {
         }
     }
 
-    /// The pod has other resources from now on; they are put into force once that is saved.
+    /// The pod has other resources from now on; they are on disk before they are put into force.
     fn grant(&mut self, uid: &PodUid, allocation: Allocation) {
         self.admissions += 1;
-        self.ledger.allocate(uid, allocation);
+        let unsaved = self.outside.executor.allocated.update(|pods| pods.set(uid, allocation));
         if let Some(record) = self.records.get_mut(uid) {
             record.resize_pending = None;
             record.resize_since = None;
+            record.must_save = true;
+            record.allocation_unsaved = unsaved.or(record.allocation_unsaved);
         }
         self.refresh_allocated(uid);
-        self.save();
-        self.saving.waiting.push((self.saving.version, uid.clone()));
+        self.update_worker(uid, UpdateKind::Update, None);
         self.queue.world_changed();
+    }
+
+    /// What an admitted pod was allocated stays, but for containers that it has only now.
+    pub(super) fn revise_allocation(&mut self, uid: &PodUid, pod: &Pod) {
+        let unsaved = self.outside.executor.allocated.update(|pods| pods.revise(pod));
+        if let Some(record) = self.records.get_mut(uid) {
+            record.allocation_unsaved = unsaved.or(record.allocation_unsaved);
+        }
+        self.refresh_allocated(uid);
     }
 
     /// The pod or its allocation changed.

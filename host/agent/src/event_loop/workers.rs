@@ -17,7 +17,7 @@ use witlet_core::status::{self, Phase};
 use super::{EventLoop, Managed, Stage};
 use crate::board::Standing;
 use crate::executor::events::PodEvents;
-use crate::executor::{End, Job, PodMemory};
+use crate::executor::{End, Job, PodMemory, Saved, ToSave};
 use crate::housekeeping::is_alive;
 use crate::inputs::{Event, WorkEnd};
 use crate::prober::ProbeUpdate;
@@ -146,11 +146,9 @@ impl EventLoop {
                 let may_run = self.is_in_runtime(uid);
                 Standing { may_run, is_finished: !may_run, is_ending: false }
             }
-            (
-                None,
-                Some(Stage::Waiting | Stage::GoesOn | Stage::Saving | Stage::Admitted | Stage::Returning)
-                | None,
-            ) => Standing::NEW,
+            (None, Some(Stage::Waiting | Stage::GoesOn | Stage::Admitted | Stage::Returning) | None) => {
+                Standing::NEW
+            }
         }
     }
 
@@ -189,10 +187,8 @@ impl EventLoop {
     }
 
     fn run_work(&mut self, uid: &PodUid, work: Work) {
-        if let Some(pod) = work.pod.as_ref().filter(|_| work.task == Task::Sync)
-            && self.ledger.give_ids(pod)
-        {
-            self.save();
+        if let Some(pod) = work.pod.as_ref().filter(|_| work.task == Task::Sync) {
+            self.checkpoints.give_ids(pod);
         }
         let Some(managed) = self.workers.get(uid) else { return };
         let (is_static, full_name) = (managed.is_static, managed.full_name.clone());
@@ -204,6 +200,8 @@ impl EventLoop {
             return self.carry_out(uid, effects);
         }
         managed.cancel = self.cancel_work.child_token();
+        let to_save = self.to_save(uid);
+        let Some(managed) = self.workers.get_mut(uid) else { return };
         let record = self.records.get(uid);
         let resize_pending = record.and_then(|record| record.resize_pending.clone());
         let admission_pending = record.and_then(|record| record.admission_pending.clone());
@@ -215,7 +213,9 @@ impl EventLoop {
             memory: managed.memory.take().unwrap_or_else(PodMemory::new),
             resize_pending,
             admission_pending,
-            user_namespace: self.ledger.user_namespaces().of(uid),
+            user_namespace: self.checkpoints.user_namespaces().of(uid),
+            to_save,
+            saved: Saved::default(),
             is_restored: self.records.get(uid).is_some_and(|record| !self.merged.is_seen(&record.source)),
             cancel: managed.cancel.clone(),
         };
@@ -223,11 +223,11 @@ impl EventLoop {
         let executor = self.outside.executor.clone();
         let (name, panicked) = (uid.clone(), uid.clone());
         let working = async move {
-            let (memory, end) = executor.run(job).await;
-            Event::WorkEnded(Box::new(WorkEnd { uid: name, task, memory, end }))
+            let (memory, saved, end) = executor.run(job).await;
+            Event::WorkEnded(Box::new(WorkEnd { uid: name, task, memory, saved, end }))
         };
         let end = End { outcome: Outcome::Failed, cause: RequeueCause::Error };
-        let lost = WorkEnd { uid: panicked, task, memory: PodMemory::new(), end };
+        let lost = WorkEnd { uid: panicked, task, memory: PodMemory::new(), saved: Saved::default(), end };
         self.spawn(working, Event::WorkEnded(Box::new(lost)));
     }
 
@@ -274,7 +274,8 @@ impl EventLoop {
     }
 
     pub(super) fn work_ended(&mut self, end: WorkEnd) {
-        let WorkEnd { uid, task, memory, end: End { outcome, cause } } = end;
+        let WorkEnd { uid, task, memory, saved, end: End { outcome, cause } } = end;
+        self.note_saved(&uid, saved);
         let Some(managed) = self.workers.get_mut(&uid) else { return };
         managed.memory = Some(memory);
         managed.cause = cause;
@@ -300,10 +301,41 @@ impl EventLoop {
     fn remember_end(&mut self, uid: &PodUid) {
         let status = self.outside.board.status(uid);
         let status = status.filter(|status| Phase::of(status).is_some_and(Phase::is_terminal));
-        if let Some(status) = status.filter(|_| self.records.contains_key(uid))
-            && self.ledger.end(uid, &status)
-        {
-            self.save();
+        if let Some(status) = status.filter(|_| self.records.contains_key(uid)) {
+            self.checkpoints.end(uid, &status);
+        }
+    }
+
+    /// What of the pod has to be on disk before, or after, its next piece of work.
+    fn to_save(&self, uid: &PodUid) -> ToSave {
+        let Some(record) = self.records.get(uid) else { return ToSave::default() };
+        let unsaved = self.checkpoints.unsaved(uid);
+        ToSave {
+            is_unsaved: unsaved.is_some(),
+            checkpoint: unsaved.or_else(|| self.checkpoints.content(uid).cloned()),
+            allocation: record.allocation_unsaved,
+            blocks: record.must_save,
+        }
+    }
+
+    fn note_saved(&mut self, uid: &PodUid, saved: Saved) {
+        let Saved { checkpoint, allocation, failure } = saved;
+        if let Some(fingerprint) = checkpoint {
+            self.checkpoints.saved(uid, fingerprint);
+        }
+        // What changed meanwhile is saved before the next piece of work.
+        let is_unsaved = failure.is_some() || self.checkpoints.unsaved(uid).is_some();
+        if let Some(record) = self.records.get_mut(uid) {
+            record.allocation_unsaved =
+                record.allocation_unsaved.filter(|version| Some(*version) != allocation);
+            record.must_save &= is_unsaved || record.allocation_unsaved.is_some();
+        }
+        let before = match failure {
+            Some(error) => self.unsaved.insert(uid.clone(), error).is_some(),
+            None => self.unsaved.remove(uid).is_none(),
+        };
+        if !before {
+            self.show_health();
         }
     }
 

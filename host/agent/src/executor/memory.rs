@@ -43,6 +43,8 @@ pub(crate) struct PodMemory {
     failed_starts: BTreeMap<String, FailedStart>,
     /// Restart counts as the logs told them of containers that the runtime had none of at the first sync; none before.
     pub(crate) logged_restarts: Option<BTreeMap<String, u32>>,
+    /// It waits for the disk, and that was told.
+    pub(crate) is_unsaved: bool,
     /// When something was last done to the pod: only a look begun later shows it.
     pub(crate) acted: Stamp,
 }
@@ -67,6 +69,7 @@ impl PodMemory {
             resizing: false,
             failed_starts: BTreeMap::new(),
             logged_restarts: None,
+            is_unsaved: false,
             acted: Stamp::default(),
         }
     }

@@ -149,3 +149,23 @@ async fn a_pods_ids_are_in_its_folder_and_go_with_it() {
     files.remove(&uid).await.unwrap();
     assert_eq!(files.user_namespace(&uid).await.unwrap(), None);
 }
+
+#[tokio::test]
+async fn a_pods_checkpoint_is_in_its_folder_and_goes_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = NodePodFiles::new(folder.path(), &folder.path().join("logs"));
+    let uid = PodUid::from("u-1");
+    assert_eq!(files.checkpoint(&uid).await.unwrap(), None);
+    files.remove_checkpoint(&uid).await.unwrap();
+    for content in ["one", "another"] {
+        files.write_checkpoint(&uid, content.as_bytes()).await.unwrap();
+        assert_eq!(files.checkpoint(&uid).await.unwrap().unwrap(), content.as_bytes());
+    }
+    assert_eq!(files.list().await.unwrap(), [uid.clone()], "the folder was made for it");
+    files.remove_checkpoint(&uid).await.unwrap();
+    assert_eq!(files.checkpoint(&uid).await.unwrap(), None);
+    files.write_checkpoint(&uid, b"one").await.unwrap();
+    files.remove(&uid).await.unwrap();
+    assert_eq!(files.checkpoint(&uid).await.unwrap(), None);
+    assert!(files.write_checkpoint(&PodUid::from("../u"), b"one").await.is_err());
+}

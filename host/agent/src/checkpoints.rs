@@ -1,0 +1,263 @@
+//! What the agent has to remember of pods beyond its own end: whom it admitted, how pods ended, and which ids they have. Each pod's is a
+//! file in its own folder, so that nothing grows with their number, and one that can't be read costs one pod.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use witlet_core::error::one_line;
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::pod::PodUid;
+use witlet_core::pod::checkpoint::{CheckpointError, PodCheckpoint, WholePages};
+use witlet_core::pod::user_namespace::{IdRange, UserNamespaceFileError, UserNamespaces, to_file, wants_own};
+use witlet_ports::{EventSink, PodFiles, StateStore};
+
+use crate::agent::AgentError;
+use crate::config::AgentConfig;
+
+/// What earlier builds wrote of all pods together. It is taken over once, and empty from then on.
+const ADMITTED_PODS: &str = "admitted-pods.json";
+const NONE_ADMITTED: &[u8] = br#"{"version":1,"admitted":{}}"#;
+const ENDED_PODS: &str = "ended-pods.json";
+const NONE_ENDED: &[u8] = b"{}";
+const ENDED_PARTS: u8 = 32;
+const USER_NAMESPACES: &str = "user-namespaces.json";
+
+/// Of all pods.
+#[derive(Debug, Default)]
+pub(crate) struct Checkpoints {
+    pods: BTreeMap<PodUid, Entry>,
+    user_namespaces: UserNamespaces,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    content: PodCheckpoint,
+    /// The fingerprint of what is on disk; none if nothing is.
+    on_disk: Option<u32>,
+}
+
+impl Checkpoints {
+    /// What was saved before the restart. What can't be read is as if nothing had been saved, and told. But not the ids of
+    /// pods that may run: others would get the same ones.
+    pub(crate) async fn load(
+        state: &dyn StateStore,
+        files: &dyn PodFiles,
+        events: &dyn EventSink,
+        config: &AgentConfig,
+    ) -> Result<Self, AgentError> {
+        let user_namespaces = user_namespaces(state, files, config.user_namespace_ids).await?;
+        let mut pods = take_over(state, files, events).await;
+        let on_disk = files.list().await.unwrap_or_else(|error| {
+            let what = "All pods are judged again, for the folders of pods can't be read";
+            report(events, "CheckpointsLost", format!("{what}: {}", one_line(&error)));
+            Vec::new()
+        });
+        for uid in on_disk {
+            let content = match files.checkpoint(&uid).await {
+                Ok(None) => continue,
+                Ok(Some(bytes)) => PodCheckpoint::decode(&bytes).map_err(|error| one_line(&error)),
+                Err(error) => Err(one_line(&error)),
+            };
+            match content {
+                Ok(content) => {
+                    let on_disk = Some(content.fingerprint());
+                    pods.insert(uid, Entry { content, on_disk });
+                }
+                Err(error) => {
+                    let what =
+                        format!("Pod {uid} is judged again, for its checkpoint can't be read: {error}");
+                    report(events, "CheckpointLost", what);
+                }
+            }
+        }
+        if config.readmit_on_restart {
+            pods.values_mut().for_each(|entry| entry.content.forget_admission());
+        }
+        Ok(Self { pods, user_namespaces })
+    }
+
+    /// Whether the verdict on this pod stands, of which something was here before.
+    pub(crate) fn is_remembered(&self, pod: &Pod, was_here: bool) -> bool {
+        self.pods.get(&PodUid::of(pod)).is_some_and(|entry| entry.content.is_remembered(pod, was_here))
+    }
+
+    /// The last status of a pod that has ended.
+    pub(crate) fn ended(&self, uid: &PodUid) -> Option<&PodStatus> {
+        self.pods.get(uid)?.content.ended()
+    }
+
+    /// The ids of pods that have some of their own.
+    pub(crate) fn user_namespaces(&self) -> &UserNamespaces {
+        &self.user_namespaces
+    }
+
+    /// The pod as it is to be known after a restart; none if nobody has to know of it.
+    pub(crate) fn content(&self, uid: &PodUid) -> Option<&PodCheckpoint> {
+        self.pods.get(uid).map(|entry| &entry.content)
+    }
+
+    /// The same if it isn't on disk so.
+    pub(crate) fn unsaved(&self, uid: &PodUid) -> Option<PodCheckpoint> {
+        let entry = self.pods.get(uid)?;
+        (entry.on_disk != Some(entry.content.fingerprint())).then(|| entry.content.clone())
+    }
+
+    /// A content of this fingerprint is on disk.
+    pub(crate) fn saved(&mut self, uid: &PodUid, fingerprint: u32) {
+        if let Some(entry) = self.pods.get_mut(uid) {
+            entry.on_disk = Some(fingerprint);
+        }
+    }
+
+    /// The pod was admitted.
+    pub(crate) fn admit(&mut self, pod: &Pod) {
+        let uid = PodUid::of(pod);
+        self.pods.entry(uid).or_default().content.admit(pod);
+        self.give_ids(pod);
+    }
+
+    /// An admitted pod has another spec now.
+    pub(crate) fn revise(&mut self, pod: &Pod) {
+        self.pods.entry(PodUid::of(pod)).or_default().content.revise(pod);
+    }
+
+    /// The pod has ended for good, with this status.
+    pub(crate) fn end(&mut self, uid: &PodUid, status: &PodStatus) {
+        self.pods.entry(uid.clone()).or_default().content.end(status);
+    }
+
+    /// Gives the pod ids of its own, if it wants some and has none. They are on disk before its sandbox is made. A pod that gets
+    /// none fails to start, with words of its own.
+    pub(crate) fn give_ids(&mut self, pod: &Pod) {
+        let uid = PodUid::of(pod);
+        if wants_own(pod) && self.user_namespaces.of(&uid).is_none() {
+            _ = self.user_namespaces.allocate(&uid);
+        }
+    }
+
+    /// The pod is gone. Says whether something of it may be on disk. Its ids are given up with the clean-up, once nothing of it
+    /// runs for sure.
+    pub(crate) fn forget(&mut self, uid: &PodUid) -> bool {
+        self.pods.remove(uid).is_some()
+    }
+
+    /// Forgets all pods that aren't wanted, whose folders go as well.
+    pub(crate) fn retain(&mut self, wanted: impl Fn(&PodUid) -> bool) {
+        self.pods.retain(|uid, _| wanted(uid));
+    }
+
+    /// Gives up the ids of all pods of which nothing can run.
+    pub(crate) fn retain_ids(&mut self, may_run: impl Fn(&PodUid) -> bool) {
+        self.user_namespaces.retain(may_run);
+    }
+}
+
+fn report(events: &dyn EventSink, reason: &str, message: String) {
+    let (object, kind) = (EventObject::Node, EventType::Warning);
+    events.record(Event { object, kind, reason: reason.to_owned(), message });
+}
+
+/// Gives each pod its own of what earlier builds wrote of all. What can't be written now is taken over again at the next start.
+async fn take_over(
+    state: &dyn StateStore,
+    files: &dyn PodFiles,
+    events: &dyn EventSink,
+) -> BTreeMap<PodUid, Entry> {
+    type Add = fn(&mut WholePages, &[u8]) -> Result<(), CheckpointError>;
+    let parts = (0..ENDED_PARTS).map(|number| format!("ended-pods-{number:02}.json"));
+    let ended = parts.chain([ENDED_PODS.to_owned()]);
+    let ended = ended.map(|name| (name, WholePages::add_ended as Add, NONE_ENDED));
+    let admitted = (ADMITTED_PODS.to_owned(), WholePages::add_admitted as Add, NONE_ADMITTED);
+    let (mut pages, mut found) = (WholePages::default(), Vec::new());
+    for (name, add, none) in std::iter::once(admitted).chain(ended) {
+        let added = match state.load(&name).await {
+            Ok(None) => continue,
+            Ok(Some(bytes)) if bytes == none => continue,
+            Ok(Some(bytes)) => add(&mut pages, &bytes).map_err(|error| one_line(&error)),
+            Err(error) => Err(one_line(&error)),
+        };
+        if let Err(error) = added {
+            let what = format!("Pods are judged again, for {name} can't be read: {error}");
+            report(events, "CheckpointsLost", what);
+        }
+        found.push((name, none));
+    }
+    let mut entries = BTreeMap::new();
+    let mut all_written = true;
+    for (uid, content) in pages.into_pods() {
+        let is_there = files.checkpoint(&uid).await.is_ok_and(|known| known.is_some());
+        let written = is_there || files.write_checkpoint(&uid, &content.encode()).await.is_ok();
+        all_written &= written;
+        let on_disk = (written && !is_there).then(|| content.fingerprint());
+        entries.insert(uid, Entry { content, on_disk });
+    }
+    // An earlier build that comes back can read what is left behind.
+    for (name, none) in found.into_iter().filter(|_| all_written) {
+        if let Err(error) = state.save(&name, none).await {
+            tracing::warn!(file = name, error = one_line(&error), "Failed to empty what was taken over");
+        }
+    }
+    entries
+}
+
+/// The ids that pods have from before, as this agent or a kubelet noted them.
+async fn user_namespaces(
+    state: &dyn StateStore,
+    files: &dyn PodFiles,
+    range: IdRange,
+) -> Result<UserNamespaces, AgentError> {
+    let failed = |of: &str, error: &dyn std::error::Error| AgentError::UserNamespaces {
+        of: of.to_owned(),
+        problem: one_line(error),
+    };
+    let mut all = UserNamespaces::of_range(range);
+    let page = state.load(USER_NAMESPACES).await.map_err(|e| failed(USER_NAMESPACES, &e))?;
+    let none = serde_json::to_vec(&UserNamespaces::default());
+    let none = none.expect("a map of texts and numbers always has a JSON form");
+    let page = page.filter(|bytes| *bytes != none);
+    if let Some(bytes) = &page {
+        let saved: UserNamespaces =
+            serde_json::from_slice(bytes).map_err(|error| failed(USER_NAMESPACES, &error))?;
+        all = saved.within(range).map_err(|error| failed(USER_NAMESPACES, &error))?;
+    }
+    let on_disk = files.list().await.map_err(|error| failed("the folders of pods", &error))?;
+    for uid in on_disk {
+        let of = || format!("pods/{uid}/userns");
+        if let Some(content) = files.user_namespace(&uid).await.map_err(|error| failed(&of(), &error))? {
+            match all.restore_from_file(&uid, &content) {
+                // What is left of a pod whose ids were given to another one, which are known to be in use.
+                Err(UserNamespaceFileError::Range(error)) if all.of(&uid).is_none() => {
+                    tracing::warn!(%uid, %error, "the ids of a pod's folder are another pod's");
+                }
+                restored => restored.map_err(|error| failed(&of(), &error))?,
+            }
+        } else if let Some(ids) = all.of(&uid) {
+            // It was in the page of all pods only.
+            let written = files.write_user_namespace(&uid, &to_file(&ids)).await;
+            written.map_err(|error| failed(&of(), &error))?;
+        }
+    }
+    if page.is_some() {
+        state.save(USER_NAMESPACES, &none).await.map_err(|error| failed(USER_NAMESPACES, &error))?;
+    }
+    Ok(all)
+}
+
+/// Reads what was saved. What can't be read is as if nothing had been saved, with an event of this reason and message.
+pub(crate) async fn load_checkpoint<T: Default>(
+    state: &dyn StateStore,
+    events: &dyn EventSink,
+    name: &str,
+    read: impl Fn(&[u8]) -> Result<T, String>,
+    (reason, what): (&str, &str),
+) -> T {
+    let loaded = match state.load(name).await {
+        Ok(None) => return T::default(),
+        Ok(Some(bytes)) => read(&bytes),
+        Err(error) => Err(one_line(&error)),
+    };
+    loaded.unwrap_or_else(|error| {
+        report(events, reason, format!("{what}: {error}"));
+        T::default()
+    })
+}

@@ -1,0 +1,215 @@
+//! What a restarted agent has to know of one pod, beside what its folder and the runtime tell: that it was admitted, and how it ended.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodSpec, PodStatus, ResourceRequirements};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::PodUid;
+use crate::container::hash::digest_json;
+use crate::go::fnv1a;
+
+#[cfg(test)]
+mod tests;
+
+/// The form that this release writes and reads.
+const VERSION: u32 = 1;
+/// Bytes of a checkpoint at most.
+pub const CHECKPOINT_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of a message that is cut.
+const CUT_MESSAGE_BYTES_MAX: usize = 256;
+/// Resources that a running pod can ask more or less of (KEP-1287).
+const RESIZABLE: [&str; 2] = ["cpu", "memory"];
+
+/// What was saved can't be used.
+#[derive(Debug, Error)]
+pub enum CheckpointError {
+    /// It isn't what this program writes.
+    #[error("read the checkpoint")]
+    Malformed(#[from] serde_json::Error),
+    /// Another release wrote it, in a form that this one doesn't know.
+    #[error("the checkpoint has version {found}, this release reads {VERSION}")]
+    Version {
+        /// What it says it is.
+        found: u32,
+    },
+}
+
+/// One pod's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PodCheckpoint {
+    /// The hash of the spec that was admitted.
+    admitted: Option<String>,
+    /// The last status of the pod, if it has ended for good.
+    ended: Option<PodStatus>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Saved {
+    version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    admitted: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended: Option<PodStatus>,
+}
+
+impl PodCheckpoint {
+    /// The pod was admitted as it is, and hasn't ended.
+    pub fn admit(&mut self, pod: &Pod) {
+        *self = Self { admitted: Some(judged_hash(pod)), ended: None };
+    }
+
+    /// An admitted pod has another spec now, and its verdict stands.
+    pub fn revise(&mut self, pod: &Pod) {
+        self.admitted = Some(judged_hash(pod));
+    }
+
+    /// The pod has ended for good, with this status.
+    pub fn end(&mut self, status: &PodStatus) {
+        self.ended = Some(status.clone());
+    }
+
+    /// The last status of a pod that has ended.
+    pub fn ended(&self) -> Option<&PodStatus> {
+        self.ended.as_ref()
+    }
+
+    /// Has the pod judged again: what was admitted counts no more.
+    pub fn forget_admission(&mut self) {
+        self.admitted = None;
+    }
+
+    /// Whether the verdict on this pod stands: it was admitted with this very spec, resizable resources aside, and it
+    /// has a sandbox, without which nothing of it runs and judging it again harms nobody.
+    pub fn is_remembered(&self, pod: &Pod, has_sandbox: bool) -> bool {
+        has_sandbox && self.admitted.as_ref().is_some_and(|hash| *hash == judged_hash(pod))
+    }
+
+    /// The form that is saved, at most [`CHECKPOINT_BYTES_MAX`]. Where that isn't enough the messages of containers are cut, then
+    /// containers left out.
+    pub fn encode(&self) -> Vec<u8> {
+        self.encode_within(CHECKPOINT_BYTES_MAX)
+    }
+
+    fn encode_within(&self, bytes_max: usize) -> Vec<u8> {
+        let Self { admitted, ended } = self.clone();
+        let mut saved = Saved { version: VERSION, admitted, ended };
+        for shorten in [cut_messages, leave_containers_out] {
+            let bytes = to_bytes(&saved);
+            if bytes.len() <= bytes_max {
+                return bytes;
+            }
+            saved.ended.iter_mut().for_each(shorten);
+        }
+        to_bytes(&saved)
+    }
+
+    /// Reads what `encode` wrote.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn decode(bytes: &[u8]) -> Result<Self, CheckpointError> {
+        let Saved { version, admitted, ended } = serde_json::from_slice(bytes)?;
+        if version != VERSION {
+            return Err(CheckpointError::Version { found: version });
+        }
+        Ok(Self { admitted, ended })
+    }
+
+    /// Tells two contents apart.
+    pub fn fingerprint(&self) -> u32 {
+        fnv1a(&String::from_utf8_lossy(&self.encode()))
+    }
+}
+
+/// What earlier builds saved of all pods together: whom the agent admitted, and how pods ended.
+#[derive(Debug, Default)]
+pub struct WholePages {
+    pods: BTreeMap<PodUid, PodCheckpoint>,
+}
+
+impl WholePages {
+    /// Takes the page of admitted pods over.
+    ///
+    /// # Errors
+    /// When it isn't one.
+    pub fn add_admitted(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
+        #[derive(Deserialize)]
+        struct Page {
+            version: u32,
+            admitted: BTreeMap<PodUid, String>,
+        }
+        let Page { version, admitted } = serde_json::from_slice(bytes)?;
+        if version != VERSION {
+            return Err(CheckpointError::Version { found: version });
+        }
+        for (uid, hash) in admitted {
+            self.pods.entry(uid).or_default().admitted = Some(hash);
+        }
+        Ok(())
+    }
+
+    /// Takes a page of ended pods over.
+    ///
+    /// # Errors
+    /// When it isn't one.
+    pub fn add_ended(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
+        let ended: BTreeMap<PodUid, PodStatus> = serde_json::from_slice(bytes)?;
+        for (uid, status) in ended {
+            self.pods.entry(uid).or_default().ended = Some(status);
+        }
+        Ok(())
+    }
+
+    /// Each pod's own.
+    pub fn into_pods(self) -> BTreeMap<PodUid, PodCheckpoint> {
+        self.pods
+    }
+}
+
+fn to_bytes(saved: &Saved) -> Vec<u8> {
+    serde_json::to_vec(saved).expect("a status has only text keys, so it always becomes JSON")
+}
+
+fn containers(status: &mut PodStatus) -> impl Iterator<Item = &mut ContainerStatus> {
+    let PodStatus { init_container_statuses, container_statuses, ephemeral_container_statuses, .. } = status;
+    let all = [init_container_statuses, container_statuses, ephemeral_container_statuses];
+    all.into_iter().flatten().flatten()
+}
+
+fn cut_messages(status: &mut PodStatus) {
+    for container in containers(status) {
+        for state in [&mut container.state, &mut container.last_state].into_iter().flatten() {
+            if let Some(message) = state.terminated.as_mut().and_then(|ended| ended.message.as_mut()) {
+                let end = message.floor_char_boundary(CUT_MESSAGE_BYTES_MAX);
+                message.truncate(end);
+            }
+        }
+    }
+}
+
+fn leave_containers_out(status: &mut PodStatus) {
+    status.init_container_statuses = None;
+    status.container_statuses = None;
+    status.ephemeral_container_statuses = None;
+}
+
+/// Hash of what admission judges: the whole spec but CPU and memory of its containers, which a resize may change and
+/// then has judged on its own.
+fn judged_hash(pod: &Pod) -> String {
+    let mut spec = pod.spec.clone().unwrap_or_default();
+    for resources in resizable_of(&mut spec).flatten() {
+        for amounts in [&mut resources.requests, &mut resources.limits].into_iter().flatten() {
+            amounts.retain(|name, _| !RESIZABLE.contains(&name.as_str()));
+        }
+    }
+    digest_json(&spec)
+}
+
+fn resizable_of(spec: &mut PodSpec) -> impl Iterator<Item = Option<&mut ResourceRequirements>> {
+    let init = spec.init_containers.iter_mut().flatten();
+    let containers = spec.containers.iter_mut().chain(init).map(|container| container.resources.as_mut());
+    containers.chain([spec.resources.as_mut()])
+}

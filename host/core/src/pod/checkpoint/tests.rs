@@ -1,0 +1,117 @@
+//! What a restarted agent remembers of a pod, and what is left out of a checkpoint that grows too large.
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use serde_json::json;
+
+use super::*;
+use crate::fixtures::{first, pod, spec};
+
+fn resources(cpu: &str, storage: &str) -> ResourceRequirements {
+    let amounts = [("cpu", cpu), ("ephemeral-storage", storage)];
+    let amounts = amounts.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
+    ResourceRequirements {
+        requests: Some(amounts.clone().into()),
+        limits: Some(amounts.into()),
+        claims: None,
+    }
+}
+
+/// Of a pod that ended with a message of so many bytes.
+fn status(message_bytes: usize) -> PodStatus {
+    let terminated = json!({"exitCode": 1, "message": "é".repeat(message_bytes / 2)});
+    let container = json!({"name": "app", "ready": false, "restartCount": 0, "image": "", "imageID": "",
+        "state": {"terminated": terminated}});
+    serde_json::from_value(json!({"phase": "Failed", "containerStatuses": [container]})).unwrap()
+}
+
+fn admitted(pod: &Pod) -> PodCheckpoint {
+    let mut checkpoint = PodCheckpoint::default();
+    checkpoint.admit(pod);
+    checkpoint
+}
+
+#[test]
+fn an_admitted_pod_with_a_sandbox_is_not_judged_again() {
+    let pod = pod("Always", &["a"]);
+    assert!(!PodCheckpoint::default().is_remembered(&pod, true));
+    let mut checkpoint = admitted(&pod);
+    assert!(checkpoint.is_remembered(&pod, true));
+    assert!(!checkpoint.is_remembered(&pod, false), "without a sandbox nothing of it runs");
+    checkpoint.forget_admission();
+    assert!(!checkpoint.is_remembered(&pod, true));
+}
+
+#[test]
+fn a_changed_spec_is_judged_again_and_a_resize_is_not() {
+    let mut pod = pod("Always", &["a"]);
+    first(&mut pod).resources = Some(resources("1", "1Gi"));
+    let checkpoint = admitted(&pod);
+    let changed = |change: &dyn Fn(&mut Pod)| {
+        let mut pod = pod.clone();
+        change(&mut pod);
+        checkpoint.is_remembered(&pod, true)
+    };
+    assert!(changed(&|pod| first(pod).resources = Some(resources("2", "1Gi"))), "CPU is resizable");
+    assert!(changed(&|pod| pod.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into())));
+    assert!(!changed(&|pod| first(pod).resources = Some(resources("1", "2Gi"))), "storage isn't");
+    assert!(!changed(&|pod| first(pod).image = Some("newer".to_owned())));
+    assert!(!changed(&|pod| spec(pod).host_network = Some(true)));
+}
+
+#[test]
+fn what_is_saved_reads_back_the_same_and_another_content_has_another_fingerprint() {
+    let mut checkpoint = PodCheckpoint::default();
+    let mut fingerprints = vec![checkpoint.fingerprint()];
+    assert_eq!(PodCheckpoint::decode(&checkpoint.encode()).unwrap(), checkpoint);
+    checkpoint.admit(&pod("Always", &["a"]));
+    fingerprints.push(checkpoint.fingerprint());
+    checkpoint.end(&status(10));
+    fingerprints.push(checkpoint.fingerprint());
+    assert_eq!(PodCheckpoint::decode(&checkpoint.encode()).unwrap(), checkpoint);
+    checkpoint.revise(&pod("Always", &["a", "b"]));
+    assert!(checkpoint.ended().is_some(), "another spec doesn't take an end back");
+    fingerprints.push(checkpoint.fingerprint());
+    checkpoint.admit(&pod("Always", &["a"]));
+    assert_eq!((checkpoint.ended(), checkpoint.fingerprint()), (None, fingerprints[1]), "it begins anew");
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
+    assert_eq!(fingerprints.len(), 4);
+}
+
+#[test]
+fn a_checkpoint_that_would_be_too_large_loses_messages_and_then_containers() {
+    let mut checkpoint = PodCheckpoint::default();
+    checkpoint.end(&status(4096));
+    let message = |bytes_max: usize| {
+        let read = PodCheckpoint::decode(&checkpoint.encode_within(bytes_max)).unwrap();
+        let ended = read.ended().unwrap();
+        assert_eq!(ended.phase.as_deref(), Some("Failed"));
+        let container = ended.container_statuses.as_ref()?.first()?;
+        container.state.as_ref()?.terminated.as_ref()?.message.as_ref().map(String::len)
+    };
+    assert_eq!(message(10_000), Some(4096));
+    assert_eq!(message(1_000), Some(256));
+    assert_eq!(message(100), None);
+}
+
+#[test]
+fn what_earlier_releases_saved_of_all_pods_is_each_pods_own_now() {
+    let mut pages = WholePages::default();
+    pages.add_admitted(br#"{"version":1,"admitted":{"uid-1":"9f54d6b6ff1e82cf"}}"#).unwrap();
+    pages.add_ended(br#"{"uid-1":{"phase":"Failed"},"uid-2":{"phase":"Succeeded"}}"#).unwrap();
+    let pods = pages.into_pods();
+    let (first, second) = (&pods[&PodUid::from("uid-1")], &pods[&PodUid::from("uid-2")]);
+    assert!(first.is_remembered(&pod("Always", &["a"]), true));
+    let phase = |checkpoint: &PodCheckpoint| checkpoint.ended().unwrap().phase.clone().unwrap();
+    assert_eq!((phase(first), phase(second)), ("Failed".to_owned(), "Succeeded".to_owned()));
+}
+
+#[test]
+fn what_is_no_checkpoint_is_refused_and_says_why() {
+    for bytes in [&b""[..], b"{", b"[]", b"\xff", b"{}"] {
+        assert!(matches!(PodCheckpoint::decode(bytes), Err(CheckpointError::Malformed(_))), "{bytes:?}");
+        assert!(matches!(WholePages::default().add_admitted(bytes), Err(CheckpointError::Malformed(_))));
+    }
+    let error = PodCheckpoint::decode(br#"{"version":2}"#).unwrap_err();
+    assert_eq!(error.to_string(), "the checkpoint has version 2, this release reads 1");
+}
