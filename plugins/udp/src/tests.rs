@@ -84,8 +84,10 @@ fn silence_and_a_closed_port_are_failures() {
     let silent = UdpSocket::bind("127.0.0.1:0").expect("loopback has a port");
     let port = silent.local_addr().expect("it is bound").port();
     let asked = parameters(json!({"send": {"text": "a"}}), port);
-    let expected = format!("read udp 127.0.0.1:{port}: i/o timeout");
-    assert_eq!(probe(&asked, Duration::from_millis(150)), Outcome::Failure(expected));
+    // On a busy machine the time may be over before anything was sent.
+    let expected = ["read", "write"].map(|what| format!("{what} udp 127.0.0.1:{port}: i/o timeout"));
+    let outcome = probe(&asked, Duration::from_millis(150));
+    assert!(matches!(&outcome, Outcome::Failure(text) if expected.contains(text)), "{outcome:?}");
     drop(silent);
     // The machine tells that nobody listens by the next call, whichever that is.
     let outcome = probe(&asked, Duration::from_secs(30));
