@@ -161,7 +161,7 @@ async fn a_pods_checkpoint_is_in_its_folder_and_goes_with_it() {
         files.write_checkpoint(&uid, content.as_bytes()).await.unwrap();
         assert_eq!(files.checkpoint(&uid).await.unwrap().unwrap(), content.as_bytes());
     }
-    assert_eq!(files.list().await.unwrap(), [uid.clone()], "the folder was made for it");
+    assert_eq!(files.list().await.unwrap(), std::slice::from_ref(&uid), "the folder was made for it");
     files.remove_checkpoint(&uid).await.unwrap();
     assert_eq!(files.checkpoint(&uid).await.unwrap(), None);
     files.write_checkpoint(&uid, b"one").await.unwrap();
