@@ -1,44 +1,111 @@
 //! The layer `budget`: time and memory. Figures are for people; what fails is only what no machine can be the reason of.
 
-mod handler;
-mod prober;
-mod source;
 pub(crate) mod trend;
 
 use std::time::Duration;
 
+use tokio::time::Instant;
 use witlet_wasm::direct::Asked;
-use witlet_wasm::plugin::CallError;
 use witlet_wasm::role::Role;
 
-use crate::{Checks, Ctx, Finding};
-use trend::{growth, quantile};
+use self::trend::{CALLS_MIN, growth, quantile};
+use crate::answer::{Answer, told};
+use crate::check::{CheckResult, Checks, Finding, Named, Tried};
+use crate::ctx::Ctx;
+use crate::scenario::{Stage, good, plain, with_servers};
+use crate::scene::servers::Behaviour;
 
 /// What repeats a finding of this layer.
 const REPEAT: &str = "--only budget";
+/// Finds `slow-to-start`, `slow-to-answer`.
+const TIME: Named = ("budget/time", "a fresh instance answers in time");
+/// Finds `leaks-per-call` in each role.
+const LEAK: Named = ("budget/leak", "an instance keeps no more memory with each call");
+/// Finds `floods-the-log`.
+const LOG: Named = ("budget/log", "a call writes no more lines than are kept");
+/// Finds `busy-waits`.
+const WAIT: Named = ("budget/busy-waiting", "a probe that waits doesn't compute");
+/// Finds `cursor-grows`.
+const CURSOR: Named = ("budget/cursor", "a cursor doesn't grow from poll to poll");
+const TIMEOUT: &str =
+    "a call has its timeout for instance and answer together; without an answer the failure policy decides";
+const KEPT: &str = "an instance is kept for the next call: memory that it keeps of each call is missing from those to come, until it has none";
+const LINES: &str = "log.write: the host bounds the number of lines per call; what exceeds the bounds is cut";
+const WAITS: &str = "prober.probe: what has to wait for an answer waits in wasi:io/poll; a call that computes for half of its time is \
+                     ended";
+const BOUND: &str = "poll-result.cursor: at most 4 KiB; one that grows with each poll will be too long one day, and then each poll fails";
+
 /// Calls of fresh instances that are timed.
 const FRESH_CALLS: usize = 20;
 /// Calls of one instance, for what it keeps of each.
 const WARM_CALLS: usize = 300;
 /// How long calls of one instance are made at most: slow ones are fewer.
 const WARM_TIME: Duration = Duration::from_secs(10);
-/// What every role has of memory.
-const LEAK: &str = "an instance is kept for the next call: memory that it keeps of each call is missing from those to come, until it has none";
 /// What is kept of each call, and isn't worth a word: a page in four hundred calls.
 const GROWTH_MIN: f64 = 160.0;
+/// What a cursor may grow by with each poll: the length of a number does.
+const CURSOR_GROWTH_MAX: f64 = 0.5;
+/// How many lines of one call the host keeps.
+const LINES_MAX: usize = 64;
+/// What a probe has for a server that says nothing.
+const SILENCE: Duration = Duration::from_secs(1);
+/// The part of it that a probe may compute while it waits: interpreters take some hundredths of a second.
+const BUSY_MAX: f64 = 0.1;
+/// The part of it in which it could have run: what computes while it waits gets little of a machine that others keep busy, and would go on
+/// at any time all the same. What waits is woken now and then, and waits for a processor then.
+const RUNNABLE_MAX: f64 = 0.75;
+/// How often it is tried where one try doesn't tell.
+const SILENCES: usize = 5;
 
 /// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     let needs = &ctx.inspection.needs;
     checks.figure("memory declared", "bytes", needs.memory_bytes as f64);
     checks.figure("table elements declared", "elements", needs.table_elements as f64);
-    for role in ctx.roles().collect::<Vec<_>>() {
-        match role {
-            Role::Admission => handler::examine(ctx, checks).await,
-            Role::Probe => prober::examine(ctx, checks).await,
-            Role::PodSource => source::examine(ctx, checks).await,
+    for role in ctx.roles() {
+        if let Err(why) = calls(ctx, checks, role).await {
+            let cursor = if role == Role::PodSource { &[CURSOR][..] } else { &[] };
+            checks.skip_all(role, &[&[TIME, LEAK, LOG], cursor].concat(), &why);
+        }
+        if role == Role::Probe {
+            let tried = busy(ctx, checks).await;
+            checks.add(role, WAIT.0, WAIT.1, tried);
         }
     }
+}
+
+/// The same call again and again, in fresh instances and in one.
+async fn calls(ctx: &Ctx<'_>, checks: &mut Checks<'_>, role: Role) -> Result<(), String> {
+    let scenario = match good(ctx, role).map(|mut all| all.swap_remove(0)) {
+        Ok(scenario) => scenario,
+        // Where nobody listens it has an answer, too.
+        Err(_) => plain(ctx, role)?,
+    };
+    let mut fresh = scenario.stage(ctx).await?;
+    let mut used = scenario.warmed(ctx.plan.warm).stage(ctx).await?;
+    let measured = Measured::of(&mut fresh, FRESH_CALLS).await;
+    measured.tell(role, "fresh", checks);
+    // One late answer is the machine's; only all of them are the plugin's.
+    let all_late = measured.seconds.is_empty().then_some(measured.failed).flatten();
+    let late = all_late.filter(|(_, why)| why.contains("no answer within")).map(|(_, why)| {
+        let seen = format!("{why}, in each of {FRESH_CALLS} fresh instances");
+        Finding::new(scenario.shown(), seen, TIMEOUT).repeated_by(REPEAT)
+    });
+    checks.add(role, TIME.0, TIME.1, late);
+    let flood = (measured.lines >= LINES_MAX).then(|| {
+        let seen = format!("{} lines in one call", measured.lines);
+        Finding::new(scenario.shown(), seen, LINES).repeated_by(REPEAT)
+    });
+    let measured = Measured::of(&mut used, WARM_CALLS).await;
+    measured.tell(role, "warm", checks);
+    leak(role, &measured, checks);
+    checks.add(role, LOG.0, LOG.1, flood);
+    if role == Role::PodSource {
+        let found = grown(&measured.cursors);
+        let found = found.map(|seen| Finding::new(scenario.name.clone(), seen, BOUND).repeated_by(REPEAT));
+        checks.add(role, CURSOR.0, CURSOR.1, found);
+    }
+    Ok(())
 }
 
 /// What calls took.
@@ -48,20 +115,41 @@ struct Measured {
     seconds: Vec<f64>,
     /// Of the instance, after each call.
     memory_bytes: Vec<f64>,
+    /// The length of the cursor after each call.
+    cursors: Vec<f64>,
+    /// The most lines that a call wrote.
+    lines: usize,
     /// The first call that brought no answer, and why.
     failed: Option<(usize, String)>,
 }
 
 impl Measured {
-    /// Notes the `call`th call (from 0), which took `took`. An error in the plugin's own words is an answer.
-    fn note<T>(&mut self, call: usize, took: Duration, asked: &Asked<T>) {
+    /// Asks so often, one call after the other; a source with the cursor of the answer before.
+    async fn of(stage: &mut Stage, calls: usize) -> Self {
+        let (mut measured, began) = (Self::default(), Instant::now());
+        for call in 0..calls {
+            let started = Instant::now();
+            let asked = stage.ask().await;
+            measured.note(call, started.elapsed(), &asked);
+            measured.lines = measured.lines.max(stage.plugin.lines().len());
+            // One that is too long is no answer any more.
+            let cursor = stage.cursor.as_ref().filter(|_| asked.result.is_ok());
+            measured.cursors.extend(cursor.map(|cursor| cursor.len() as f64));
+            let never_answers = measured.seconds.is_empty() && call + 1 >= FRESH_CALLS;
+            if began.elapsed() > WARM_TIME || never_answers {
+                break;
+            }
+        }
+        measured
+    }
+
+    /// Notes the `call`th call (from 0), which took `took`. That the host had no turn for it says nothing.
+    fn note(&mut self, call: usize, took: Duration, asked: &Asked<Answer>) {
         match &asked.result {
-            Ok(_) | Err(CallError::Refused { .. }) => {
+            Ok(_) => {
                 self.seconds.push(took.as_secs_f64());
                 self.memory_bytes.push(asked.memory_bytes_peak as f64);
             }
-            // The host had no turn for it, which says nothing about the plugin.
-            Err(CallError::Busy | CallError::Host) => {}
             Err(error) => _ = self.failed.get_or_insert_with(|| (call + 1, error.sentence())),
         }
     }
@@ -75,63 +163,77 @@ impl Measured {
 }
 
 /// Whether more memory is kept with each call.
-fn leak(role: Role, measured: &Measured, checks: &mut Checks<'_>, id: &'static str) {
-    const TITLE: &str = "an instance keeps no more memory with each call";
+fn leak(role: Role, measured: &Measured, checks: &mut Checks<'_>) {
     let numbers = &measured.memory_bytes;
-    let name = |what: &str| format!("{role} memory after {what}");
-    if let (Some(first), Some(last)) = (numbers.first(), numbers.last()) {
-        checks.figure(name("1 call"), "bytes", *first);
-        checks.figure(name(&format!("{} calls", numbers.len())), "bytes", *last);
+    let count = numbers.len();
+    let first = numbers.first().copied().unwrap_or_default();
+    let last = numbers.last().copied().unwrap_or_default();
+    if count > 0 {
+        checks.figure(format!("{role} memory after 1 call"), "bytes", first);
+        checks.figure(format!("{role} memory after {count} calls"), "bytes", last);
     }
     let slope = growth(numbers).filter(|slope| *slope >= GROWTH_MIN);
     checks.figure(format!("{role} growth"), "bytes/call", slope.unwrap_or(0.0));
-    let enough = numbers.len() >= trend::CALLS_MIN;
-    match (slope, &measured.failed) {
+    let result: CheckResult = match (slope, &measured.failed) {
         (Some(slope), _) => {
-            let input = format!("the same call, {} times to one instance", numbers.len());
-            let (first, last) = (numbers.first(), numbers.last());
+            let input = format!("the same call, {count} times to one instance");
             let seen = format!(
-                "{slope:.0} bytes more with each call: {:.0} after the first one, {:.0} after the last one",
-                first.copied().unwrap_or_default(),
-                last.copied().unwrap_or_default()
+                "{slope:.0} bytes more with each call: {first:.0} after the first one, {last:.0} after the last one"
             );
-            checks.judge(role, id, TITLE, Some(Finding::new(input, seen, LEAK).repeated_by(REPEAT)));
+            Some(Finding::new(input, seen, KEPT).repeated_by(REPEAT)).into()
         }
-        (None, Some((call, why))) if !enough => {
-            checks.skip(role, id, TITLE, format!("call {call} had no answer: {why}"))
-        }
-        (None, _) if !enough => {
-            checks.skip(
-                role,
-                id,
-                TITLE,
-                format!("{} calls in {}s say nothing", numbers.len(), WARM_TIME.as_secs()),
+        (None, _) if count >= CALLS_MIN => CheckResult::Passed,
+        (None, Some((call, why))) => Tried::Err(format!("call {call} had no answer: {why}")).into(),
+        (None, None) => Tried::Err(format!("{count} calls in {}s say nothing", WARM_TIME.as_secs())).into(),
+    };
+    checks.add(role, LEAK.0, LEAK.1, result);
+}
+
+fn grown(cursors: &[f64]) -> Option<String> {
+    let slope = growth(cursors).filter(|slope| *slope > CURSOR_GROWTH_MAX)?;
+    let (first, last) = (cursors.first()?, cursors.last()?);
+    Some(format!(
+        "{slope:.1} bytes more with each of {} polls: {first} at first, {last} at last",
+        cursors.len()
+    ))
+}
+
+/// Whether a call that used `part` of its time, and could have used `runnable` of it, computes where it should wait.
+fn is_busy(part: f64, runnable: f64) -> bool {
+    part >= BUSY_MAX || runnable >= RUNNABLE_MAX
+}
+
+/// Whether a probe computes while a server says nothing.
+async fn busy(ctx: &Ctx<'_>, checks: &mut Checks<'_>) -> Tried {
+    let scenario = with_servers(ctx, Role::Probe)?.swap_remove(0);
+    let silent = scenario.with(|scenario| {
+        scenario.servers.iter_mut().for_each(|server| server.behaviour = Behaviour::Silent);
+        scenario.question.give(SILENCE);
+    });
+    let mut stage = silent.stage(ctx).await?;
+    let (mut most, mut found) = (0.0_f64, None);
+    for _ in 0..SILENCES {
+        let asked = stage.ask().await;
+        let of_time = |time: Option<Duration>| time.unwrap_or_default().as_secs_f64() / SILENCE.as_secs_f64();
+        let (part, runnable) = (of_time(asked.cpu), of_time(asked.runnable));
+        most = most.max(part);
+        if is_busy(part, runnable) {
+            let input = format!("a server that says nothing in {}", scenario.name);
+            let (answer, part, runnable) = (told(&asked.result), part * 100.0, runnable * 100.0);
+            let seen = format!(
+                "it computed for {part:.0}% of its time, and could have for {runnable:.0}%: {answer}"
             );
+            found = Some(Finding::new(input, seen, WAITS).repeated_by(REPEAT));
+            break;
         }
-        (None, _) => checks.judge(role, id, TITLE, None),
+        // One that waits hardly computes at all, and needn't be looked at again.
+        if part < BUSY_MAX / 4.0 && runnable < RUNNABLE_MAX / 4.0 {
+            break;
+        }
     }
+    checks.figure("probe CPU while a server says nothing", "s", most * SILENCE.as_secs_f64());
+    Ok(found)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{CheckResult, Silent};
-
-    fn judged(memory: impl Fn(usize) -> f64, calls: usize) -> CheckResult {
-        let mut checks = Checks::new(crate::Layer::Budget, &Silent);
-        let memory_bytes = (0..calls).map(memory).collect();
-        let measured = Measured { memory_bytes, ..Measured::default() };
-        leak(Role::Admission, &measured, &mut checks, "budget/leak");
-        checks.checks.remove(0).result
-    }
-
-    #[test]
-    fn a_leak_is_found_and_steady_memory_is_not() {
-        let CheckResult::Failed(finding) = judged(|call| 1_000_000.0 + 65_536.0 * call as f64, 200) else {
-            panic!("it leaks")
-        };
-        assert!(finding.seen.starts_with("65536 bytes more with each call"), "{}", finding.seen);
-        assert_eq!(judged(|_| 1_000_000.0, 200), CheckResult::Passed);
-        assert!(matches!(judged(|_| 1_000_000.0, 5), CheckResult::Skipped { .. }));
-    }
-}
+mod tests;

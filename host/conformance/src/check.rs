@@ -6,7 +6,6 @@ use serde::Serialize;
 use tokio::time::Instant;
 use witlet_wasm::role::Role;
 
-use crate::kit::Progress;
 use crate::plan::Layer;
 
 /// How many bytes of a text a finding has at most: enough to see what it is, too little to fill a terminal.
@@ -48,6 +47,18 @@ pub enum CheckResult {
         /// Why, and how it can be tried.
         why: String,
     },
+}
+
+impl From<Option<Finding>> for CheckResult {
+    fn from(found: Option<Finding>) -> Self {
+        found.map_or(Self::Passed, Self::Failed)
+    }
+}
+
+impl From<Tried> for CheckResult {
+    fn from(tried: Tried) -> Self {
+        tried.map_or_else(|why| Self::Skipped { why }, Self::from)
+    }
 }
 
 /// What went wrong, for people.
@@ -96,8 +107,34 @@ pub struct Figure {
     pub value: f64,
 }
 
+/// Hears how far an examination is.
+pub trait Progress: Send + Sync {
+    /// A layer begins.
+    fn begin(&self, layer: Layer);
+    /// A check is done.
+    fn check(&self, check: &Check);
+    /// A layer ends; it took so long.
+    fn end(&self, layer: Layer, checks: &[Check], took: Duration);
+}
+
+/// Says nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _layer: Layer) {}
+    fn check(&self, _check: &Check) {}
+    fn end(&self, _layer: Layer, _checks: &[Check], _took: Duration) {}
+}
+
+/// A check's id, and what holds if it passed.
+pub(crate) type Named = (&'static str, &'static str);
+
+/// What was found, or why it couldn't be tried.
+pub(crate) type Tried = Result<Option<Finding>, String>;
+
 /// Collects what a layer finds.
-pub struct Checks<'a> {
+pub(crate) struct Checks<'a> {
     layer: Layer,
     mark: Instant,
     progress: &'a dyn Progress,
@@ -111,44 +148,29 @@ impl<'a> Checks<'a> {
     }
 
     /// Adds a check. It took as long as it is since the one before, or since the layer began.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         role: impl Into<Option<Role>>,
         id: &'static str,
         title: impl Into<String>,
-        result: CheckResult,
+        result: impl Into<CheckResult>,
     ) {
-        let took = self.mark.elapsed();
+        let (took, result) = (self.mark.elapsed(), result.into());
         self.mark = Instant::now();
         let check = Check { layer: self.layer, role: role.into(), id, title: title.into(), result, took };
         self.progress.check(&check);
         self.checks.push(check);
     }
 
-    /// Adds a check that passed or that found something.
-    pub fn judge(
-        &mut self,
-        role: impl Into<Option<Role>>,
-        id: &'static str,
-        title: impl Into<String>,
-        found: Option<Finding>,
-    ) {
-        self.add(role, id, title, found.map_or(CheckResult::Passed, CheckResult::Failed));
-    }
-
-    /// Adds a check that couldn't be tried.
-    pub fn skip(
-        &mut self,
-        role: impl Into<Option<Role>>,
-        id: &'static str,
-        title: impl Into<String>,
-        why: impl Into<String>,
-    ) {
-        self.add(role, id, title, CheckResult::Skipped { why: why.into() });
+    /// Adds checks that all couldn't be tried for one reason.
+    pub(crate) fn skip_all(&mut self, role: Role, checks: &[Named], why: &str) {
+        for (id, title) in checks {
+            self.add(role, id, *title, CheckResult::Skipped { why: why.to_owned() });
+        }
     }
 
     /// Adds a number.
-    pub fn figure(&mut self, name: impl Into<String>, unit: &'static str, value: f64) {
+    pub(crate) fn figure(&mut self, name: impl Into<String>, unit: &'static str, value: f64) {
         self.figures.push(Figure { name: name.into(), unit, value });
     }
 }

@@ -1,196 +1,109 @@
-//! What a layer examines a component with: how it is to be loaded, and the loaded plugin by its role.
-
-mod plugins;
-mod setup;
-
-pub use plugins::{Handler, Prober, Source};
-pub use setup::{Setup, SetupError};
+//! One examination: the component, what it is examined with, and what is known of it from its author's cases.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
-use witlet_wasm::inspect::{InspectError, Inspection, inspect};
-use witlet_wasm::plugin::{CallError, LoadError};
+use witlet_ports::Clock;
+use witlet_wasm::compile::CompilerConfig;
+use witlet_wasm::direct::DirectHost;
+use witlet_wasm::inspect::Inspection;
+use witlet_wasm::plugin::LoadError;
 use witlet_wasm::role::Role;
 
-use crate::cases::{
-    AdmissionCase, CaseFile, Cases, ProbeCase, ProbeExpect, SnapshotExpect, SourceCase, SourceExpect,
-    SourceStep,
-};
-use crate::kit::Kit;
-use crate::patience::patiently;
+use crate::answer::AnswerKind;
+use crate::cases::model::{Case, CaseFile};
 use crate::plan::{Plan, Subject};
+use crate::plugin::Plugin;
+use crate::question::Question;
+use crate::setup::{Setup, SetupError};
+
+/// What components are examined with.
+pub(crate) struct Engines {
+    pub(crate) host: DirectHost,
+    pub(crate) compiler: CompilerConfig,
+    pub(crate) clock: Arc<dyn Clock>,
+}
 
 /// One examination.
-pub struct Ctx<'a> {
-    pub(crate) kit: &'a Kit,
+pub(crate) struct Ctx<'a> {
+    pub(crate) engines: &'a Engines,
     /// What is examined.
-    pub subject: &'a Subject,
+    pub(crate) subject: &'a Subject,
     /// How.
-    pub plan: &'a Plan,
+    pub(crate) plan: &'a Plan,
     /// What the component says about itself.
-    pub inspection: Inspection,
+    pub(crate) inspection: Inspection,
 }
 
 impl<'a> Ctx<'a> {
-    /// For whoever asks a component something of their own, with the kit's means.
-    ///
-    /// # Errors
-    ///
-    /// When the bytes can't be read as a component.
-    pub fn of(kit: &'a Kit, subject: &'a Subject, plan: &'a Plan) -> Result<Self, InspectError> {
-        Ok(Self::new(kit, subject, plan, inspect(&subject.wasm)?))
-    }
-
-    pub(crate) fn new(kit: &'a Kit, subject: &'a Subject, plan: &'a Plan, inspection: Inspection) -> Self {
-        Self { kit, subject, plan, inspection }
-    }
-
     /// The component's roles that this host can use and the plan examines, in the order in which they are told.
-    pub fn roles(&self) -> impl Iterator<Item = Role> + '_ {
+    pub(crate) fn roles(&self) -> Vec<Role> {
         let planned = |role: &Role| self.plan.roles.as_ref().is_none_or(|roles| roles.contains(role));
-        self.inspection.roles.iter().map(|served| served.role).filter(planned)
+        self.inspection.roles.iter().map(|served| served.role).filter(planned).collect()
     }
 
     /// Whether it has this role.
-    pub fn has(&self, role: Role) -> bool {
-        self.roles().any(|served| served == role)
+    pub(crate) fn has(&self, role: Role) -> bool {
+        self.roles().contains(&role)
     }
 
-    /// Case files of a role.
-    pub fn files(&self, role: Role) -> impl Iterator<Item = &'a CaseFile> + '_ {
-        self.plan.cases.iter().filter(move |file| file.role() == role)
+    /// Cases of a role, with their file.
+    pub(crate) fn cases(&self, role: Role) -> impl Iterator<Item = (&'a CaseFile, &'a Case)> + use<'a> {
+        let files = self.plan.cases.iter().filter(move |file| file.role == role);
+        files.flat_map(|file| file.cases.iter().map(move |case| (file, case)))
     }
 
-    /// Cases of an admission handler that ask something, with their file.
-    pub fn admission_cases(&self) -> impl Iterator<Item = (&'a CaseFile, &'a AdmissionCase)> + '_ {
-        self.files(Role::Admission).flat_map(|file| match &file.cases {
-            Cases::Admission(cases) => cases.iter().map(|case| (file, case)).collect(),
-            Cases::Probe(_) | Cases::PodSource(_) => Vec::new(),
-        })
-    }
-
-    /// Cases of a probe type, with their file.
-    pub fn probe_cases(&self) -> impl Iterator<Item = (&'a CaseFile, &'a ProbeCase)> + '_ {
-        self.files(Role::Probe).flat_map(|file| match &file.cases {
-            Cases::Probe(cases) => cases.iter().map(|case| (file, case)).collect(),
-            Cases::Admission(_) | Cases::PodSource(_) => Vec::new(),
-        })
-    }
-
-    /// Cases of a pod source, with their file.
-    pub fn source_cases(&self) -> impl Iterator<Item = (&'a CaseFile, &'a SourceCase)> + '_ {
-        self.files(Role::PodSource).flat_map(|file| match &file.cases {
-            Cases::PodSource(cases) => cases.iter().map(|case| (file, case)).collect(),
-            Cases::Admission(_) | Cases::Probe(_) => Vec::new(),
-        })
-    }
-
-    /// How the plugin is loaded in a role where no case says otherwise: by the plan, else by the role's first case file,
-    /// else with nothing.
+    /// How the plugin is loaded in a role where no case says otherwise.
     ///
     /// # Errors
     ///
     /// When limits or grants can't be taken.
-    pub fn setup(&self, role: Role) -> Result<Setup, SetupError> {
-        Setup::of_plan(self, role)
+    pub(crate) fn setup(&self, role: Role) -> Result<Setup, SetupError> {
+        Setup::of_plan(self.plan, self.roles(), role)
     }
 
-    /// How the plugin is loaded for a case.
+    /// How the plugin is loaded for a case, or where a file's case says nothing.
     ///
     /// # Errors
     ///
     /// When limits or grants can't be taken.
-    pub fn setup_of(&self, file: &CaseFile, config: Option<&Value>) -> Result<Setup, SetupError> {
-        Setup::of_file(self, file, config)
+    pub(crate) fn setup_of(&self, file: &CaseFile, config: Option<&Value>) -> Result<Setup, SetupError> {
+        Setup::of_case(self.plan, self.roles(), file, config)
     }
 
-    /// Loads it as an admission handler: compiles (or takes it from the cache), links and validates.
+    /// Loads it.
     ///
     /// # Errors
     ///
     /// As the daemon's.
-    pub async fn handler(&self, setup: &Setup) -> Result<Handler, LoadError> {
-        patiently(async || Handler::load(self, setup).await, unanswered).await
+    pub(crate) async fn load(&self, setup: &Setup) -> Result<Plugin, LoadError> {
+        Plugin::load(&self.engines.host, &self.subject.wasm, setup).await
     }
 
-    /// Loads it as a probe type.
-    ///
-    /// # Errors
-    ///
-    /// As the daemon's.
-    pub async fn prober(&self, setup: &Setup) -> Result<Prober, LoadError> {
-        patiently(async || Prober::load(self, setup).await, unanswered).await
-    }
-
-    /// A probe type as the plan has it, or why there is none, in one sentence.
-    pub(crate) async fn planned_prober(&self) -> Result<Prober, String> {
-        let setup = self.setup(Role::Probe).map_err(|error| error.to_string())?;
-        self.prober(&setup).await.map_err(|error| error.sentence())
-    }
-
-    /// Loads it as a pod source, with folders of its own.
-    ///
-    /// # Errors
-    ///
-    /// As the daemon's.
-    pub async fn source(&self, setup: &Setup) -> Result<Source, LoadError> {
-        patiently(async || Source::load(self, setup).await, unanswered).await
-    }
-
-    /// Parameters that probes of this type have, those of cases that succeed first, each once; without cases `null`, then
-    /// `{}`. What the type refuses isn't among them only where a case says so.
-    pub fn parameters(&self) -> Vec<Value> {
-        let mut known: Vec<(bool, Value)> = Vec::new();
-        for (_, case) in self.probe_cases() {
-            let asks = matches!(case.expect, ProbeExpect::Outcome { .. } | ProbeExpect::Error(_));
-            let succeeds = succeeds(&case.expect);
-            match known.iter_mut().find(|(_, parameters)| *parameters == case.parameters) {
+    /// Parameters that probes of this type have, those of cases that succeed first, each once; without cases `null`, then `{}`.
+    pub(crate) fn parameters(&self) -> Vec<Arc<str>> {
+        let mut known: Vec<(bool, Arc<str>)> = Vec::new();
+        for step in self.cases(Role::Probe).flat_map(|(_, case)| &case.steps) {
+            let Question::Probe { request, .. } = &step.question else { continue };
+            let succeeds = matches!(step.expect.kind, Some(AnswerKind::Success | AnswerKind::Warning));
+            match known.iter_mut().find(|(_, parameters)| *parameters == request.parameters) {
                 Some((known, _)) => *known |= succeeds,
-                None if asks => known.push((succeeds, case.parameters.clone())),
-                None => {}
+                None => known.push((succeeds, request.parameters.clone())),
             }
         }
         if known.is_empty() {
-            return vec![Value::Null, Value::Object(serde_json::Map::new())];
+            return vec!["null".into(), "{}".into()];
         }
         known.sort_by_key(|(succeeds, _)| !succeeds);
         known.into_iter().map(|(_, parameters)| parameters).collect()
     }
 
-    /// The first case in which a source brings pods, with its file.
-    pub fn pods_case(&self) -> Option<(&'a CaseFile, &'a SourceCase)> {
-        let brings = |step: &SourceStep| {
-            matches!(step.expect, SourceExpect::Snapshot { snapshot: SnapshotExpect::Pods(_), .. })
-        };
-        self.source_cases().find(|(_, case)| case.steps.iter().any(brings))
-    }
-
     /// The configuration that most is tried with, for the report.
     pub(crate) fn told_config(&self) -> Value {
-        let roles: BTreeSet<Role> = self.roles().collect();
-        let files = self.plan.cases.iter().find(|file| roles.contains(&file.role()));
-        let of_file = || files.map(|file| file.config.clone());
+        let roles: BTreeSet<Role> = self.roles().into_iter().collect();
+        let file = self.plan.cases.iter().find(|file| roles.contains(&file.role));
+        let of_file = || file.map(|file| file.config.clone());
         self.plan.config.clone().or_else(of_file).unwrap_or(Value::Null)
-    }
-}
-
-/// Why there is no word on the configuration.
-fn unanswered<T>(loaded: &Result<T, LoadError>) -> Option<&CallError> {
-    match loaded {
-        Err(LoadError::Validate(error)) => Some(error),
-        Ok(_) | Err(_) => None,
-    }
-}
-
-/// Whether a probe passes in a case.
-fn succeeds(expect: &ProbeExpect) -> bool {
-    use crate::cases::OutcomeWord;
-    match expect {
-        ProbeExpect::Outcome { outcome, .. } => match outcome {
-            OutcomeWord::Success | OutcomeWord::Warning => true,
-            OutcomeWord::WellFormed | OutcomeWord::Failure => false,
-        },
-        ProbeExpect::Validate(_) | ProbeExpect::Parameters(_) | ProbeExpect::Error(_) => false,
     }
 }

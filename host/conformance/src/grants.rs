@@ -1,159 +1,133 @@
 //! The layer `grants`: what a plugin was granted is withheld, one thing at a time. It says so in its answers, and neither falls nor
 //! takes what it couldn't do for done. And what it was trusted with it tells nobody.
 
-mod handler;
-mod prober;
-mod secrets;
-mod source;
-
 use serde_json::{Value, json};
 use witlet_wasm::plugin::{CallError, LoadError};
 use witlet_wasm::role::Role;
 
-use crate::cases::CaseFile;
-use crate::{CheckResult, Checks, Ctx, Finding, Setup};
+use crate::answer::{AnswerKind, failure, is, passes, told};
+use crate::cases::matching::line_told;
+use crate::check::{Checks, Finding, Named, Tried};
+use crate::ctx::Ctx;
+use crate::scenario::{Scenario, StageError, good, scenarios};
+use crate::scene::commands::ExecEnd;
+use crate::setup::Setup;
 
 /// What repeats a finding of this layer.
 const REPEAT: &str = "--only grants";
 /// A secret that nobody has.
 const NOBODYS: &str = "withheld-by-the-kit";
+/// How many scenarios are tried without each of the grants.
+const CASES_MAX: usize = 6;
+/// A shorter secret can't be told from other words.
+const SECRET_BYTES_MIN: usize = 4;
+
+const UNTOLD: Named = ("grants/secrets-untold", "no answer and no line of the log holds a secret");
+const SECRETS: &str = "witlet:host/secret: values that stand neither in the configuration nor in pods; what a plugin answers is shown in \
+                       events and statuses, and what it logs stands in the node's log";
+const RESULT: &str =
+    "secret.get is a result: where there is no value, a plugin answers with a failure or an error";
+const FOLDERS: &str = "without the grants `files` and `state` there are no folders; a source answers with an error, and never with `empty`";
+
+/// Something that a plugin can be granted, and how it is withheld.
+struct Withheld {
+    check: Named,
+    /// The field of `grants`.
+    grant: &'static str,
+    roles: &'static [Role],
+    /// What stands in the plugin's way, for findings.
+    told: &'static str,
+    contract: &'static str,
+    withhold: fn(&mut Setup),
+    /// Whether a probe can't pass without it, by what the scenario's servers and commands answer.
+    is_needed: fn(&Scenario) -> bool,
+}
+
+const WITHHELD: [Withheld; 6] = [
+    // Finds `success-without-network`.
+    Withheld {
+        check: ("grants/network", "without the network it says what it couldn't do"),
+        grant: "network",
+        roles: &[Role::Probe, Role::PodSource],
+        told: "the grant `network` withheld",
+        contract: "without the grant `network` connections fail with access-denied; a plugin answers with a failure or an error",
+        withhold: |setup| {
+            remove(&mut setup.grants, "network");
+            // Which says nothing without a network.
+            remove(&mut setup.grants, "tls");
+        },
+        is_needed: |scenario| !scenario.servers.is_empty(),
+    },
+    // Finds `success-without-secret`.
+    Withheld {
+        check: ("grants/secret-not-granted", "without a grant of its secrets it says what it couldn't do"),
+        grant: "secrets",
+        roles: &Role::ALL,
+        told: "the grant of its secrets withheld (secret-error.not-granted)",
+        contract: RESULT,
+        // A component that imports them isn't loaded without any.
+        withhold: |setup| setup.grants["secrets"] = json!([NOBODYS]),
+        is_needed: wants_a_secret,
+    },
+    // Finds `trap-without-secret`.
+    Withheld {
+        check: ("grants/secret-not-found", "without values of its secrets it says what it couldn't do"),
+        grant: "secrets",
+        roles: &Role::ALL,
+        told: "the values of its secrets withheld (secret-error.not-found)",
+        contract: RESULT,
+        withhold: |setup| setup.secrets.clear(),
+        is_needed: wants_a_secret,
+    },
+    // Finds `trap-without-command`, `success-without-command`.
+    Withheld {
+        check: ("grants/exec", "without commands it says what it couldn't do"),
+        grant: "exec",
+        roles: &[Role::Probe],
+        told: "commands that can't be run (exec-error.failed)",
+        contract: "exec.run is a result: where a command couldn't be run, a probe answers with a failure or an error",
+        withhold: |setup| setup.execs.clear(),
+        is_needed: |scenario| {
+            scenario.setup.execs.iter().any(|exec| matches!(exec.end, ExecEnd::Exit { code: 0, .. }))
+        },
+    },
+    // Finds `empty-on-error`, `trap-without-folder`.
+    Withheld {
+        check: ("grants/files", "without its folders it says what it couldn't do"),
+        grant: "files",
+        roles: &[Role::PodSource],
+        told: "the grant `files` withheld",
+        contract: FOLDERS,
+        withhold: |setup| {
+            remove(&mut setup.grants, "files");
+            setup.guest_paths.clear();
+        },
+        is_needed: |_| false,
+    },
+    Withheld {
+        check: ("grants/state", "without its own folder it says what it couldn't do"),
+        grant: "state",
+        roles: &[Role::PodSource],
+        told: "the grant `state` withheld",
+        contract: FOLDERS,
+        withhold: |setup| remove(&mut setup.grants, "state"),
+        is_needed: |_| false,
+    },
+];
 
 /// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
-    for role in ctx.roles().collect::<Vec<_>>() {
-        match role {
-            Role::Admission => handler::examine(ctx, checks).await,
-            Role::Probe => prober::examine(ctx, checks).await,
-            Role::PodSource => source::examine(ctx, checks).await,
-        }
-        secrets::examine(ctx, checks, role).await;
-    }
-}
-
-/// Something that a plugin can be granted, and how it is withheld.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Withheld {
-    Network,
-    SecretNotGranted,
-    SecretNotFound,
-    Exec,
-    Files,
-    State,
-}
-
-impl Withheld {
-    /// Those of a role.
-    fn of(role: Role) -> &'static [Self] {
-        match role {
-            Role::Admission => &[Self::SecretNotGranted, Self::SecretNotFound],
-            Role::Probe => &[Self::Network, Self::SecretNotGranted, Self::SecretNotFound, Self::Exec],
-            Role::PodSource => {
-                &[Self::Network, Self::SecretNotGranted, Self::SecretNotFound, Self::Files, Self::State]
+    let (needs, may_use) = (&ctx.inspection.needs_grants, &ctx.inspection.may_use_grants);
+    for role in ctx.roles() {
+        for withheld in WITHHELD.iter().filter(|withheld| withheld.roles.contains(&role)) {
+            if needs.iter().chain(may_use).any(|grant| *grant == withheld.grant) {
+                let tried = without(ctx, role, withheld).await;
+                checks.add(role, withheld.check.0, withheld.check.1, tried);
             }
         }
-    }
-
-    /// Those of a role that the component has a use for.
-    fn wanted(ctx: &Ctx<'_>, role: Role) -> impl Iterator<Item = Self> {
-        let (needs, may_use) = (&ctx.inspection.needs_grants, &ctx.inspection.may_use_grants);
-        let is_wanted =
-            move |withheld: &Self| needs.iter().chain(may_use).any(|grant| *grant == withheld.grant());
-        Self::of(role).iter().copied().filter(is_wanted)
-    }
-
-    fn id(self) -> &'static str {
-        match self {
-            Self::Network => "grants/network",
-            Self::SecretNotGranted => "grants/secret-not-granted",
-            Self::SecretNotFound => "grants/secret-not-found",
-            Self::Exec => "grants/exec",
-            Self::Files => "grants/files",
-            Self::State => "grants/state",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Network => "without the network it says what it couldn't do",
-            Self::SecretNotGranted => "without a grant of its secrets it says what it couldn't do",
-            Self::SecretNotFound => "without values of its secrets it says what it couldn't do",
-            Self::Exec => "without commands it says what it couldn't do",
-            Self::Files => "without its folders it says what it couldn't do",
-            Self::State => "without its own folder it says what it couldn't do",
-        }
-    }
-
-    /// What stands in the plugin's way, for findings.
-    fn told(self) -> &'static str {
-        match self {
-            Self::Network => "the grant `network` withheld",
-            Self::SecretNotGranted => "the grant of its secrets withheld (secret-error.not-granted)",
-            Self::SecretNotFound => "the values of its secrets withheld (secret-error.not-found)",
-            Self::Exec => "commands that can't be run (exec-error.failed)",
-            Self::Files => "the grant `files` withheld",
-            Self::State => "the grant `state` withheld",
-        }
-    }
-
-    /// What the contract says of it.
-    fn contract(self) -> &'static str {
-        match self {
-            Self::Network => {
-                "without the grant `network` connections fail with access-denied; a plugin answers with a failure or an error"
-            }
-            Self::SecretNotGranted | Self::SecretNotFound => {
-                "secret.get is a result: where there is no value, a plugin answers with a failure or an error"
-            }
-            Self::Exec => {
-                "exec.run is a result: where a command couldn't be run, a probe answers with a failure or an error"
-            }
-            Self::Files | Self::State => {
-                "without the grants `files` and `state` there are no folders; a source answers with an error, and never with `empty`"
-            }
-        }
-    }
-
-    /// The field of `grants`.
-    fn grant(self) -> &'static str {
-        match self {
-            Self::Network => "network",
-            Self::SecretNotGranted | Self::SecretNotFound => "secrets",
-            Self::Exec => "exec",
-            Self::Files => "files",
-            Self::State => "state",
-        }
-    }
-
-    /// Whether there is something to withhold.
-    fn is_granted(self, setup: &Setup) -> bool {
-        if self == Self::Files && !setup.guest_paths.is_empty() {
-            return true;
-        }
-        match setup.grants.get(self.grant()) {
-            None | Some(Value::Null) => false,
-            Some(Value::Bool(granted)) => *granted,
-            Some(Value::Array(granted)) => !granted.is_empty(),
-            Some(Value::Number(_) | Value::String(_) | Value::Object(_)) => true,
-        }
-    }
-
-    /// The setup without it.
-    fn withhold(self, setup: &mut Setup) {
-        match self {
-            Self::Network => {
-                remove(&mut setup.grants, "network");
-                // Which says nothing without a network.
-                remove(&mut setup.grants, "tls");
-            }
-            // A component that imports them isn't loaded without any.
-            Self::SecretNotGranted => setup.grants["secrets"] = json!([NOBODYS]),
-            Self::SecretNotFound => setup.secrets.clear(),
-            Self::Exec => setup.execs.clear(),
-            Self::Files => {
-                remove(&mut setup.grants, "files");
-                setup.guest_paths.clear();
-            }
-            Self::State => remove(&mut setup.grants, "state"),
+        if needs.contains(&"secrets") {
+            let tried = secrets(ctx, role).await;
+            checks.add(role, UNTOLD.0, UNTOLD.1, tried);
         }
     }
 }
@@ -164,93 +138,96 @@ fn remove(grants: &mut Value, name: &str) {
     }
 }
 
-/// What is to be said of a plugin that can't be loaded without something: its own words are an answer.
-fn unloaded(error: &LoadError, withheld: Withheld) -> Option<Finding> {
-    match error {
-        LoadError::Configuration { .. } | LoadError::Validate(CallError::Refused { .. }) => None,
-        other => {
-            Some(Finding::new(withheld.told(), other.sentence(), withheld.contract()).repeated_by(REPEAT))
-        }
+/// Whether there is something to withhold.
+fn is_granted(grant: &str, setup: &Setup) -> bool {
+    if grant == "files" && !setup.guest_paths.is_empty() {
+        return true;
+    }
+    match setup.grants.get(grant) {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(granted)) => *granted,
+        Some(Value::Array(granted)) => !granted.is_empty(),
+        Some(Value::Number(_) | Value::String(_) | Value::Object(_)) => true,
     }
 }
 
-/// The result of a check, or that there was nothing to withhold.
-fn tell(checks: &mut Checks<'_>, role: Role, withheld: Withheld, result: Result<Option<Finding>, String>) {
-    let result = match result {
-        Ok(None) => CheckResult::Passed,
-        Ok(Some(finding)) => CheckResult::Failed(finding.repeated_by(REPEAT)),
-        Err(why) => CheckResult::Skipped { why },
+async fn without(ctx: &Ctx<'_>, role: Role, withheld: &Withheld) -> Tried {
+    let granted = good(ctx, role)?.into_iter().filter(|scenario| is_granted(withheld.grant, &scenario.setup));
+    let granted: Vec<Scenario> = granted.take(CASES_MAX).collect();
+    if granted.is_empty() {
+        return Err(format!("it isn't granted `{}`, so that there is nothing to withhold", withheld.grant));
+    }
+    for scenario in granted {
+        let input = format!("{}, with {}", scenario.shown(), withheld.told);
+        let finding = |seen| Ok(Some(Finding::new(input, seen, withheld.contract).repeated_by(REPEAT)));
+        let staged = scenario.with(|scenario| (withheld.withhold)(&mut scenario.setup)).stage(ctx).await;
+        let mut stage = match staged {
+            Ok(stage) => stage,
+            // A plugin that refuses its configuration without what it needs has said so.
+            Err(StageError::Load(
+                LoadError::Configuration { .. } | LoadError::Validate(CallError::Refused { .. }),
+            )) => continue,
+            Err(StageError::Load(error)) => return finding(error.sentence()),
+            Err(error @ StageError::Scene(_)) => return Err(error.into()),
+        };
+        let answered = stage.ask().await.result;
+        if let Some((seen, _)) = failure(&answered, withheld.contract) {
+            return finding(seen);
+        }
+        let from_nothing = passes(&answered) && (withheld.is_needed)(&scenario);
+        if from_nothing || is(&answered, AnswerKind::Empty) {
+            return finding(told(&answered));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a server or a command wants to hear one of the plugin's secrets.
+fn wants_a_secret(scenario: &Scenario) -> bool {
+    let holds = |bytes: &[u8]| {
+        let secrets = scenario.setup.secrets.values().filter(|secret| !secret.is_empty());
+        secrets.into_iter().any(|secret| bytes.windows(secret.len()).any(|window| window == secret))
     };
-    checks.add(role, withheld.id(), withheld.title(), result);
+    let servers = scenario.servers.iter().any(|server| {
+        let headers = server.http.iter().flat_map(|answer| answer.request_headers.values());
+        headers.into_iter().any(|value| holds(value.as_bytes()))
+            || server.dialog.iter().any(|turn| holds(&turn.receive) || holds(&turn.until))
+    });
+    servers || scenario.setup.execs.iter().flat_map(|exec| &exec.command).any(|word| holds(word.as_bytes()))
 }
 
-/// Why a grant that a plugin doesn't have can't be withheld.
-fn not_granted(withheld: Withheld) -> String {
-    format!("it isn't granted `{}`, so that there is nothing to withhold", withheld.grant())
+/// Finds `tells-in-its-detail`, `tells-in-its-log`.
+async fn secrets(ctx: &Ctx<'_>, role: Role) -> Tried {
+    let setup = ctx.setup(role).map_err(|error| error.to_string())?;
+    let values = setup.secrets.iter().filter(|(_, value)| value.len() >= SECRET_BYTES_MIN);
+    let secrets: Vec<(&String, String)> =
+        values.map(|(name, value)| (name, String::from_utf8_lossy(value).into_owned())).collect();
+    if secrets.is_empty() {
+        return Err(
+            "it is given no secret of four bytes or more: add one (`secrets` of a case file)".to_owned()
+        );
+    }
+    for scenario in scenarios(ctx, role)? {
+        // A scenario whose configuration is to be refused has nothing to say.
+        let Ok(mut stage) = scenario.stage(ctx).await else { continue };
+        let answered = stage.ask().await.result;
+        let lines = stage.plugin.lines().into_iter().map(|line| ("a line of its log", line_told(&line)));
+        // Pods are what a source is for; what else it says is for people.
+        for (place, text) in lines.chain([("its answer", told(&answered))]) {
+            if let Some(seen) = holds_a_secret(&secrets, place, &text) {
+                return Ok(Some(Finding::new(scenario.shown(), seen, SECRETS).repeated_by(REPEAT)));
+            }
+        }
+    }
+    Ok(None)
 }
 
-/// Values of a setup's secrets that are long enough to be told from other words.
-fn values(setup: &Setup) -> Vec<(String, String)> {
-    const BYTES_MIN: usize = 4;
-    let values = setup.secrets.iter().filter(|(_, value)| value.len() >= BYTES_MIN);
-    values.map(|(name, value)| (name.clone(), String::from_utf8_lossy(value).into_owned())).collect()
-}
-
-/// The secrets that a case file has.
-fn secrets_of(file: &CaseFile) -> Vec<&[u8]> {
-    file.secrets.values().map(Vec::as_slice).filter(|value| !value.is_empty()).collect()
-}
-
-/// Whether bytes hold others.
-fn holds(bytes: &[u8], part: &[u8]) -> bool {
-    !part.is_empty() && bytes.windows(part.len()).any(|window| window == part)
+/// Which secret a text holds. The finding doesn't repeat it.
+fn holds_a_secret(secrets: &[(&String, String)], place: &str, text: &str) -> Option<String> {
+    let (name, value) = secrets.iter().find(|(_, value)| text.contains(value.as_str()))?;
+    let shown = text.replace(value.as_str(), &format!("<{name}>"));
+    Some(format!("the secret {name:?} in {place}: {shown}"))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn setup() -> Setup {
-        let mut setup = Setup::new(Role::Probe);
-        setup.grants =
-            json!({"network": ["pod"], "tls": "insecure", "secrets": ["a"], "exec": true, "state": true});
-        setup.secrets = [("a".to_owned(), b"value".to_vec())].into();
-        setup.guest_paths = vec!["/pods".to_owned()];
-        setup
-    }
-
-    #[test]
-    fn each_grant_is_withheld_on_its_own() {
-        for withheld in [Withheld::Network, Withheld::Files, Withheld::State] {
-            assert!(withheld.is_granted(&setup()), "{withheld:?}");
-            let mut without = setup();
-            withheld.withhold(&mut without);
-            assert!(!withheld.is_granted(&without), "{withheld:?}");
-            assert_eq!(without.secrets, setup().secrets);
-        }
-        let mut without = setup();
-        Withheld::Network.withhold(&mut without);
-        assert_eq!(without.grants, json!({"secrets": ["a"], "exec": true, "state": true}));
-        let mut without = setup();
-        Withheld::SecretNotGranted.withhold(&mut without);
-        assert_eq!(without.grants["secrets"], json!([NOBODYS]));
-        let mut without = setup();
-        Withheld::SecretNotFound.withhold(&mut without);
-        assert_eq!((without.grants, without.secrets.len()), (setup().grants, 0));
-    }
-
-    #[test]
-    fn what_is_not_granted_cannot_be_withheld() {
-        let bare = Setup::new(Role::PodSource);
-        for role in Role::ALL {
-            assert!(Withheld::of(role).iter().all(|withheld| !withheld.is_granted(&bare)));
-        }
-    }
-
-    #[test]
-    fn a_secret_is_found_in_bytes() {
-        assert!(holds(b"AUTH s3cret\r\n", b"s3cret"));
-        assert!(!holds(b"PING\r\n", b"s3cret"));
-        assert!(!holds(b"PING\r\n", b""));
-    }
-}
+mod tests;

@@ -11,9 +11,10 @@ use witlet_wasm::direct::DirectHost;
 use witlet_wasm::host::StartError;
 use witlet_wasm::inspect::{InspectError, inspect};
 
-use crate::check::{Check, CheckResult, Checks};
-use crate::ctx::Ctx;
+use crate::check::{CheckResult, Checks, Progress};
+use crate::ctx::{Ctx, Engines};
 use crate::plan::{Layer, Plan, Subject};
+use crate::question::now_default;
 use crate::report::{Examined, Report, ReportRole};
 use crate::{budget, determinism, grants, hostile, load, properties, replay, vectors, versions};
 
@@ -25,35 +26,11 @@ pub enum KitError {
     Start(#[from] StartError),
 }
 
-/// Hears how far an examination is.
-pub trait Progress: Send + Sync {
-    /// A layer begins.
-    fn begin(&self, layer: Layer);
-    /// A check is done.
-    fn check(&self, check: &Check);
-    /// A layer ends; it took so long.
-    fn end(&self, layer: Layer, checks: &[Check], took: Duration);
-}
-
-/// Says nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Progress for Silent {
-    fn begin(&self, _layer: Layer) {}
-    fn check(&self, _check: &Check) {}
-    fn end(&self, _layer: Layer, _checks: &[Check], _took: Duration) {}
-}
-
 /// What plugins are examined with. One for many components: the engines and the cache of compiled code are shared.
-pub struct Kit {
-    pub(crate) host: DirectHost,
-    pub(crate) compiler: CompilerConfig,
-    pub(crate) clock: Arc<dyn Clock>,
-}
+pub struct Kit(pub(crate) Engines);
 
 /// The time that `validate` is told: always the same, for a run is to be repeatable.
-pub(crate) struct StandingClock(pub(crate) Timestamp);
+struct StandingClock(Timestamp);
 
 impl Clock for StandingClock {
     fn now(&self) -> Timestamp {
@@ -69,9 +46,9 @@ impl Kit {
     ///
     /// When the engines or the cache of compiled code can't be had.
     pub fn start(compiler: CompilerConfig) -> Result<Self, KitError> {
-        let clock: Arc<dyn Clock> = Arc::new(StandingClock(crate::cases::now_default()));
+        let clock: Arc<dyn Clock> = Arc::new(StandingClock(now_default()));
         let host = DirectHost::start(compiler.clone(), clock.clone())?;
-        Ok(Self { host, compiler, clock })
+        Ok(Self(Engines { host, compiler, clock }))
     }
 
     /// Examines a component as the plan says. When it can't be loaded, the layers that need it loaded are skipped.
@@ -97,25 +74,22 @@ impl Kit {
         let planned = |role| plan.roles.as_ref().is_none_or(|roles| roles.contains(&role));
         let examined = inspection.roles.iter().filter(|served| planned(served.role));
         report.roles = examined.map(ReportRole::of).collect();
-        let ctx = Ctx::new(self, subject, plan, inspection);
+        let ctx = Ctx { engines: &self.0, subject, plan, inspection };
         report.config = ctx.told_config();
         let mut loaded = true;
-        for layer in Layer::ALL {
-            // Nothing else says anything of a component that can't be loaded.
-            if !plan.layers.contains(&layer) && layer != Layer::Load {
-                continue;
-            }
+        // Nothing else says anything of a component that can't be loaded.
+        for layer in
+            Layer::ALL.into_iter().filter(|layer| *layer == Layer::Load || plan.layers.contains(layer))
+        {
             progress.begin(layer);
             let started = tokio::time::Instant::now();
             let mut checks = Checks::new(layer, progress);
             match (loaded, layer) {
                 (_, Layer::Load) => load::examine(&ctx, &mut checks).await,
-                (false, _) => checks.skip(
-                    None,
-                    layer_id(layer),
-                    format!("layer {layer}"),
-                    "the component can't be loaded: see the layer load",
-                ),
+                (false, _) => {
+                    let why = "the component can't be loaded: see the layer load".to_owned();
+                    checks.add(None, layer.as_str(), format!("layer {layer}"), CheckResult::Skipped { why });
+                }
                 (true, Layer::Vectors) => vectors::examine(&ctx, &mut checks).await,
                 (true, Layer::Properties) => properties::examine(&ctx, &mut checks).await,
                 (true, Layer::Hostile) => hostile::examine(&ctx, &mut checks).await,
@@ -134,11 +108,6 @@ impl Kit {
         }
         Ok(report)
     }
-}
-
-/// The id of what stands for a whole layer.
-fn layer_id(layer: Layer) -> &'static str {
-    layer.as_str()
 }
 
 /// The one finding about bytes that are no component.

@@ -4,6 +4,10 @@
 //! ([`cases`]), asked what every plugin must answer, and tried with what is generated, hostile, repeated, withheld and
 //! recorded. What comes out is a [`Report`], for people, as JSON or as JUnit ([`report`]).
 //!
+//! Every layer is written once for the three roles: it asks [scenarios](scenario) (a question with all that stands around the
+//! plugin), and what comes of them is one kind of [answer] whichever role gave it. A check that a fault of `tests/guests/faults` or
+//! `tests/guests/tattler` proves names it.
+//!
 //! `witlet plugin test` is a thin rim around [`Kit`]. Authors who write Rust have it in `cargo test`: a test target with
 //! `harness = false`, for the program that compiles components in a child process is the test itself.
 //!
@@ -31,35 +35,37 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod answer;
 pub mod attest;
 pub mod bench;
-pub mod budget;
+mod budget;
 pub mod cases;
 mod check;
 mod ctx;
-pub mod determinism;
-pub mod grants;
-pub mod hostile;
+mod determinism;
+mod generated;
+mod grants;
+mod hostile;
 mod kit;
-pub mod load;
-mod patience;
+mod load;
 mod plan;
-pub mod properties;
-pub mod replay;
+mod plugin;
+mod properties;
+mod quantities;
+mod question;
+mod replay;
 pub mod report;
-pub mod run;
-pub mod scene;
-pub mod vectors;
-pub mod versions;
+mod scenario;
+mod scene;
+mod setup;
+mod unchanged;
+mod vectors;
+mod versions;
 
-pub use check::{Check, CheckResult, Checks, Figure, Finding, TEXT_BYTES_MAX};
-pub use ctx::{Ctx, Handler, Prober, Setup, SetupError, Source};
-pub use kit::{Kit, KitError, Progress, Silent};
-pub use plan::{Layer, NoLayer, PROPERTY_CASES_DEFAULT, Plan, SEED_DEFAULT, Subject};
+pub use check::{Check, CheckResult, Figure, Finding, Progress, Silent, TEXT_BYTES_MAX};
+pub use kit::{Kit, KitError};
+pub use plan::{KIT_VERSION, Layer, NoLayer, PROPERTY_CASES_DEFAULT, Plan, SEED_DEFAULT, Subject};
 pub use report::Report;
-
-/// The kit's version, which is the program's: reports carry it.
-pub const KIT_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The book's example is compiled with the crate's own.
 #[cfg(doctest)]

@@ -5,12 +5,19 @@ use witlet_core::error::one_line;
 use witlet_wasm::compile::{COMPONENT_BYTES_MAX, CompileError};
 use witlet_wasm::inspect::InspectError;
 use witlet_wasm::limits::Limits;
-use witlet_wasm::plugin::LoadError;
 use witlet_wasm::role::Role;
 
-use crate::{CheckResult, Checks, Ctx, Finding, Setup};
+use crate::answer::{AnswerKind, failure};
+use crate::check::{CheckResult, Checks, Finding, Named};
+use crate::ctx::Ctx;
+use crate::plugin::validated;
+use crate::scene::address::address;
+use crate::setup::Setup;
 
-const SIZE: (&str, &str) = ("load/size", "it is no larger than a component may be");
+const SIZE: Named = ("load/size", "it is no larger than a component may be");
+
+const LINK: Named = ("load/link", "it compiles and its types are the contract's");
+const VALIDATE: Named = ("load/validate", "it takes its configuration");
 
 /// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
@@ -25,7 +32,7 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
                     error.to_string(),
                     "limits and grants are as in a PluginConfiguration",
                 );
-                checks.judge(role, "load/setup", "its limits and grants can be taken", Some(finding));
+                checks.add(role, "load/setup", "its limits and grants can be taken", Some(finding));
                 continue;
             }
         };
@@ -53,7 +60,7 @@ fn component(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     });
     let roles: Vec<String> =
         inspection.roles.iter().map(|served| format!("{} {}", served.role, served.version)).collect();
-    checks.judge(None, "load/world", format!("it has a role and links: {}", list(&roles)), obstacles);
+    checks.add(None, "load/world", format!("it has a role and links: {}", list(&roles)), obstacles);
     // A larger one isn't even looked into: see `not_a_component`.
     checks.add(None, SIZE.0, SIZE.1, CheckResult::Passed);
 }
@@ -66,13 +73,13 @@ fn cases(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     }
     // Of the component's roles, whether the plan examines them or not.
     let served = |role: Role| ctx.inspection.roles.iter().any(|served| served.role == role);
-    for file in ctx.plan.cases.iter().filter(|file| !served(file.role())) {
+    for file in ctx.plan.cases.iter().filter(|file| !served(file.role)) {
         let finding = Finding::new(
             file.name.as_str(),
-            format!("its cases are of the role {}, which the component doesn't have", file.role()),
+            format!("its cases are of the role {}, which the component doesn't have", file.role),
             "a case file names a role of the component; `--cases` names files in place of those that lie beside it",
         );
-        checks.judge(file.role(), "load/cases", "case files are of its roles", Some(finding));
+        checks.add(file.role, "load/cases", "case files are of its roles", Some(finding));
     }
 }
 
@@ -92,7 +99,7 @@ fn needs(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) -> bool {
             "a component whose static needs exceed its limits isn't loaded: raise `limits.memory`, or build it smaller",
         )
     });
-    checks.judge(setup.role, "load/needs", title, finding);
+    checks.add(setup.role, "load/needs", title, finding);
     fault.is_none()
 }
 
@@ -111,78 +118,45 @@ fn grants(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) -> bool {
              or with `grants:` of a case file",
         )
     });
-    checks.judge(setup.role, "load/grants", "it is granted what it can't be loaded without", finding);
+    checks.add(setup.role, "load/grants", "it is granted what it can't be loaded without", finding);
     missing.is_empty()
 }
 
 /// Compiles and links it, and has it look at its configuration.
 async fn validate(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) {
-    let error = match load(ctx, setup).await {
-        Ok(()) => {
-            checks.add(
-                setup.role,
-                "load/link",
-                "it compiles and its types are the contract's",
-                CheckResult::Passed,
+    let interface = interface(setup.role);
+    // An address for what stands for one in the configuration.
+    let answered = match validated(&ctx.load(&setup.at(address())).await) {
+        Ok(answered) => answered,
+        Err(seen) => {
+            let contract = format!(
+                "the component compiles, and what it imports and exports has the types of {interface}"
             );
-            checks.add(setup.role, "load/validate", "it takes its configuration", CheckResult::Passed);
-            return;
+            let finding = Finding::new("the component", seen, contract);
+            return checks.add(setup.role, LINK.0, LINK.1, Some(finding));
         }
-        Err(error) => error,
     };
-    let config = || format!("config: {}", setup.config);
-    let told = interface(setup.role);
-    match &error {
-        LoadError::Configuration { words } => {
-            checks.add(
-                setup.role,
-                "load/link",
-                "it compiles and its types are the contract's",
-                CheckResult::Passed,
-            );
+    checks.add(setup.role, LINK.0, LINK.1, CheckResult::Passed);
+    let finding = match &answered {
+        Ok(answer) if answer.kind == AnswerKind::Error => {
             let out = way_out(ctx, setup.role, &setup.config);
-            let finding = Finding::new(
-                config(),
-                format!("validate refuses it: {words:?}"),
-                format!("{told}.validate takes the configuration that the plugin is used with: {out}"),
-            );
-            checks.judge(setup.role, "load/validate", "it takes its configuration", Some(finding));
+            let contract =
+                format!("{interface}.validate takes the configuration that the plugin is used with: {out}");
+            Some((format!("validate refuses it: {:?}", answer.text), contract))
         }
-        LoadError::Validate(cause) => {
-            checks.add(
-                setup.role,
-                "load/link",
-                "it compiles and its types are the contract's",
-                CheckResult::Passed,
-            );
-            let finding = Finding::new(
-                config(),
-                one_line(cause),
-                format!(
-                    "{told}.validate returns nothing, or an error in the plugin's own words, within a second"
-                ),
-            );
-            checks.judge(setup.role, "load/validate", "it takes its configuration", Some(finding));
-        }
-        other => {
-            let finding = Finding::new(
-                "the component",
-                one_line(other),
-                format!("the component compiles, and what it imports and exports has the types of {told}"),
-            );
-            checks.judge(
-                setup.role,
-                "load/link",
-                "it compiles and its types are the contract's",
-                Some(finding),
-            );
-        }
-    }
+        answered => failure(answered, "").map(|(seen, _)| {
+            let returns = "returns nothing, or an error in the plugin's own words, within a second";
+            (seen, format!("{interface}.validate {returns}"))
+        }),
+    };
+    let config = format!("config: {}", setup.config);
+    let finding = finding.map(|(seen, contract)| Finding::new(config, seen, contract));
+    checks.add(setup.role, VALIDATE.0, VALIDATE.1, finding);
 }
 
 /// What a refused configuration means, and what to do.
 fn way_out(ctx: &Ctx<'_>, role: Role, config: &Value) -> String {
-    let known = ctx.plan.config.is_some() || ctx.files(role).next().is_some();
+    let known = ctx.plan.config.is_some() || ctx.cases(role).next().is_some();
     if known || !config.is_null() {
         return "give one that it takes, with `--config` or with `config:` of a case file".to_owned();
     }
@@ -199,22 +173,12 @@ pub(crate) fn interface(role: Role) -> &'static str {
     }
 }
 
-async fn load(ctx: &Ctx<'_>, setup: &Setup) -> Result<(), LoadError> {
-    // An address for what stands for one in the configuration.
-    let setup = setup.at(crate::scene::address());
-    match setup.role {
-        Role::Admission => ctx.handler(&setup).await.map(drop),
-        Role::Probe => ctx.prober(&setup).await.map(drop),
-        Role::PodSource => ctx.source(&setup).await.map(drop),
-    }
-}
-
 /// The one finding about bytes that are no component, or too many.
 pub(crate) fn not_a_component(checks: &mut Checks<'_>, error: &InspectError) {
     if let InspectError::NotAComponent(CompileError::TooLarge { bytes }) = error {
         let contract = format!("a component has {COMPONENT_BYTES_MAX} bytes at most");
         let finding = Finding::new(format!("{bytes} bytes"), "the host refuses it", contract);
-        return checks.judge(None, SIZE.0, SIZE.1, Some(finding));
+        return checks.add(None, SIZE.0, SIZE.1, Some(finding));
     }
     let finding = Finding::new(
         "the file",
@@ -222,25 +186,8 @@ pub(crate) fn not_a_component(checks: &mut Checks<'_>, error: &InspectError) {
         "a plugin is a WebAssembly component (not a core module), as `wasm-tools component new`, cargo-component, \
          componentize-py and jco make them",
     );
-    checks.judge(None, "load/component", "it is a WebAssembly component", Some(finding));
+    checks.add(None, "load/component", "it is a WebAssembly component", Some(finding));
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Layer, Silent};
-
-    #[test]
-    fn what_is_too_large_is_told_apart_from_what_is_no_component() {
-        let told = |error: InspectError| {
-            let mut checks = Checks::new(Layer::Load, &Silent);
-            not_a_component(&mut checks, &error);
-            checks.checks.into_iter().map(|check| (check.id, check.result)).collect::<Vec<_>>()
-        };
-        let bytes = COMPONENT_BYTES_MAX + 1;
-        let large = told(InspectError::NotAComponent(CompileError::TooLarge { bytes }));
-        assert!(matches!(&large[..], [("load/size", CheckResult::Failed(_))]), "{large:?}");
-        let text = told(InspectError::NotAComponent(CompileError::NotAComponent { found: "it is empty" }));
-        assert!(matches!(&text[..], [("load/component", CheckResult::Failed(_))]), "{text:?}");
-    }
-}
+mod tests;

@@ -12,8 +12,10 @@ use witlet_wasm::plugin::config::Warm;
 use witlet_wasm::record::RecordedCall;
 use witlet_wasm::role::Role;
 
-use crate::cases::CaseFile;
+use crate::cases::model::CaseFile;
 
+/// The kit's version, which is the program's: reports carry it.
+pub const KIT_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// How many generated inputs each property is tried with, unless a plan says otherwise.
 pub const PROPERTY_CASES_DEFAULT: u32 = 64;
 /// What generated inputs are made from, unless a plan says otherwise.

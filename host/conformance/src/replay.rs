@@ -3,7 +3,8 @@
 use witlet_wasm::record::replay::{Identity, ReplayError, Replayed, replay};
 use witlet_wasm::record::{Answer, RecordedCall};
 
-use crate::{CheckResult, Checks, Ctx, Finding};
+use crate::check::{CheckResult, Checks, Finding};
+use crate::ctx::Ctx;
 
 const ID: &str = "replay/call";
 const CONTRACT: &str = "the answer of a call follows from what was asked: the same question, with the same configuration, gets the same \
@@ -13,13 +14,18 @@ const CONTRACT: &str = "the answer of a call follows from what was asked: the sa
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     if ctx.plan.records.is_empty() {
         let why = "there are no recorded calls: an entry's `record: {max: N}` makes some, and --record FILE names them";
-        checks.skip(None, ID, "recorded calls get the same answer", why);
+        checks.add(
+            None,
+            ID,
+            "recorded calls get the same answer",
+            CheckResult::Skipped { why: why.to_owned() },
+        );
     }
     for call in &ctx.plan.records {
         let role = call.question.role();
         let title = format!("the call of {} gets the answer that it got then", call.recorded_at);
         let result = if ctx.has(role) {
-            let kit = ctx.kit;
+            let kit = ctx.engines;
             let wasm = ctx.subject.wasm.clone();
             let again = replay(call, wasm, Identity::Any, kit.compiler.clone(), kit.clock.clone()).await;
             judge(call, again)

@@ -9,9 +9,8 @@ use witlet_wasm::inspect::{Inspection, ServedRole};
 use witlet_wasm::record::replay::digest_of;
 use witlet_wasm::role::Role;
 
-use crate::KIT_VERSION;
 use crate::check::{Check, CheckResult, Figure};
-use crate::plan::{Layer, Plan, Subject};
+use crate::plan::{KIT_VERSION, Layer, Plan, Subject};
 
 /// `apiVersion` of a report.
 pub const API_VERSION: &str = "witlet.dev/v1alpha1";

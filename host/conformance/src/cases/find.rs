@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::{CaseFile, CasesError, FILE_BYTES_MAX};
+use super::model::{CaseFile, CasesError, FILE_BYTES_MAX};
 
 /// How many case files a folder may have.
 const FILES_MAX: usize = 64;
@@ -55,15 +55,19 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, CasesError> {
     Ok(files)
 }
 
-/// A case file's text, within its bounds.
-pub(super) fn read(path: &Path) -> Result<String, CasesError> {
-    let read_error = |cause| CasesError::Read { path: path.to_owned(), cause };
-    let file = std::fs::File::open(path).map_err(read_error)?;
-    let mut text = String::new();
-    let limit = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
-    file.take(limit).read_to_string(&mut text).map_err(read_error)?;
-    if text.len() > FILE_BYTES_MAX {
-        return Err(CasesError::TooLarge { file: path.display().to_string() });
+impl CaseFile {
+    /// Reads a case file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::parse`], and when it can't be read.
+    pub fn read(path: &Path) -> Result<Self, CasesError> {
+        let read_error = |cause| CasesError::Read { path: path.to_owned(), cause };
+        let file = std::fs::File::open(path).map_err(read_error)?;
+        let mut text = String::new();
+        let limit = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+        file.take(limit).read_to_string(&mut text).map_err(read_error)?;
+        // What is too large is refused by the parser, with the file's name.
+        Self::parse(&path.display().to_string(), &text)
     }
-    Ok(text)
 }

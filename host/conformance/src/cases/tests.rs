@@ -1,42 +1,52 @@
 //! Case files as they are read: what is taken, and in which words the rest is refused.
 
-use serde_json::json;
+use std::time::Duration;
 
+use serde_json::json;
+use witlet_core::admission::AdmissionRequest;
+use witlet_core::probe::ProbeRequest;
+use witlet_wasm::role::Role;
+
+use super::expect::{Expect, Text};
+use super::model::Case;
 use super::*;
-use crate::scene::{Behaviour, ExecEnd, Protocol};
+use crate::answer::AnswerKind;
+use crate::question::Question;
+use crate::scene::commands::ExecEnd;
+use crate::scene::folders::{Content, SpecialContent};
+use crate::scene::servers::{Behaviour, Protocol};
 
 fn read(role: &str, rest: &str) -> Result<CaseFile, CasesError> {
     let text = format!("apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: {role}\n{rest}");
     CaseFile::parse("cases.yaml", &text)
 }
 
-fn admission(rest: &str) -> Vec<AdmissionCase> {
-    match read("admission", rest).expect("a case file").cases {
-        Cases::Admission(cases) => cases,
+fn cases(role: &str, rest: &str) -> Vec<Case> {
+    read(role, rest).expect("a case file").cases
+}
+
+fn request(case: &Case) -> &AdmissionRequest {
+    match &case.steps[0].question {
+        Question::Admit(request, _) => request,
         other => panic!("{other:?}"),
     }
 }
 
-fn probe(rest: &str) -> Vec<ProbeCase> {
-    match read("probe", rest).expect("a case file").cases {
-        Cases::Probe(cases) => cases,
-        other => panic!("{other:?}"),
-    }
-}
-
-fn source(rest: &str) -> Vec<SourceCase> {
-    match read("podSource", rest).expect("a case file").cases {
-        Cases::PodSource(cases) => cases,
+fn target(case: &Case) -> (&ProbeRequest, bool) {
+    match &case.steps[0].question {
+        Question::Probe { request, own_address } => (request, *own_address),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn what_a_question_does_not_say_is_as_of_a_plain_node_and_pod() {
-    let cases = admission(
+    let cases = |role, rest| cases(role, rest).remove(0);
+    let case = cases(
+        "admission",
         "cases: [{name: a, request: {pod: {spec: {containers: [{name: app}]}}}, expect: {verdict: admit}}]",
     );
-    let request = &cases[0].request;
+    let request = request(&case);
     let metadata = &request.pod.metadata;
     assert_eq!(
         (metadata.name.as_deref(), metadata.namespace.as_deref(), metadata.uid.as_deref()),
@@ -50,17 +60,16 @@ fn what_a_question_does_not_say_is_as_of_a_plain_node_and_pod() {
     let allocatable = request.node.node.status.as_ref().and_then(|status| status.allocatable.clone());
     assert_eq!(allocatable.expect("it has room")["cpu"].0, "4");
     assert_eq!(request.other_pods.len(), 0);
-    let target = &probe("cases: [{name: a, expect: {outcome: success}}]")[0];
-    assert_eq!(
-        (target.parameters.clone(), target.pod_ips.clone(), target.request.restarts),
-        (json!(null), None, 0)
-    );
-    assert_eq!((target.request.container.as_str(), target.request.timeout), ("main", Duration::from_secs(1)));
+    let case = cases("probe", "cases: [{name: a, expect: {outcome: success}}]");
+    let (target, own_address) = target(&case);
+    assert_eq!((&*target.parameters, own_address, target.restarts), ("null", true, 0));
+    assert_eq!((target.container.as_str(), target.timeout), ("main", Duration::from_secs(1)));
 }
 
 #[test]
 fn a_configuration_of_null_is_not_one_that_is_left_out() {
-    let cases = admission(
+    let cases = cases(
+        "admission",
         "config: {a: 1}\ncases:\n- {name: own, config: {b: 2}, expect: {validate: ok}}\n- {name: none, config: null, expect: {validate: ok}}\n\
          - {name: file, expect: {validate: ok}}\n",
     );
@@ -72,25 +81,36 @@ fn a_configuration_of_null_is_not_one_that_is_left_out() {
 fn expectations_are_read() {
     let expect = |text: &str| {
         let request = if text.contains("validate") { "" } else { "request: {}, " };
-        admission(&format!("cases: [{{name: a, {request}expect: {text}}}]")).remove(0).expect
+        let mut case =
+            cases("admission", &format!("cases: [{{name: a, {request}expect: {text}}}]")).remove(0);
+        case.validate.take().unwrap_or_else(|| case.steps.remove(0).expect)
     };
-    assert_eq!(expect("{validate: ok}"), AdmissionExpect::Validate(ValidateExpect::Ok));
-    assert_eq!(
-        expect("{validate: at least one}"),
-        AdmissionExpect::Validate(ValidateExpect::Refuses("at least one".to_owned()))
-    );
-    assert_eq!(expect("{error: words}"), AdmissionExpect::Error("words".to_owned()));
-    let message = Text { contains: Some("x".to_owned()), ..Text::default() };
-    let verdict = VerdictExpect::Reject { reason: Some("Never".to_owned()), message };
+    let nothing = Expect {
+        kind: Some(AnswerKind::Done),
+        reason: None,
+        text: Text::default(),
+        milliseconds: None,
+        resources: None,
+        pods: None,
+        cursor: None,
+        logs: Vec::new(),
+    };
+    let contains = |words: &str| Text { contains: vec![words.to_owned()], ..Text::default() };
+    let error = |words| Expect { kind: Some(AnswerKind::Error), text: contains(words), ..nothing.clone() };
+    assert_eq!(expect("{validate: ok}"), nothing);
+    assert_eq!(expect("{validate: at least one}"), error("at least one"));
+    assert_eq!(expect("{error: words}"), error("words"));
+    let (kind, reason, text) = (Some(AnswerKind::Reject), Some("Never".to_owned()), contains("x"));
     assert_eq!(
         expect("{verdict: reject, reason: Never, messageContains: x}"),
-        AdmissionExpect::Verdict { verdict, logs: Vec::new() }
+        Expect { kind, reason, text, ..nothing }
     );
 }
 
 #[test]
 fn servers_and_commands_are_read() {
-    let case = &probe(
+    let case = &cases(
+        "probe",
         r#"
 cases:
   - name: a
@@ -107,22 +127,18 @@ cases:
     expect: {outcome: success}
 "#,
     )[0];
-    let behaviours: Vec<_> = case.servers.iter().map(|server| &server.behaviour).collect();
-    assert_eq!(behaviours[0], &Behaviour::Refuse);
-    match behaviours[1] {
-        Behaviour::Dialog(turns) => {
-            assert_eq!(
-                (&turns[0].send[..], &turns[1].until[..], &turns[1].send[..]),
-                (&[0, 255][..], &b"\r\n"[..], &[1, 2][..])
-            );
-        }
-        other => panic!("{other:?}"),
-    }
-    assert!(matches!(behaviours[2], Behaviour::Drip(turns) if turns[0].send == b"abab"));
-    assert!(
-        matches!(behaviours[3], Behaviour::Http(answers) if answers[0].status == 200 && answers[0].request_headers == ["A: b"])
+    let behaviours: Vec<Behaviour> = case.servers.iter().map(|server| server.behaviour).collect();
+    use Behaviour::{Answer, Drip, Refuse, Silent};
+    assert_eq!(behaviours, [Refuse, Answer, Drip, Answer, Silent]);
+    let turns = &case.servers[1].dialog;
+    assert_eq!(
+        (&turns[0].send[..], &turns[1].until[..], &turns[1].send[..]),
+        (&[0, 255][..], &b"\r\n"[..], &[1, 2][..])
     );
-    assert_eq!((case.servers[4].protocol, behaviours[4]), (Protocol::Udp, &Behaviour::Silent));
+    assert_eq!(case.servers[2].dialog[0].send, b"abab");
+    let answers = &case.servers[3].http;
+    assert_eq!((answers[0].status, answers[0].request_headers["A"].as_str()), (200, "b"));
+    assert_eq!(case.servers[4].protocol, Protocol::Udp);
     let ends: Vec<_> = case.execs.iter().map(|exec| exec.end.clone()).collect();
     let exit = ExecEnd::Exit { code: 0, output: b"out".to_vec() };
     assert_eq!(ends, [exit, ExecEnd::TimedOut, ExecEnd::Failed("gone".to_owned())]);
@@ -130,7 +146,8 @@ cases:
 
 #[test]
 fn folders_hold_files_links_and_folders() {
-    let case = &source(
+    let case = &cases(
+        "podSource",
         r#"
 cases:
   - name: a
@@ -143,8 +160,10 @@ cases:
     assert_eq!(folders["/gone"], None);
     let pods = folders["/pods"].as_ref().expect("it is filled");
     assert_eq!(pods["a.json"], Content::File(b"{}".to_vec()));
-    assert_eq!(pods["l"], Content::Link("a.json".to_owned()));
-    assert!(matches!(&pods["d"], Content::Folder(inner) if inner.contains_key("b.json")));
+    assert_eq!(pods["l"], Content::Special(SpecialContent::Link("a.json".to_owned())));
+    assert!(
+        matches!(&pods["d"], Content::Special(SpecialContent::Folder(inner)) if inner.contains_key("b.json"))
+    );
     let file = read(
         "podSource",
         "cases: [{name: a, steps: [{folders: {/b: {}, /a: {}}, expect: {snapshot: empty}}]}]",
@@ -204,7 +223,7 @@ const WRONG_PROBE: Wrong = &[
     ),
     (
         "{name: a, servers: [{port: 70000, behaviour: close}], expect: {outcome: success}}",
-        "cases[0].servers[0].port: invalid value",
+        "cases[0].servers[0]",
     ),
     (
         "{name: a, servers: [{port: 1, dialog: [{send: {hex: xyz}}]}], expect: {outcome: success}}",
@@ -212,7 +231,7 @@ const WRONG_PROBE: Wrong = &[
     ),
     (
         "{name: a, execs: [{command: [a], exitCode: 1, failed: b}], expect: {outcome: success}}",
-        "cases[0].execs: a command ends in one way",
+        "cases[0].execs[0]: a command ends in one way",
     ),
     (
         "{name: a, expect: {outcome: success, parameters: ok}}",
@@ -228,7 +247,7 @@ const WRONG_SOURCE: Wrong = &[
     ),
     (
         "{name: a, steps: [{expect: {snapshot: empty, pods: []}}]}",
-        "cases[0].steps[0].expect.pods: what isn't `snapshot: pods` has none",
+        "cases[0].steps[0].expect.pods: `empty` has none: leave it out",
     ),
     (
         "{name: a, steps: [{folders: {/a: {../b: c}}, expect: {snapshot: empty}}]}",
@@ -299,4 +318,18 @@ fn the_case_files_of_the_book_can_be_read() {
         .map(|text| CaseFile::parse("testing.md", text).unwrap_or_else(|error| panic!("{error}")).role())
         .collect();
     assert_eq!(roles, Role::ALL);
+}
+
+#[test]
+fn what_is_missing_as_a_whole_is_told_without_a_path_of_dots() {
+    let head = "apiVersion: witlet.dev/v1alpha1\nkind: PluginCases\nrole: admission\n";
+    for (text, told) in [
+        ("", "a.yaml: the file: a case file has the fields apiVersion, kind, role and cases"),
+        ("[]", "a.yaml: the file: a case file has the fields apiVersion, kind, role and cases"),
+        (head, "a.yaml: the file: missing field `cases`"),
+        (&format!("{head}cases: [{{name: one}}]"), "a.yaml: case \"one\": cases[0]: missing field `expect`"),
+    ] {
+        let error = CaseFile::parse("a.yaml", text).expect_err("it isn't complete");
+        assert_eq!(error.to_string(), told);
+    }
 }

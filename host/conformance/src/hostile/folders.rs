@@ -1,101 +1,80 @@
-//! Folders that mean harm to whoever reads manifests from them: a good set, and beside it what can't be read.
+//! Folders that mean harm to whoever reads manifests from them: a good set, and beside it what can't be read; and servers.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::Duration;
 
-use super::texts;
+use witlet_wasm::plugin::CallError;
+use witlet_wasm::role::Role;
 
+use super::found::Found;
+use super::inputs::deep_json;
+use super::servers::HARM;
+use crate::answer::{AnswerKind, Answered, failure, is, names, set, told};
+use crate::check::{Checks, Finding, Named, Tried};
+use crate::ctx::Ctx;
+use crate::question::Question;
+use crate::scenario::{Scenario, Stage, nothing_to_say};
+use crate::scene::servers::Behaviour;
+
+const ROLE: Role = Role::PodSource;
+/// Finds `trap-on-a-broken-file`, `reads-files-of-any-size`, `follows-any-name`, `source-recurses`, `error-without-reason`.
+const FOLDERS: Named = ("hostile/folders", "whatever is in a folder, there is an answer");
+/// Finds `empty-on-error`.
+const EMPTY: Named = ("hostile/empty-on-error", "what can't be read isn't empty");
+/// Finds `unchanged-for-any-cursor`.
+const GONE: Named = ("hostile/pods-gone", "pods that are gone aren't unchanged");
+const NOT_EMPTY: &str = "snapshot.empty: nothing to tell and nothing there are different things: pods of a source that says `empty` end. \
+                         What it can't read is an error, and its last pods go on";
+const NEWS: &str = "source.poll: what the source has now; `unchanged` is the same as at the last poll that gave pods or `empty`";
 /// Larger than any manifest.
 const HUGE_BYTES: usize = 8 << 20;
 /// How many files a folder has that has too many.
 const FILES: usize = 500;
+/// What a source has for a server that never answers. It may use it up: that is an error, too.
+const TIME: Duration = Duration::from_secs(2);
 
 /// What stands in a folder beside the good files.
 #[derive(Clone, Debug)]
-pub(crate) enum Beside {
-    /// A file.
-    File(&'static [u8], Vec<u8>),
-    /// A link to somewhere.
-    Link(&'static [u8], &'static str),
-    /// A folder.
-    Folder(&'static [u8]),
+enum Beside {
+    File(Vec<u8>),
+    Link(&'static str),
+    Folder,
     /// So many files with nothing but an empty object in them.
     Files(usize),
 }
 
-/// One of them, with its name for people.
-#[derive(Clone, Debug)]
-pub(crate) struct HostileFolder {
-    pub(crate) name: &'static str,
-    pub(crate) beside: Beside,
-}
-
-/// All of them. The names are such that a source of JSON and one of YAML look at them.
-pub(crate) fn folders() -> Vec<HostileFolder> {
-    let file =
-        |name, file: &'static [u8], bytes: Vec<u8>| HostileFolder { name, beside: Beside::File(file, bytes) };
-    let mut folders = Vec::new();
-    for (json, yaml, bytes, told) in [
+/// What stands beside the good files: words for people, the name in the folder, and what it is. A name that ends with a point is
+/// there as JSON and as YAML, so that a source of either looks at it.
+fn besides() -> Vec<(&'static str, &'static [u8], Beside)> {
+    let text = |text: &str| Beside::File(text.as_bytes().to_vec());
+    vec![
+        ("a file of half an object", b"a-broken.", text("{\"apiVersion\": ")),
+        ("an empty file", b"a-empty.", text("")),
+        ("a file that isn't UTF-8", b"a-binary.", Beside::File(vec![0xff, 0xfe, 0x00, 0xc3])),
+        ("a file of nothing but null", b"a-null.", text("null")),
+        ("a file of text", b"a-text.", text("\"text\"")),
+        ("a file of deeply nested JSON", b"a-deep.", text(&deep_json())),
+        ("a file of 8 MiB", b"a-huge.", Beside::File(vec![b' '; HUGE_BYTES])),
         (
-            &b"a-broken.json"[..],
-            &b"a-broken.yaml"[..],
-            b"{\"apiVersion\": ".to_vec(),
-            ["a file of half an object", "a YAML file of half an object"],
+            "a file of another kind",
+            b"a-other.",
+            text(r#"{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}"#),
         ),
-        (b"a-empty.json", b"a-empty.yaml", Vec::new(), ["an empty file", "an empty YAML file"]),
-        (
-            b"a-binary.json",
-            b"a-binary.yaml",
-            vec![0xff, 0xfe, 0x00, 0xc3],
-            ["a file that isn't UTF-8", "a YAML file that isn't UTF-8"],
-        ),
-        (
-            b"a-null.json",
-            b"a-null.yaml",
-            b"null".to_vec(),
-            ["a file of nothing but null", "a YAML file of nothing but null"],
-        ),
-        (b"a-text.json", b"a-text.yaml", b"\"text\"".to_vec(), ["a file of text", "a YAML file of text"]),
-        (
-            b"a-deep.json",
-            b"a-deep.yaml",
-            texts::deep_json().into_bytes(),
-            ["a file of deeply nested JSON", "a YAML file of deeply nested JSON"],
-        ),
-        (b"a-huge.json", b"a-huge.yaml", vec![b' '; HUGE_BYTES], ["a file of 8 MiB", "a YAML file of 8 MiB"]),
-        (
-            b"a-other.json",
-            b"a-other.yaml",
-            br#"{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}"#.to_vec(),
-            ["a file of another kind", "a YAML file of another kind"],
-        ),
-    ] {
-        folders.push(file(told[0], json, bytes.clone()));
-        folders.push(file(told[1], yaml, bytes));
-    }
-    folders.extend([
-        file("a file without an extension", b"README", b"read me".to_vec()),
-        file("a file whose name is hidden", b".hidden.json", b"{".to_vec()),
-        file("a file whose name is nothing but an extension", b".json", b"{".to_vec()),
-        file("a file whose name isn't UTF-8", b"a-\xff\xfe.json", b"{}".to_vec()),
-        file("a file whose name has ends of lines", b"a\n\t.json", b"{}".to_vec()),
-        file("a file whose name has letters of four bytes", "🦀🦀.json".as_bytes(), b"{}".to_vec()),
-        HostileFolder { name: "a folder that is named as a file", beside: Beside::Folder(b"a-folder.json") },
-        HostileFolder {
-            name: "a link that leads nowhere",
-            beside: Beside::Link(b"a-nowhere.json", "nobody.json"),
-        },
-        HostileFolder { name: "a link to itself", beside: Beside::Link(b"a-loop.json", "a-loop.json") },
-        HostileFolder {
-            name: "a link out of the folder",
-            beside: Beside::Link(b"a-out.json", "/etc/hostname"),
-        },
-        HostileFolder { name: "500 files", beside: Beside::Files(FILES) },
-    ]);
-    folders
+        ("a file without an extension", b"README", text("read me")),
+        ("a file whose name is hidden", b".hidden.json", text("{")),
+        ("a file whose name is nothing but an extension", b".json", text("{")),
+        ("a file whose name isn't UTF-8", b"a-\xff\xfe.json", text("{}")),
+        ("a file whose name has ends of lines", b"a\n\t.json", text("{}")),
+        ("a file whose name has letters of four bytes", "🦀🦀.json".as_bytes(), text("{}")),
+        ("a folder that is named as a file", b"a-folder.json", Beside::Folder),
+        ("a link that leads nowhere", b"a-nowhere.json", Beside::Link("nobody.json")),
+        ("a link to itself", b"a-loop.json", Beside::Link("a-loop.json")),
+        ("a link out of the folder", b"a-out.json", Beside::Link("/etc/hostname")),
+        ("500 files", b"", Beside::Files(FILES)),
+    ]
 }
 
 /// Writes it beside what a folder has.
@@ -103,75 +82,135 @@ pub(crate) fn folders() -> Vec<HostileFolder> {
 /// # Errors
 ///
 /// When the filesystem doesn't take it: not every one takes every name.
-pub(crate) fn write(folder: &Path, beside: &Beside) -> io::Result<()> {
-    let at = |name: &[u8]| folder.join(OsStr::from_bytes(name));
+fn write(folder: &Path, name: &[u8], beside: &Beside) -> io::Result<()> {
+    let at = folder.join(OsStr::from_bytes(name));
     match beside {
-        Beside::File(name, bytes) => std::fs::write(at(name), bytes),
-        Beside::Link(name, target) => std::os::unix::fs::symlink(target, at(name)),
-        Beside::Folder(name) => std::fs::create_dir(at(name)),
+        Beside::File(bytes) => std::fs::write(at, bytes),
+        Beside::Link(target) => std::os::unix::fs::symlink(target, at),
+        Beside::Folder => std::fs::create_dir(at),
         Beside::Files(count) => {
             (0..*count).try_for_each(|number| std::fs::write(folder.join(format!("a-{number}.json")), b"{}"))
         }
     }
 }
 
-/// Writes files in this order, for a folder that is listed as it was filled.
-///
-/// # Errors
-///
-/// When they can't be written.
-pub(crate) fn write_in_order<'a>(
-    folder: &Path,
-    files: impl Iterator<Item = (&'a String, &'a Vec<u8>)>,
-) -> io::Result<()> {
-    files.into_iter().try_for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes))
+/// What the checks of answers found.
+#[derive(Default)]
+struct Both {
+    answers: Found,
+    empty: Found,
 }
 
-/// Names in the order in which the filesystem lists them.
-///
-/// # Errors
-///
-/// When it can't be listed.
-pub(crate) fn listed(folder: &Path) -> io::Result<Vec<String>> {
-    let entries = std::fs::read_dir(folder)?;
-    entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+impl Both {
+    fn judge(&mut self, name: &str, answered: &Answered) {
+        let fault = failure(answered, Question::Poll(None).contract());
+        self.answers.add(name, fault.map(|(seen, contract)| Finding::new(name, seen, contract)));
+        let is_empty = is(answered, AnswerKind::Empty);
+        self.empty.add(name, is_empty.then(|| Finding::new(name, told(answered), NOT_EMPTY)));
+    }
+
+    fn untried(&mut self, why: String) {
+        self.answers.untried(why.clone());
+        self.empty.untried(why);
+    }
 }
 
-/// Manifests of this many pods, in one file each, as JSON with names of both kinds: a source takes those that it knows.
-pub(crate) fn good(count: usize) -> BTreeMap<String, Vec<u8>> {
-    let manifest = |name: &str| {
-        format!(
-            r#"{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "{name}", "namespace": "default"}}, "spec": {{"containers": [{{"name": "app", "image": "registry.example.com/app:1"}}]}}}}"#
-        )
-    };
-    let json = (0..count).map(|number| (format!("pod-{number}.json"), manifest(&format!("json-{number}"))));
-    let yaml = (0..count).map(|number| (format!("pod-{number}.yaml"), manifest(&format!("yaml-{number}"))));
-    json.chain(yaml).map(|(name, text)| (name, text.into_bytes())).collect()
+/// Examines a source.
+pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>, world: &Scenario) {
+    let mut both = Both::default();
+    for (name, file, beside) in besides() {
+        let kinds = if file.ends_with(b".") { &["json", "yaml"][..] } else { &[""] };
+        for kind in kinds {
+            let put = |path: &Path| write(path, &[file, kind.as_bytes()].concat(), &beside);
+            let name = format!("{name} {kind}");
+            if let Err(why) = changed(ctx, world, name.trim_end(), put, &mut both).await {
+                both.untried(why);
+            }
+        }
+    }
+    let remove = |path: &Path| std::fs::remove_dir_all(path);
+    if let Err(why) = changed(ctx, world, "its folders gone", remove, &mut both).await {
+        both.untried(why);
+    }
+    for (name, behaviour) in HARM {
+        if !world.servers.is_empty()
+            && let Err(why) = server(ctx, world, name, behaviour, &mut both).await
+        {
+            both.untried(why);
+        }
+    }
+    checks.add(ROLE, FOLDERS.0, FOLDERS.1, both.answers.result());
+    checks.add(ROLE, EMPTY.0, EMPTY.1, both.empty.result());
+    let tried = gone(ctx, world).await;
+    checks.add(ROLE, GONE.0, GONE.1, tried);
+}
+
+/// The source in its world, after a poll that brought pods, and which.
+async fn polled(ctx: &Ctx<'_>, world: &Scenario) -> Result<(Stage, Vec<String>), String> {
+    let mut stage = world.stage(ctx).await?;
+    let first = stage.ask().await.result;
+    let had = set(&first).ok_or_else(|| nothing_to_say(world, &first))?;
+    Ok((stage, had))
+}
+
+/// Changes each folder, and asks twice: as after the last poll, and as at the first one.
+async fn changed(
+    ctx: &Ctx<'_>,
+    world: &Scenario,
+    name: &str,
+    change: impl Fn(&Path) -> io::Result<()>,
+    both: &mut Both,
+) -> Result<(), String> {
+    let (mut stage, _) = polled(ctx, world).await?;
+    for path in world.folders.keys().filter_map(|path| stage.plugin.folders.path(path)) {
+        if let Err(error) = change(path) {
+            tracing::debug!(%error, name, "a folder that can't be made here");
+            return Ok(());
+        }
+    }
+    for cursor in [stage.cursor.clone(), None] {
+        stage.cursor = cursor;
+        both.judge(name, &stage.ask().await.result);
+    }
+    Ok(())
+}
+
+async fn server(
+    ctx: &Ctx<'_>,
+    world: &Scenario,
+    name: &str,
+    behaviour: Behaviour,
+    both: &mut Both,
+) -> Result<(), String> {
+    let harmed = world.with(|world| {
+        world.servers.iter_mut().for_each(|server| *server = server.harmed(behaviour));
+        world.setup.timeout = TIME;
+    });
+    match harmed.stage(ctx).await?.ask().await.result {
+        // It has waited for news as long as it may.
+        Err(CallError::Timeout { .. }) => {}
+        answered => both.judge(name, &answered),
+    }
+    Ok(())
+}
+
+/// Takes all files away, and asks with the cursor of when they were there.
+async fn gone(ctx: &Ctx<'_>, world: &Scenario) -> Tried {
+    if world.folders.is_empty() || !world.servers.is_empty() {
+        return Err(
+            "its pods don't come from folders that the kit knows of: add a case with `folders` (--cases)"
+                .to_owned(),
+        );
+    }
+    let (mut stage, had) = polled(ctx, world).await?;
+    let folders = world.folders.keys().map(|path| (path.clone(), Some(Default::default()))).collect();
+    stage.set(&folders, None).await.map_err(|error| format!("empty its folders: {error}"))?;
+    let answered = stage.ask().await.result;
+    Ok(is(&answered, AnswerKind::Unchanged).then(|| {
+        let input = format!("{}: the pods {}, and then all files gone", world.name, names(&had));
+        Finding::new(input, "unchanged", NEWS).repeated_by("--only hostile")
+    }))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::properties::answers::identity;
-
-    #[test]
-    fn every_hostile_folder_can_be_made_and_is_named_once() {
-        let mut names = std::collections::BTreeSet::new();
-        for hostile in folders() {
-            let folder = tempfile::tempdir().expect("a folder");
-            write(folder.path(), &hostile.beside).expect(hostile.name);
-            assert!(!listed(folder.path()).expect("it is there").is_empty(), "{}", hostile.name);
-            assert!(names.insert(hostile.name), "{}", hostile.name);
-        }
-    }
-
-    #[test]
-    fn good_files_are_pods_of_different_names() {
-        let files = good(2);
-        let identities: std::collections::BTreeSet<_> = files
-            .values()
-            .map(|bytes| identity(std::str::from_utf8(bytes).expect("text")).expect("a pod"))
-            .collect();
-        assert_eq!((files.len(), identities.len()), (4, 4));
-    }
-}
+mod tests;

@@ -10,23 +10,26 @@ use witlet_core::runtime::{
 };
 use witlet_ports::{Containers, RuntimeError};
 
+use super::bytes::bytes;
+
 /// The call that runs commands, as the runtime's client names it.
 const EXEC_CALL: &str = "ExecSync";
 /// How many commands are remembered.
 const HEARD_MAX: usize = 1024;
 
 /// How one command ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExecAnswer {
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "ExecDocument")]
+pub(crate) struct ExecAnswer {
     /// The command, word by word.
-    pub command: Vec<String>,
+    pub(crate) command: Vec<String>,
     /// What comes of it.
-    pub end: ExecEnd,
+    pub(crate) end: ExecEnd,
 }
 
 /// How a command ends.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub enum ExecEnd {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ExecEnd {
     /// By itself.
     Exit {
         /// Its code.
@@ -40,21 +43,51 @@ pub enum ExecEnd {
     Failed(String),
 }
 
+/// One of `execs`, as a case file writes it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct ExecDocument {
+    command: Vec<String>,
+    exit_code: Option<i32>,
+    #[serde(default, deserialize_with = "bytes")]
+    output: Vec<u8>,
+    #[serde(default)]
+    timed_out: bool,
+    failed: Option<String>,
+}
+
+impl TryFrom<ExecDocument> for ExecAnswer {
+    type Error = &'static str;
+
+    fn try_from(document: ExecDocument) -> Result<Self, Self::Error> {
+        let ExecDocument { command, exit_code, output, timed_out, failed } = document;
+        let end = match (exit_code, timed_out, failed) {
+            (code, false, None) => ExecEnd::Exit { code: code.unwrap_or(0), output },
+            (None, true, None) => ExecEnd::TimedOut,
+            (None, false, Some(words)) => ExecEnd::Failed(words),
+            (Some(_), ..) | (None, true, Some(_)) => {
+                return Err("a command ends in one way: `exitCode` and `output`, `timedOut`, or `failed`");
+            }
+        };
+        Ok(Self { command, end })
+    }
+}
+
 /// Answers commands as it was told, and any other one with an error. Remembers what was run.
 #[derive(Debug, Default)]
-pub struct Commands {
+pub(crate) struct Commands {
     answers: Vec<ExecAnswer>,
     heard: Mutex<Vec<Vec<String>>>,
 }
 
 impl Commands {
     /// With these answers.
-    pub fn new(answers: Vec<ExecAnswer>) -> Self {
+    pub(crate) fn new(answers: Vec<ExecAnswer>) -> Self {
         Self { answers, heard: Mutex::default() }
     }
 
     /// The commands that were run since this was last asked.
-    pub fn take(&self) -> Vec<Vec<String>> {
+    pub(crate) fn take(&self) -> Vec<Vec<String>> {
         std::mem::take(&mut *self.heard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

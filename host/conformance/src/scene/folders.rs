@@ -4,23 +4,35 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use tempfile::TempDir;
 use witlet_wasm::plugin::config::FileGrant;
 
-/// What stands under a name of a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+use super::bytes::bytes;
+
+/// What stands under a name of a folder: bytes of a file, `{link: TARGET}`, or `{folder: {…}}`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Content {
+    /// A link to somewhere, or a folder.
+    Special(SpecialContent),
     /// A file.
-    File(Vec<u8>),
-    /// A link to somewhere.
-    Link(String),
-    /// A folder.
-    Folder(BTreeMap<String, Content>),
+    File(#[serde(deserialize_with = "bytes")] Vec<u8>),
 }
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SpecialContent {
+    Link(String),
+    Folder(FolderContent),
+}
+
+/// What is in a folder, by names; those of files may have folders in them.
+pub(crate) type FolderContent = BTreeMap<String, Content>;
 
 /// Temporary folders by what the guest finds them as. They go with the value.
 #[derive(Debug)]
-pub struct Folders {
+pub(crate) struct Folders {
     root: TempDir,
     /// By guest path.
     folders: BTreeMap<String, PathBuf>,
@@ -32,7 +44,7 @@ impl Folders {
     /// # Errors
     ///
     /// When the machine has no room for them.
-    pub fn new(guest_paths: impl IntoIterator<Item = String>) -> io::Result<Self> {
+    pub(crate) fn new(guest_paths: impl IntoIterator<Item = String>) -> io::Result<Self> {
         let root = tempfile::tempdir()?;
         let mut folders = BTreeMap::new();
         for (index, guest_path) in guest_paths.into_iter().enumerate() {
@@ -44,7 +56,7 @@ impl Folders {
     }
 
     /// Grants of all of them, for reading.
-    pub fn grants(&self) -> Vec<FileGrant> {
+    pub(crate) fn grants(&self) -> Vec<FileGrant> {
         let grant = |(guest_path, path): (&String, &PathBuf)| FileGrant {
             path: path.clone(),
             read_only: true,
@@ -54,17 +66,17 @@ impl Folders {
     }
 
     /// A folder for what the grant `state` needs.
-    pub fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.root.path().join("state")
     }
 
     /// Where a folder of the guest's is on the machine.
-    pub fn path(&self, guest_path: &str) -> Option<&Path> {
+    pub(crate) fn path(&self, guest_path: &str) -> Option<&Path> {
         self.folders.get(guest_path).map(PathBuf::as_path)
     }
 
     /// Paths of the guest's.
-    pub fn guest_paths(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn guest_paths(&self) -> impl Iterator<Item = &str> {
         self.folders.keys().map(String::as_str)
     }
 
@@ -73,7 +85,7 @@ impl Folders {
     /// # Errors
     ///
     /// When it can't be written.
-    pub fn fill(&self, guest_path: &str, content: &BTreeMap<String, Content>) -> io::Result<()> {
+    pub(crate) fn fill(&self, guest_path: &str, content: &FolderContent) -> io::Result<()> {
         let path = self.path(guest_path).ok_or(io::ErrorKind::NotFound)?;
         std::fs::remove_dir_all(path)?;
         std::fs::create_dir(path)?;
@@ -85,13 +97,13 @@ impl Folders {
     /// # Errors
     ///
     /// When it can't be removed.
-    pub fn remove(&self, guest_path: &str) -> io::Result<()> {
+    pub(crate) fn remove(&self, guest_path: &str) -> io::Result<()> {
         let path = self.path(guest_path).ok_or(io::ErrorKind::NotFound)?;
         std::fs::remove_dir_all(path)
     }
 }
 
-fn write(folder: &Path, content: &BTreeMap<String, Content>) -> io::Result<()> {
+fn write(folder: &Path, content: &FolderContent) -> io::Result<()> {
     for (name, content) in content {
         let path = folder.join(name);
         match content {
@@ -101,8 +113,8 @@ fn write(folder: &Path, content: &BTreeMap<String, Content>) -> io::Result<()> {
                 }
                 std::fs::write(path, bytes)?;
             }
-            Content::Link(target) => std::os::unix::fs::symlink(target, path)?,
-            Content::Folder(inner) => {
+            Content::Special(SpecialContent::Link(target)) => std::os::unix::fs::symlink(target, path)?,
+            Content::Special(SpecialContent::Folder(inner)) => {
                 std::fs::create_dir_all(&path)?;
                 write(&path, inner)?;
             }

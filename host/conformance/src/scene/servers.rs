@@ -1,13 +1,18 @@
 //! Servers on loopback that do as a case says.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::Deserialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinSet;
+
+use super::address::address;
+use super::bytes::bytes;
 
 /// How many connections of one server are served at the same time.
 const CONNECTIONS_MAX: usize = 64;
@@ -19,32 +24,70 @@ const CONVERSATIONS_MAX: usize = 64;
 const DRIP_PERIOD: Duration = Duration::from_millis(100);
 
 /// A server of a case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerScript {
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServerScript {
     /// Where it listens, on the case's address.
-    pub port: u16,
-    /// TCP or UDP.
-    pub protocol: Protocol,
-    /// What it does.
-    pub behaviour: Behaviour,
+    pub(crate) port: u16,
+    #[serde(default)]
+    pub(crate) protocol: Protocol,
+    /// What it does with each connection.
+    #[serde(default)]
+    pub(crate) behaviour: Behaviour,
+    /// What it says where it holds a conversation.
+    #[serde(default)]
+    pub(crate) dialog: Vec<Turn>,
+    /// What it answers to requests.
+    #[serde(default)]
+    pub(crate) http: Vec<HttpAnswer>,
+}
+
+impl ServerScript {
+    /// What is wrong with what a case file says.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        let Self { behaviour, dialog, http, .. } = self;
+        match (behaviour, dialog.is_empty(), http.is_empty()) {
+            (Behaviour::Answer, false, true) | (Behaviour::Answer, true, false) => None,
+            (Behaviour::Drip, false, true) => None,
+            (Behaviour::Drip, true, _) => Some("`dialog` is missing: what is it that drips?"),
+            (Behaviour::Answer, ..) | (_, false, _) | (_, _, false) => {
+                Some("a server has one of `behaviour`, `dialog` and `http`")
+            }
+            (_, true, true) => None,
+        }
+    }
+
+    /// The same server that does something else; one that drips says what it would have said.
+    pub(crate) fn harmed(&self, behaviour: Behaviour) -> Self {
+        let mut harmed = Self { behaviour, ..self.clone() };
+        if behaviour == Behaviour::Drip && harmed.dialog.is_empty() {
+            let send = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n".to_vec();
+            harmed.dialog.push(Turn { send, ..Turn::default() });
+        }
+        harmed
+    }
 }
 
 /// What a server is reached by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum Protocol {
     /// Connections.
+    #[default]
     Tcp,
     /// Datagrams.
     Udp,
 }
 
 /// What a server does with each connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Behaviour {
-    /// Turn by turn; closes when it hears something else, and after the last one.
-    Dialog(Vec<Turn>),
-    /// Answers requests by their path, one a connection; 404 for others.
-    Http(Vec<HttpAnswer>),
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Behaviour {
+    /// Holds its dialog turn by turn, and closes when it hears something else and after the last one; or answers requests by their
+    /// path, one a connection, 404 for others.
+    #[default]
+    #[serde(skip)]
+    Answer,
     /// Nobody listens.
     Refuse,
     /// Takes connections and says nothing.
@@ -57,34 +100,45 @@ pub enum Behaviour {
     Garbage,
     /// Says bytes without an end.
     Endless,
-    /// Does this, one byte at a time and slowly.
-    Drip(Vec<Turn>),
+    /// Holds its dialog one byte at a time and slowly.
+    Drip,
 }
 
 /// One turn of a conversation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Turn {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Turn {
     /// What the plugin must say first; nothing has the server begin.
-    pub receive: Vec<u8>,
+    #[serde(default, deserialize_with = "bytes")]
+    pub(crate) receive: Vec<u8>,
     /// Reads on until it has heard these bytes, whatever comes before them.
-    pub until: Vec<u8>,
+    #[serde(default, deserialize_with = "bytes")]
+    pub(crate) until: Vec<u8>,
     /// What the server says then.
-    pub send: Vec<u8>,
+    #[serde(default, deserialize_with = "bytes")]
+    pub(crate) send: Vec<u8>,
 }
 
 /// An answer to an HTTP request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpAnswer {
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct HttpAnswer {
     /// With its query.
-    pub path: String,
-    /// Lines that the request's head must have, in any case of letters; an answer without comes later in the list.
-    pub request_headers: Vec<String>,
-    /// The status.
-    pub status: u16,
-    /// Names and values, beside `content-length` and `connection: close`.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
+    pub(crate) path: String,
+    /// What the request's head must have, in any case of letters; an answer without comes later in the list.
+    #[serde(default)]
+    pub(crate) request_headers: BTreeMap<String, String>,
+    #[serde(default = "ok")]
+    pub(crate) status: u16,
+    /// Beside `content-length` and `connection: close`.
+    #[serde(default)]
+    pub(crate) headers: BTreeMap<String, String>,
+    #[serde(default, deserialize_with = "bytes")]
+    pub(crate) body: Vec<u8>,
+}
+
+fn ok() -> u16 {
+    200
 }
 
 /// What the servers of a case heard, conversation by conversation.
@@ -103,19 +157,13 @@ impl Heard {
     }
 }
 
-/// A server that ends with the value.
-#[derive(Debug)]
-pub struct Server {
-    tasks: JoinSet<()>,
-}
-
 /// The servers of a case, on an address of their own. They end with the value.
 #[derive(Debug)]
-pub struct Servers {
+pub(crate) struct Servers {
     /// Where they listen.
-    pub address: IpAddr,
+    pub(crate) address: IpAddr,
     heard: Heard,
-    servers: Vec<Server>,
+    servers: Vec<JoinSet<()>>,
 }
 
 /// How many addresses are tried when another process listens on one.
@@ -127,10 +175,10 @@ impl Servers {
     /// # Errors
     ///
     /// When a port can't be listened on, and says which.
-    pub async fn start(scripts: &[ServerScript]) -> io::Result<Self> {
+    pub(crate) async fn start(scripts: &[ServerScript]) -> io::Result<Self> {
         let mut tried = 0;
         loop {
-            let address = super::address();
+            let address = address();
             match Self::start_on(address, scripts, &Heard::default()).await {
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse && tried < ADDRESSES_TRIED_MAX => {
                     tried += 1;
@@ -163,9 +211,9 @@ impl Servers {
     /// # Errors
     ///
     /// As [`Self::start`].
-    pub async fn replace(&mut self, scripts: &[ServerScript]) -> io::Result<()> {
+    pub(crate) async fn replace(&mut self, scripts: &[ServerScript]) -> io::Result<()> {
         for server in &mut self.servers {
-            server.tasks.shutdown().await;
+            server.shutdown().await;
         }
         let Self { address: _, heard: _, servers } =
             Self::start_on(self.address, scripts, &self.heard).await?;
@@ -174,12 +222,12 @@ impl Servers {
     }
 
     /// What was heard so far: ports and bytes, one for each connection or datagram that has ended.
-    pub fn heard(&self) -> Vec<(u16, Vec<u8>)> {
+    pub(crate) fn heard(&self) -> Vec<(u16, Vec<u8>)> {
         self.heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-async fn tcp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<Server> {
+async fn tcp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<JoinSet<()>> {
     let listener = TcpListener::bind(at).await?;
     let mut tasks = JoinSet::new();
     let script = Arc::new(script);
@@ -195,16 +243,16 @@ async fn tcp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<S
             connections.spawn(converse(stream, script.clone(), heard.clone()));
         }
     });
-    Ok(Server { tasks })
+    Ok(tasks)
 }
 
 /// Whether the conversation went on to its end is the other side's business: what was heard is told.
 async fn converse(mut stream: TcpStream, script: Arc<ServerScript>, heard: Heard) {
     let mut said = Vec::new();
-    let ended = match &script.behaviour {
-        Behaviour::Dialog(turns) => dialog(&mut stream, turns, None, &mut said).await,
-        Behaviour::Drip(turns) => dialog(&mut stream, turns, Some(DRIP_PERIOD), &mut said).await,
-        Behaviour::Http(answers) => http(&mut stream, answers, &mut said).await,
+    let ended = match script.behaviour {
+        Behaviour::Answer if script.dialog.is_empty() => http(&mut stream, &script.http, &mut said).await,
+        Behaviour::Answer => dialog(&mut stream, &script.dialog, None, &mut said).await,
+        Behaviour::Drip => dialog(&mut stream, &script.dialog, Some(DRIP_PERIOD), &mut said).await,
         Behaviour::Refuse => Ok(()),
         Behaviour::Close => dialog(&mut stream, &[], None, &mut said).await,
         Behaviour::Silent => listen(&mut stream, &mut said).await,
@@ -290,18 +338,14 @@ async fn http(stream: &mut TcpStream, answers: &[HttpAnswer], said: &mut Vec<u8>
     let path = head.split(' ').nth(1).unwrap_or_default();
     let lines: Vec<String> = head.lines().map(str::to_lowercase).collect();
     let fits = |answer: &&HttpAnswer| {
-        let wanted = |header: &String| lines.contains(&header.to_lowercase());
+        let wanted =
+            |(name, value): (&String, &String)| lines.contains(&format!("{name}: {value}").to_lowercase());
         answer.path == path && answer.request_headers.iter().all(wanted)
     };
-    let missing = HttpAnswer {
-        path: String::new(),
-        request_headers: Vec::new(),
-        status: 404,
-        headers: Vec::new(),
-        body: Vec::new(),
-    };
-    let HttpAnswer { status, headers, body, .. } = answers.iter().find(fits).unwrap_or(&missing);
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let found = answers.iter().find(fits);
+    let (status, body) = found.map_or((404, &[][..]), |answer| (answer.status, &answer.body));
+    let headers = found.into_iter().flat_map(|answer| &answer.headers);
+    let headers: String = headers.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = match status {
         304 => String::new(),
         _ => format!("content-length: {}\r\n", body.len()),
@@ -334,7 +378,7 @@ fn garbage(count: usize) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-async fn udp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<Server> {
+async fn udp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<JoinSet<()>> {
     let socket = UdpSocket::bind(at).await?;
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
@@ -342,7 +386,7 @@ async fn udp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<S
         loop {
             let Ok((length, from)) = socket.recv_from(&mut bytes).await else { continue };
             let said = bytes[..length].to_vec();
-            if let Some(answer) = datagram(&script.behaviour, &said)
+            if let Some(answer) = datagram(&script, &said)
                 && let Err(error) = socket.send_to(&answer, from).await
             {
                 tracing::debug!(%error, "an answer to a plugin's datagram can't be sent");
@@ -350,19 +394,17 @@ async fn udp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<S
             heard.add(script.port, said);
         }
     });
-    Ok(Server { tasks })
+    Ok(tasks)
 }
 
 /// What is answered to a datagram: of a dialog, the turn that expects it.
-fn datagram(behaviour: &Behaviour, said: &[u8]) -> Option<Vec<u8>> {
-    match behaviour {
-        Behaviour::Dialog(turns) | Behaviour::Drip(turns) => {
-            turns.iter().find(|turn| turn.receive == said).map(|turn| turn.send.clone())
+fn datagram(script: &ServerScript, said: &[u8]) -> Option<Vec<u8>> {
+    match script.behaviour {
+        Behaviour::Answer | Behaviour::Drip => {
+            script.dialog.iter().find(|turn| turn.receive == said).map(|turn| turn.send.clone())
         }
         Behaviour::Garbage | Behaviour::Endless => Some(garbage(GARBAGE_BYTES)),
-        Behaviour::Refuse | Behaviour::Silent | Behaviour::Reset | Behaviour::Close | Behaviour::Http(_) => {
-            None
-        }
+        Behaviour::Refuse | Behaviour::Silent | Behaviour::Reset | Behaviour::Close => None,
     }
 }
 

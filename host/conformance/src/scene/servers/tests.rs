@@ -3,7 +3,12 @@
 use super::*;
 
 fn script(behaviour: Behaviour) -> ServerScript {
-    ServerScript { port: 7001, protocol: Protocol::Tcp, behaviour }
+    let (protocol, dialog, http) = (Protocol::Tcp, Vec::new(), Vec::new());
+    ServerScript { port: 7001, protocol, behaviour, dialog, http }
+}
+
+fn holds(dialog: Vec<Turn>) -> ServerScript {
+    ServerScript { dialog, ..script(Behaviour::Answer) }
 }
 
 fn turn(receive: &str, send: &str) -> Turn {
@@ -22,7 +27,7 @@ async fn said(servers: &Servers, words: &str) -> io::Result<String> {
 #[tokio::test]
 async fn a_dialog_goes_turn_by_turn_and_ends_at_a_wrong_word() {
     let dialog = vec![turn("PING\r\n", "+PONG\r\n"), turn("QUIT\r\n", "+OK\r\n")];
-    let servers = Servers::start(&[script(Behaviour::Dialog(dialog))]).await.expect("a port");
+    let servers = Servers::start(&[holds(dialog)]).await.expect("a port");
     assert_eq!(said(&servers, "PING\r\nQUIT\r\n").await.expect("it answers"), "+PONG\r\n+OK\r\n");
     let wrong = said(&servers, "PANG\r\n").await;
     assert!(wrong.as_ref().is_ok_and(String::is_empty) || wrong.is_err(), "{wrong:?}");
@@ -34,8 +39,7 @@ async fn a_dialog_goes_turn_by_turn_and_ends_at_a_wrong_word() {
 #[tokio::test]
 async fn two_cases_have_the_same_port_on_addresses_of_their_own() {
     let first = Servers::start(&[script(Behaviour::Close)]).await.expect("a port");
-    let second =
-        Servers::start(&[script(Behaviour::Dialog(vec![turn("", "second")]))]).await.expect("a port");
+    let second = Servers::start(&[holds(vec![turn("", "second")])]).await.expect("a port");
     assert_ne!(first.address, second.address);
     assert_eq!(said(&first, "").await.expect("it closes"), "");
     assert_eq!(said(&second, "").await.expect("it speaks first"), "second");
@@ -46,7 +50,7 @@ async fn nobody_listens_where_connections_are_refused_and_others_can_take_their_
     let mut servers = Servers::start(&[script(Behaviour::Refuse)]).await.expect("nothing to listen on");
     let refused = said(&servers, "").await.expect_err("nobody listens");
     assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
-    servers.replace(&[script(Behaviour::Dialog(vec![turn("", "now")]))]).await.expect("the same address");
+    servers.replace(&[holds(vec![turn("", "now")])]).await.expect("the same address");
     assert_eq!(said(&servers, "").await.expect("somebody listens"), "now");
     servers.replace(&[script(Behaviour::Close)]).await.expect("the same port again");
     assert_eq!(said(&servers, "").await.expect("it closes"), "");
@@ -54,15 +58,19 @@ async fn nobody_listens_where_connections_are_refused_and_others_can_take_their_
 
 #[tokio::test]
 async fn http_is_answered_by_path_and_headers() {
-    let answer = |path: &str, headers: &[&str], status| HttpAnswer {
+    let answer = |path: &str, headers: &[(&str, &str)], status| HttpAnswer {
         path: path.to_owned(),
-        request_headers: headers.iter().map(|header| (*header).to_owned()).collect(),
+        request_headers: headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
         status,
-        headers: vec![("etag".to_owned(), "e1".to_owned())],
+        headers: [("etag".to_owned(), "e1".to_owned())].into(),
         body: b"body".to_vec(),
     };
-    let answers = vec![answer("/a", &["If-None-Match: e1"], 304), answer("/a", &[], 200)];
-    let servers = Servers::start(&[script(Behaviour::Http(answers))]).await.expect("a port");
+    let answers = vec![answer("/a", &[("If-None-Match", "e1")], 304), answer("/a", &[], 200)];
+    let servers =
+        Servers::start(&[ServerScript { http: answers, ..script(Behaviour::Answer) }]).await.expect("a port");
     let get = |rest: &'static str| said(&servers, rest);
     assert!(get("GET /a HTTP/1.1\r\n\r\n").await.expect("an answer").starts_with("HTTP/1.1 200 "));
     assert!(
@@ -76,8 +84,7 @@ async fn http_is_answered_by_path_and_headers() {
 
 #[tokio::test]
 async fn datagrams_are_answered_by_what_they_say() {
-    let dialog = Behaviour::Dialog(vec![turn("ping", "pong")]);
-    let script = ServerScript { port: 7002, protocol: Protocol::Udp, behaviour: dialog };
+    let script = ServerScript { port: 7002, protocol: Protocol::Udp, ..holds(vec![turn("ping", "pong")]) };
     let servers = Servers::start(&[script]).await.expect("a port");
     let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     socket.send_to(b"nothing", (servers.address, 7002)).await.expect("sent");

@@ -1,0 +1,317 @@
+//! What plugins answer, in one form for all roles: how it is told, which answers are the same, and which ones the contract has.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::Value;
+use witlet_core::admission::{Shortage, Verdict};
+use witlet_core::config::source::{PollAnswer, Snapshot, SourceFault};
+use witlet_core::probe::ProbeOutcome;
+use witlet_wasm::plugin::CallError;
+
+/// What the host puts where it cut a text.
+const CUT: char = '…';
+/// Where the host cuts messages of verdicts and of sources.
+const MESSAGE_BYTES_MAX: usize = 4 << 10;
+/// Where the host cuts details of probes.
+const DETAIL_BYTES_MAX: usize = 10 << 10;
+/// What `poll` promises of each manifest.
+const MANIFEST: &str =
+    "source.poll: pods are manifests as JSON or YAML text, one pod each, and each pod once";
+const SENTENCE: &str = "handler.admit, source.poll: the message is one sentence for people, cut at 4 KiB";
+const DETAIL: &str = "prober.probe: the texts of an outcome are for people, and the host cuts them at 10 KiB";
+const OWN_WORDS: &str = "an error is told in the plugin's own words";
+
+/// Which answer it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerKind {
+    /// Nothing against a configuration, parameters or a status.
+    Done,
+    /// An error in the plugin's own words.
+    Error,
+    /// The parameters of a probe are refused, and nothing was probed.
+    ParametersRefused,
+    Admit,
+    Reject,
+    Defer,
+    Shortage,
+    Success,
+    Warning,
+    Failure,
+    Pods,
+    Empty,
+    Unchanged,
+    /// A source says why it can't tell what it has.
+    SourceError,
+}
+
+impl AnswerKind {
+    /// As case files and findings name it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "ok",
+            Self::Error => "an error",
+            Self::ParametersRefused => "the parameters are refused",
+            Self::Admit => "admit",
+            Self::Reject => "reject",
+            Self::Defer => "defer",
+            Self::Shortage => "shortage",
+            Self::Success => "success",
+            Self::Warning => "warning",
+            Self::Failure => "failure",
+            Self::Pods => "pods",
+            Self::Empty => "empty",
+            Self::Unchanged => "unchanged",
+            Self::SourceError => "the error",
+        }
+    }
+}
+
+impl AnswerKind {
+    /// Whether it has a reason, and a message for people.
+    fn has_reason(self) -> bool {
+        matches!(self, Self::Reject | Self::Defer | Self::SourceError)
+    }
+
+    /// Whether it is what a probe found, with a detail.
+    fn is_outcome(self) -> bool {
+        matches!(self, Self::Success | Self::Warning | Self::Failure)
+    }
+}
+
+/// An answer of a plugin in any role. What a kind of answer doesn't have is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) kind: AnswerKind,
+    /// The CamelCase word of a verdict or of a source's error.
+    pub(crate) reason: String,
+    /// The message of a verdict or an error, the detail of an outcome.
+    pub(crate) text: String,
+    /// When the plugin wants to be asked again.
+    pub(crate) milliseconds: Option<u64>,
+    pub(crate) shortages: Vec<Shortage>,
+    pub(crate) manifests: Vec<String>,
+    pub(crate) cursor: Option<String>,
+}
+
+/// An answer, or why there is none that counts. An error in the plugin's own words is an answer.
+pub(crate) type Answered = Result<Answer, CallError>;
+
+impl Answer {
+    pub(crate) fn new(kind: AnswerKind, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            reason: String::new(),
+            text: text.into(),
+            milliseconds: None,
+            shortages: Vec::new(),
+            manifests: Vec::new(),
+            cursor: None,
+        }
+    }
+}
+
+impl From<()> for Answer {
+    fn from((): ()) -> Self {
+        Self::new(AnswerKind::Done, "")
+    }
+}
+
+impl From<Verdict> for Answer {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Admit => Self::new(AnswerKind::Admit, ""),
+            Verdict::Reject { reason, message } => Self { reason, ..Self::new(AnswerKind::Reject, message) },
+            Verdict::Defer { reason, message, retry_after } => {
+                let milliseconds = whole_milliseconds(Some(retry_after));
+                Self { reason, milliseconds, ..Self::new(AnswerKind::Defer, message) }
+            }
+            Verdict::Shortage(shortages) => Self { shortages, ..Self::new(AnswerKind::Shortage, "") },
+        }
+    }
+}
+
+impl From<ProbeOutcome> for Answer {
+    fn from(outcome: ProbeOutcome) -> Self {
+        match outcome {
+            ProbeOutcome::Success(detail) => Self::new(AnswerKind::Success, detail),
+            ProbeOutcome::Warning(detail) => Self::new(AnswerKind::Warning, detail),
+            ProbeOutcome::Failure(detail) => Self::new(AnswerKind::Failure, detail),
+        }
+    }
+}
+
+impl From<Result<PollAnswer, SourceFault>> for Answer {
+    fn from(polled: Result<PollAnswer, SourceFault>) -> Self {
+        match polled {
+            Ok(PollAnswer { snapshot, cursor, next_poll }) => {
+                let (kind, manifests) = match snapshot {
+                    Snapshot::Unchanged => (AnswerKind::Unchanged, Vec::new()),
+                    Snapshot::Empty => (AnswerKind::Empty, Vec::new()),
+                    Snapshot::Pods(manifests) => (AnswerKind::Pods, manifests),
+                };
+                let milliseconds = whole_milliseconds(next_poll);
+                Self { manifests, cursor, milliseconds, ..Self::new(kind, "") }
+            }
+            Err(SourceFault { reason, message, retry_after }) => {
+                let milliseconds = whole_milliseconds(retry_after);
+                Self { reason, milliseconds, ..Self::new(AnswerKind::SourceError, message) }
+            }
+        }
+    }
+}
+
+fn whole_milliseconds(time: Option<Duration>) -> Option<u64> {
+    time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// What a call of the host's came to.
+pub(crate) fn answered<T: Into<Answer>>(result: Result<T, CallError>) -> Answered {
+    match result {
+        Ok(answer) => Ok(answer.into()),
+        Err(CallError::Refused { words }) => Ok(Answer::new(AnswerKind::Error, words)),
+        Err(error) => Err(error),
+    }
+}
+
+/// An answer in one line, for people.
+pub(crate) fn told(answered: &Answered) -> String {
+    let answer = match answered {
+        Ok(answer) => answer,
+        Err(error) => return format!("no answer: {}", error.sentence()),
+    };
+    let Answer { kind, reason, text, .. } = answer;
+    let word = kind.as_str();
+    match kind {
+        AnswerKind::Done => "it has nothing against it".to_owned(),
+        AnswerKind::Admit | AnswerKind::Empty | AnswerKind::Unchanged => word.to_owned(),
+        AnswerKind::Reject | AnswerKind::SourceError => format!("{word} {reason}: {text}"),
+        AnswerKind::Defer => {
+            format!("{word} {reason} for {}ms: {text}", answer.milliseconds.unwrap_or_default())
+        }
+        AnswerKind::Shortage => {
+            let told = answer.shortages.iter().map(|shortage| {
+                let Shortage { resource, requested, used, capacity } = shortage;
+                format!("{resource} (requested {requested}, used {used}, capacity {capacity})")
+            });
+            format!("shortage of {}", told.collect::<Vec<_>>().join(", "))
+        }
+        AnswerKind::Pods => format!("{} pods ({})", answer.manifests.len(), names(&answer.manifests)),
+        AnswerKind::Error
+        | AnswerKind::ParametersRefused
+        | AnswerKind::Success
+        | AnswerKind::Warning
+        | AnswerKind::Failure => format!("{word}: {text}"),
+    }
+}
+
+/// An answer by which it is compared with others. None where only the machine's load may be the reason.
+pub(crate) fn comparable(answered: &Answered) -> Option<String> {
+    match answered {
+        Err(CallError::Busy | CallError::Host | CallError::Timeout { .. }) => None,
+        // Details may hold times.
+        Ok(answer) if answer.kind.is_outcome() => decision(answered),
+        Ok(_) | Err(_) => Some(told(answered)),
+    }
+}
+
+/// The same without what is said to people, who may be shown a pod's own words.
+pub(crate) fn decision(answered: &Answered) -> Option<String> {
+    let Ok(Answer { kind, reason, .. }) = answered else { return comparable(answered) };
+    Some(match kind {
+        AnswerKind::Shortage | AnswerKind::Pods => told(answered),
+        kind if kind.has_reason() => format!("{} {reason}", kind.as_str()),
+        kind => kind.as_str().to_owned(),
+    })
+}
+
+/// Whether it is this answer.
+pub(crate) fn is(answered: &Answered, kind: AnswerKind) -> bool {
+    answered.as_ref().is_ok_and(|answer| answer.kind == kind)
+}
+
+/// Whether a probe passes.
+pub(crate) fn passes(answered: &Answered) -> bool {
+    is(answered, AnswerKind::Success) || is(answered, AnswerKind::Warning)
+}
+
+/// The manifests that a poll brought, sorted; none if it brought none.
+pub(crate) fn set(answered: &Answered) -> Option<Vec<String>> {
+    let answer = answered.as_ref().ok().filter(|answer| answer.kind == AnswerKind::Pods)?;
+    let mut manifests = answer.manifests.clone();
+    manifests.sort();
+    Some(manifests)
+}
+
+/// Something that the contract doesn't allow: what the plugin did, and what the contract says instead.
+pub(crate) type Fault = (String, &'static str);
+
+/// What is wrong with an answer, or with how it failed to come. `contract` is what the function promises.
+pub(crate) fn fault(answered: &Answered, contract: &'static str) -> Option<Fault> {
+    failure(answered, contract).or_else(|| {
+        let Answer { kind, text, .. } = answered.as_ref().ok()?;
+        if kind.is_outcome() {
+            return was_cut("detail", text, DETAIL_BYTES_MAX, DETAIL);
+        }
+        let empty = kind.has_reason() && text.trim().is_empty();
+        let empty = empty.then(|| ("an empty message".to_owned(), SENTENCE));
+        empty.or_else(|| was_cut("message", text, MESSAGE_BYTES_MAX, SENTENCE))
+    })
+}
+
+/// The same whatever it says to people: an answer to a hostile question may hold the question.
+pub(crate) fn failure(answered: &Answered, contract: &'static str) -> Option<Fault> {
+    match answered {
+        // Of these the host is the reason.
+        Err(CallError::Busy | CallError::Host | CallError::Loading | CallError::Quarantined { .. }) => None,
+        Err(error) => Some((error.sentence(), contract)),
+        Ok(Answer { kind: AnswerKind::Error | AnswerKind::ParametersRefused, text, .. }) => {
+            text.trim().is_empty().then(|| ("an error without words".to_owned(), OWN_WORDS))
+        }
+        Ok(answer) => snapshot(&answer.manifests),
+    }
+}
+
+fn was_cut(what: &str, text: &str, bytes_max: usize, contract: &'static str) -> Option<Fault> {
+    // The host cuts at the border of a letter.
+    let cut = text.ends_with(CUT) && text.len() > bytes_max - CUT.len_utf8();
+    cut.then(|| (format!("a {what} of more than {bytes_max} bytes: {}", beginning(text)), contract))
+}
+
+fn beginning(text: &str) -> String {
+    text.chars().take(40).chain([CUT]).collect()
+}
+
+fn snapshot(manifests: &[String]) -> Option<Fault> {
+    let mut seen = BTreeSet::new();
+    manifests.iter().find_map(|manifest| match identity(manifest) {
+        Err(problem) => Some((format!("a manifest that {problem}: {}", beginning(manifest)), MANIFEST)),
+        Ok(pod) if seen.contains(&pod) => Some((format!("the pod {pod} twice in one set"), MANIFEST)),
+        Ok(pod) => {
+            seen.insert(pod);
+            None
+        }
+    })
+}
+
+/// Namespace and name of the pod that a manifest is, or what is wrong with it.
+fn identity(manifest: &str) -> Result<String, &'static str> {
+    let decoded: Value =
+        serde_saphyr::from_str(manifest).map_err(|_| "is neither JSON nor YAML of one document")?;
+    let text = |pointer: &str| decoded.pointer(pointer).and_then(Value::as_str);
+    if text("/kind") != Some("Pod") || text("/apiVersion") != Some("v1") {
+        return Err("is no Pod of v1");
+    }
+    let name = text("/metadata/name").or(text("/metadata/generateName"));
+    let name = name.filter(|name| !name.is_empty()).ok_or("has no name")?;
+    Ok(format!("{}/{name}", text("/metadata/namespace").unwrap_or("default")))
+}
+
+/// Which pods a set has, for people.
+pub(crate) fn names(manifests: &[String]) -> String {
+    let name = |manifest: &String| identity(manifest).unwrap_or_else(|problem| format!("one that {problem}"));
+    manifests.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

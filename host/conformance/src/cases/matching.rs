@@ -1,0 +1,215 @@
+//! Whether an answer is what a case expects. Each function says what is different, or nothing.
+
+use serde_json::Value;
+use witlet_core::admission::Shortage;
+use witlet_wasm::direct::HeardLine;
+
+use super::expect::{Expect, LineExpect, ShortageExpect, Text};
+use crate::answer::{Answer, AnswerKind, Answered, fault, names, told};
+
+/// How much of expected JSON is told: what differs is told anyway.
+const JSON_BYTES_TOLD_MAX: usize = 200;
+/// How many lines of a log are told.
+const LINES_TOLD_MAX: usize = 10;
+
+/// What is different from what is expected. `contract` is what every answer must keep.
+pub(crate) fn differs(
+    expect: &Expect,
+    answered: &Answered,
+    lines: &[HeardLine],
+    contract: &'static str,
+) -> Option<String> {
+    let answer = match (expect.kind, answered) {
+        (None, answered) => match fault(answered, contract) {
+            Some((seen, _)) => return Some(seen),
+            None => answered.as_ref().ok(),
+        },
+        (Some(kind), Ok(answer)) if answer.kind == kind => Some(answer),
+        (Some(_), answered) => return Some(told(answered)),
+    };
+    answer.and_then(|answer| of_answer(expect, answer)).or_else(|| logs(&expect.logs, lines))
+}
+
+fn of_answer(expect: &Expect, answer: &Answer) -> Option<String> {
+    let Expect { reason, text: wanted, milliseconds, resources, pods: manifests, cursor, .. } = expect;
+    let what = match answer.kind {
+        AnswerKind::Success | AnswerKind::Warning | AnswerKind::Failure => "the detail",
+        AnswerKind::Error | AnswerKind::ParametersRefused => "the error",
+        _ => "the message",
+    };
+    let reason = reason.as_ref().filter(|reason| **reason != answer.reason);
+    reason
+        .map(|reason| format!("the reason {}, where {reason} is expected", answer.reason))
+        .or_else(|| text(what, wanted, &answer.text))
+        .or_else(|| {
+            let wanted = milliseconds.filter(|wanted| answer.milliseconds != Some(*wanted))?;
+            let got = answer.milliseconds.map_or("no time".to_owned(), |got| format!("{got}ms"));
+            Some(format!("it wants to be asked again after {got}, where {wanted}ms is expected"))
+        })
+        .or_else(|| shortages(resources.as_deref()?, &answer.shortages).then(|| told(&Ok(answer.clone()))))
+        .or_else(|| pods(manifests.as_ref()?, &answer.manifests))
+        .or_else(|| {
+            let wanted = cursor.as_ref().filter(|wanted| answer.cursor.as_ref() != Some(wanted))?;
+            Some(format!("the cursor {:?}, where {wanted:?} is expected", answer.cursor))
+        })
+}
+
+/// A text that isn't the expected one.
+fn text(what: &str, expected: &Text, got: &str) -> Option<String> {
+    let Text { exact, contains, json } = expected;
+    if let Some(exact) = exact.as_ref().filter(|exact| *exact != got) {
+        return Some(format!("{what} {got:?}, where {exact:?} is expected"));
+    }
+    if let Some(words) = contains.iter().find(|words| !got.contains(words.as_str())) {
+        return Some(format!("{what} {got:?}, which doesn't contain {words:?}"));
+    }
+    let wanted = json.as_ref()?;
+    match serde_json::from_str::<Value>(got) {
+        Ok(found) => difference(wanted, &found, what),
+        Err(error) => Some(format!("{what} {got:?}, which is no JSON: {error}")),
+    }
+}
+
+/// In expected JSON: any value.
+const ANY: &str = "${ANY}";
+/// In expected JSON: any number above zero.
+const POSITIVE: &str = "${POSITIVE}";
+
+/// The first place where two JSON values differ; [`ANY`] and [`POSITIVE`] are what they stand for.
+fn difference(expected: &Value, got: &Value, at: &str) -> Option<String> {
+    match (expected, got) {
+        (Value::String(any), _) if any == ANY => None,
+        (Value::String(positive), Value::Number(number)) if positive == POSITIVE => {
+            let above = number.as_f64().is_some_and(|number| number > 0.0);
+            (!above).then(|| format!("{at} is {number}, where a number above zero is expected"))
+        }
+        (Value::Object(expected), Value::Object(got)) => {
+            let missing = expected.iter().find_map(|(name, value)| match got.get(name) {
+                Some(found) => difference(value, found, &format!("{at}.{name}")),
+                None => Some(format!("{at} has no {name:?}, where {value} is expected")),
+            });
+            missing.or_else(|| {
+                let more = got.iter().find(|(name, _)| !expected.contains_key(*name));
+                more.map(|(name, value)| format!("{at} has {name:?}: {value}, which isn't expected"))
+            })
+        }
+        (Value::Array(expected), Value::Array(got)) if expected.len() == got.len() => expected
+            .iter()
+            .zip(got)
+            .enumerate()
+            .find_map(|(index, (expected, got))| difference(expected, got, &format!("{at}[{index}]"))),
+        _ => (expected != got).then(|| format!("{at} is {got}, where {expected} is expected")),
+    }
+}
+
+/// The first place where what is expected isn't among what there is: objects may have more fields.
+fn lacking(expected: &Value, got: &Value, at: &str) -> Option<String> {
+    match (expected, got) {
+        (Value::Object(expected), Value::Object(got)) => {
+            expected.iter().find_map(|(name, value)| match got.get(name) {
+                Some(found) => lacking(value, found, &format!("{at}.{name}")),
+                None => Some(format!("{at} has no {name:?}, where {value} is expected")),
+            })
+        }
+        (Value::Array(expected), Value::Array(got)) if expected.len() == got.len() => expected
+            .iter()
+            .zip(got)
+            .enumerate()
+            .find_map(|(index, (expected, got))| lacking(expected, got, &format!("{at}[{index}]"))),
+        _ => (expected != got).then(|| format!("{at} is {got}, where {expected} is expected")),
+    }
+}
+
+/// Lines that were to be logged and weren't.
+fn logs(expected: &[LineExpect], got: &[HeardLine]) -> Option<String> {
+    let fits = |wanted: &LineExpect, line: &HeardLine| {
+        let LineExpect { level, message, message_contains, fields } = wanted;
+        let has = |(name, value): (&String, &Option<String>)| {
+            let held = line.fields.iter().filter(|(key, _)| key == name);
+            held.into_iter().any(|(_, held)| value.as_ref().is_none_or(|value| value == held))
+        };
+        level.as_ref().is_none_or(|level| level == line.level)
+            && message.as_ref().is_none_or(|exact| *exact == line.message)
+            && message_contains.as_ref().is_none_or(|words| line.message.contains(words))
+            && fields.iter().all(has)
+    };
+    let missing = expected.iter().find(|wanted| !got.iter().any(|line| fits(wanted, line)))?;
+    let LineExpect { level, message, message_contains, fields } = missing;
+    let level = level.as_deref().unwrap_or("any level");
+    let words = message.as_ref().or(message_contains.as_ref()).map_or("", String::as_str);
+    let heard = if got.is_empty() { "nothing".to_owned() } else { format!("\n{}", lines_told(got)) };
+    let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+    let fields = if names.is_empty() { String::new() } else { format!(" with {}", names.join(", ")) };
+    Some(format!("no line of {level} {words:?}{fields} in the log; it has {heard}"))
+}
+
+fn shortages(expected: &[ShortageExpect], got: &[Shortage]) -> bool {
+    let same = |wanted: Option<i64>, found: i64| wanted.is_none_or(|wanted| wanted == found);
+    let fits = |wanted: &ShortageExpect, found: &Shortage| {
+        wanted.resource == found.resource
+            && same(wanted.requested, found.requested)
+            && same(wanted.used, found.used)
+            && same(wanted.capacity, found.capacity)
+    };
+    let all = expected.iter().all(|wanted| got.iter().any(|found| fits(wanted, found)));
+    !all || expected.len() != got.len()
+}
+
+/// Whether the manifests are these pods, each one of them for one.
+fn pods(expected: &[Value], manifests: &[String]) -> Option<String> {
+    if expected.len() != manifests.len() {
+        let (got, wanted) = (manifests.len(), expected.len());
+        return Some(format!("{got} pods ({}), where {wanted} are expected", names(manifests)));
+    }
+    let mut rest: Vec<Value> = Vec::with_capacity(manifests.len());
+    for manifest in manifests {
+        match serde_saphyr::from_str(manifest) {
+            Ok(value) => rest.push(value),
+            Err(error) => return Some(format!("a manifest that is neither JSON nor YAML: {error}")),
+        }
+    }
+    for wanted in expected {
+        let Some(at) = rest.iter().position(|found| lacking(wanted, found, "").is_none()) else {
+            let nearest = rest.first().and_then(|found| lacking(wanted, found, "a manifest"));
+            return Some(format!("no manifest has {wanted}: {}", nearest.unwrap_or_default()));
+        };
+        rest.remove(at);
+    }
+    None
+}
+
+/// What was logged, each line in one; nothing for a silent one.
+pub(crate) fn lines_told(lines: &[HeardLine]) -> String {
+    let mut told: Vec<String> = lines.iter().take(LINES_TOLD_MAX).map(line_told).collect();
+    if lines.len() > LINES_TOLD_MAX {
+        told.push(format!("… and {} lines more", lines.len() - LINES_TOLD_MAX));
+    }
+    told.join("\n")
+}
+
+/// A line with its level and its fields.
+pub(crate) fn line_told(line: &HeardLine) -> String {
+    let fields: String = line.fields.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    format!("{}: {}{fields}", line.level, line.message)
+}
+
+/// What is expected, in words. `whole` is what stands for any answer that the contract has.
+pub(crate) fn said(expect: &Expect, whole: &str) -> String {
+    let Expect { kind, reason, text, milliseconds, resources, pods, .. } = expect;
+    let reason = reason.as_ref().map(|word| format!(" {word}"));
+    let exact = text.exact.as_ref().map(|exact| format!(" {exact:?}"));
+    let contains = text.contains.iter().map(|words| format!(" with {words:?} in it"));
+    let json = text.json.as_ref().map(|json| {
+        let json = json.to_string();
+        format!(" with the JSON {}", &json[..json.floor_char_boundary(JSON_BYTES_TOLD_MAX)])
+    });
+    let time = milliseconds.map(|time| format!(" after {time}ms"));
+    let lacks = resources.iter().flatten().map(|resource| format!(" {resource:?}"));
+    let count = pods.as_ref().map(|pods| format!(", {} of them", pods.len()));
+    let parts = [reason, exact].into_iter().flatten().chain(contains).chain(json).chain(time);
+    let parts: String = parts.chain(lacks).chain(count).collect();
+    format!("{}{parts}", kind.map_or(whole, |kind| kind.as_str()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! What is asked, as a case file writes it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation};
+use witlet_core::node::NodeFacts;
+use witlet_core::pod::SourceName;
+use witlet_core::probe::{ProbeKind, ProbeRequest};
+
+use super::expect::Problem;
+use crate::question::{
+    NODE_NAME, Question, SOURCE, admission_request, node_default, now_default, probe_request,
+};
+
+/// `request:`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct RequestDocument {
+    #[serde(default)]
+    operation: OperationDocument,
+    now: Option<Timestamp>,
+    source: Option<String>,
+    #[serde(default)]
+    pod: Value,
+    node: Option<NodeDocument>,
+    #[serde(default)]
+    other_pods: Vec<OtherDocument>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum OperationDocument {
+    #[default]
+    Add,
+    Resize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct OtherDocument {
+    source: Option<String>,
+    pod: Value,
+}
+
+/// `request.node:` What isn't said is as of the node that has everything.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct NodeDocument {
+    name: Option<String>,
+    node: Option<Value>,
+    addresses: Option<Vec<IpAddr>>,
+    facts: Option<BTreeMap<String, String>>,
+    devices: Option<Value>,
+}
+
+/// `target:`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct TargetDocument {
+    #[serde(default)]
+    pod: Value,
+    container: Option<String>,
+    container_id: Option<String>,
+    #[serde(default)]
+    restarts: u32,
+    #[serde(rename = "podIPs")]
+    pod_ips: Option<Vec<IpAddr>>,
+    #[serde(rename = "hostIPs")]
+    host_ips: Option<Vec<IpAddr>>,
+    kind: Option<KindDocument>,
+    timeout_milliseconds: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum KindDocument {
+    Startup,
+    Readiness,
+    Liveness,
+}
+
+impl RequestDocument {
+    pub(super) fn question(self) -> Result<Question, Problem> {
+        let Self { operation, now, source: brought_by, pod: asking, node, other_pods } = self;
+        let source = |source: Option<String>| SourceName::from(source.as_deref().unwrap_or(SOURCE));
+        let mut others = Vec::with_capacity(other_pods.len());
+        for (index, other) in other_pods.into_iter().enumerate() {
+            let within = format!("otherPods[{index}]");
+            let other_pod =
+                pod(other.pod, &format!("other-{index}")).map_err(|problem| problem.within(&within))?;
+            others.push(AdmittedPod { pod: Arc::new(other_pod), source: source(other.source) });
+        }
+        let operation = match operation {
+            OperationDocument::Add => Operation::Add,
+            OperationDocument::Resize => Operation::Resize,
+        };
+        Ok(Question::admit(AdmissionRequest {
+            now: now.unwrap_or_else(now_default),
+            source: source(brought_by),
+            node: node.map_or_else(|| Ok(node_default()), |node| node.facts().map(Arc::new))?,
+            other_pods: others.into(),
+            ..admission_request(operation, pod(asking, "web")?)
+        }))
+    }
+}
+
+impl NodeDocument {
+    fn facts(self) -> Result<NodeFacts, Problem> {
+        let default = node_default();
+        let node: Node = match self.node {
+            Some(node) => object(node, "node.node")?,
+            None => default.node.clone(),
+        };
+        let devices = match self.devices {
+            // As the guest gets it.
+            Some(Value::String(text)) => text,
+            Some(devices) => devices.to_string(),
+            None => default.devices.clone(),
+        };
+        let named = self.name.or_else(|| node.metadata.name.clone());
+        Ok(NodeFacts {
+            name: named.unwrap_or_else(|| NODE_NAME.to_owned()),
+            node,
+            addresses: self.addresses.unwrap_or_else(|| default.addresses.clone()),
+            facts: self.facts.unwrap_or_else(|| default.facts.clone()),
+            devices,
+        })
+    }
+}
+
+impl TargetDocument {
+    pub(super) fn question(self, parameters: &Value) -> Result<Question, Problem> {
+        let plain = probe_request(pod(self.pod, "web")?);
+        let request = ProbeRequest {
+            parameters: parameters.to_string().into(),
+            container: self.container.unwrap_or_else(|| plain.container.clone()),
+            container_id: self.container_id.map_or_else(|| plain.container_id.clone(), |id| (&*id).into()),
+            restarts: self.restarts,
+            pod_ips: self.pod_ips.clone().unwrap_or_default(),
+            host_ips: self.host_ips.unwrap_or_else(|| plain.host_ips.clone()),
+            kind: match self.kind {
+                Some(KindDocument::Startup) => ProbeKind::Startup,
+                Some(KindDocument::Readiness) | None => ProbeKind::Readiness,
+                Some(KindDocument::Liveness) => ProbeKind::Liveness,
+            },
+            timeout: self.timeout_milliseconds.map_or(plain.timeout, Duration::from_millis),
+            ..plain
+        };
+        Ok(Question::Probe { request: Box::new(request), own_address: self.pod_ips.is_none() })
+    }
+}
+
+/// A pod, with a name, a namespace and a UID where it has none. Without a spec it has one container.
+fn pod(value: Value, name: &str) -> Result<Pod, Problem> {
+    let value = if value.is_null() {
+        json!({"spec": {"containers": [{"name": "main", "image": "docker.io/library/nginx:1.29"}]}})
+    } else {
+        value
+    };
+    let mut pod: Pod = object(value, "pod")?;
+    let metadata = &mut pod.metadata;
+    let name = metadata.name.get_or_insert_with(|| name.to_owned()).clone();
+    let namespace = metadata.namespace.get_or_insert_with(|| "default".to_owned()).clone();
+    metadata.uid.get_or_insert_with(|| format!("uid-of-{namespace}-{name}"));
+    Ok(pod)
+}
+
+/// Reads a Kubernetes object strictly: a field that it doesn't have is a slip of the pen.
+fn object<T: DeserializeOwned + serde::Serialize>(value: Value, field: &str) -> Result<T, Problem> {
+    let read: Result<T, _> = serde_path_to_error::deserialize(&value);
+    let object = match read {
+        Ok(object) => object,
+        Err(error) => {
+            return Problem::new(format!("{field}.{}", error.path()), error.inner().to_string());
+        }
+    };
+    // What was read holds no maps with keys that aren't texts.
+    let kept = serde_json::to_value(&object).unwrap_or_default();
+    match dropped(&value, &kept, field) {
+        Some(field) => Problem::new(field, "there is no such field in Kubernetes 1.36"),
+        None => Ok(object),
+    }
+}
+
+/// The first field of `given` that isn't in `kept`; empty ones may be missing.
+fn dropped(given: &Value, kept: &Value, path: &str) -> Option<String> {
+    match (given, kept) {
+        (Value::Object(given), Value::Object(kept)) => given.iter().find_map(|(name, value)| {
+            let path = format!("{path}.{name}");
+            match kept.get(name) {
+                Some(kept) => dropped(value, kept, &path),
+                None => (!is_empty(value)).then_some(path),
+            }
+        }),
+        (Value::Array(given), Value::Array(kept)) => given
+            .iter()
+            .zip(kept)
+            .enumerate()
+            .find_map(|(index, (given, kept))| dropped(given, kept, &format!("{path}[{index}]"))),
+        _ => None,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::String(text) => text.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}

@@ -1,0 +1,173 @@
+//! Pods that people write, generated from a seed, and the smallest of those that fail.
+//!
+//! Whoever judges a pod waits for a plugin, so that the search is asked for the next pod and told what came of it, instead of
+//! calling.
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+use crate::check::Finding;
+use crate::question::pod;
+
+/// How many steps are made from a pod that fails to a smaller one.
+const SHRINK_STEPS_MAX: usize = 96;
+
+/// Fields of a pod, and what each may hold, as JSON. Half of them are there.
+const POD: &[(&str, &[&str])] = &[
+    ("/metadata/name", &["\"a1\"", "\"web-0\"", "\"a-name-of-many-words\""]),
+    ("/metadata/namespace", &["\"default\"", "\"kube-system\""]),
+    (
+        "/metadata/labels",
+        &["{}", "{\"app\": \"web\"}", "{\"app.kubernetes.io/name\": \"\", \"owner\": \"x\"}"],
+    ),
+    ("/metadata/labels/team", &["\"shop\"", "\"\"", "\"0\""]),
+    ("/metadata/labels/tier", &["\"front\"", "\"\""]),
+    ("/metadata/labels/env", &["\"prod\"", "\"test\""]),
+    ("/metadata/annotations", &["{}", "{\"example.com/cost-centre\": \"4711\"}", "{\"team\": \"\"}"]),
+    ("/spec/priority", &["-10", "0", "1000", "2000000000"]),
+    ("/spec/hostNetwork", &["true"]),
+    ("/spec/nodeSelector", &["{\"kubernetes.io/os\": \"linux\"}"]),
+    ("/spec/overhead", &["{\"cpu\": \"100m\"}", "{\"cpu\": \"0.5\"}"]),
+    (
+        "/spec/initContainers",
+        &["[{\"name\": \"init-0\"}]", "[{\"name\": \"init-0\"}, {\"name\": \"init-1\"}]"],
+    ),
+    ("/spec/containers", &["[{\"name\": \"app-0\"}, {\"name\": \"app-1\"}]"]),
+];
+/// The containers of a pod, as far as it has so many.
+const CONTAINERS: [&str; 4] =
+    ["/spec/containers/0", "/spec/containers/1", "/spec/initContainers/0", "/spec/initContainers/1"];
+const CPUS: &[&str] =
+    &["\"100m\"", "\"250m\"", "\"500m\"", "\"0.5\"", "\"1\"", "\"1.5\"", "\"2\"", "\"4000m\""];
+const MEMORIES: &[&str] =
+    &["\"64Mi\"", "\"128Mi\"", "\"512Mi\"", "\"1Gi\"", "\"1G\"", "\"1500M\"", "\"2Gi\"", "\"1073741824\""];
+/// The same of a container.
+const CONTAINER: &[(&str, &[&str])] = &[
+    (
+        "/image",
+        &[
+            "\"nginx\"",
+            "\"docker.io/library/redis:latest\"",
+            "\"registry.example.com:5000/shop/web\"",
+            "\"localhost/tools\"",
+            "\"ghcr.io/acme/api@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"",
+        ],
+    ),
+    ("/resources/requests/cpu", CPUS),
+    ("/resources/requests/memory", MEMORIES),
+    ("/resources/limits/cpu", CPUS),
+    ("/resources/limits/memory", MEMORIES),
+    ("/ports", &["[{\"containerPort\": 80}]", "[{\"containerPort\": 65535, \"hostPort\": 1}]"]),
+    ("/securityContext", &["{\"privileged\": true}", "{\"runAsUser\": 0}"]),
+    ("/restartPolicy", &["\"Always\""]),
+];
+
+/// What stands where in a pod.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Draft(Vec<(String, Value)>);
+
+impl Draft {
+    /// The one of this number.
+    fn of(seed: u64, number: u32) -> Self {
+        let mut state = seed ^ (u64::from(number) << 32).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        // Splitmix64: the same pods on each machine and with each release of a library.
+        let mut random = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            usize::try_from((mixed ^ (mixed >> 31)) >> 33).unwrap_or_default()
+        };
+        let of_pod = POD.iter().map(|(pointer, values)| ((*pointer).to_owned(), *values));
+        let of_containers = CONTAINERS.iter().flat_map(|container| {
+            CONTAINER.iter().map(move |(pointer, values)| (format!("{container}{pointer}"), *values))
+        });
+        let mut chosen = Vec::new();
+        for (pointer, values) in of_pod.chain(of_containers) {
+            let (is_there, which) = (random() % 2 == 0, random() % values.len());
+            if is_there {
+                // They are JSON: a test reads them.
+                chosen.push((pointer, serde_json::from_str(values[which]).unwrap_or_default()));
+            }
+        }
+        Self(chosen)
+    }
+
+    /// As the host has it.
+    pub(crate) fn pod(&self) -> Pod {
+        let mut json = json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "generated", "namespace": "shop", "uid": "uid-of-a-generated-pod"},
+            "spec": {"containers": [{"name": "app-0", "image": "nginx:1.27"}]},
+        });
+        for (pointer, value) in &self.0 {
+            put(&mut json, pointer, value.clone());
+        }
+        pod(&json)
+    }
+}
+
+/// Puts a value where a pointer leads, and objects on the way. Where an array isn't so long nothing is put; null takes away.
+pub(crate) fn put(json: &mut Value, pointer: &str, value: Value) {
+    let (holder, name) = pointer.rsplit_once('/').unwrap_or(("", pointer));
+    let missing = !holder.is_empty() && json.pointer(holder).is_none();
+    if missing && !holder.ends_with(|letter: char| letter.is_ascii_digit()) {
+        put(json, holder, json!({}));
+    }
+    if let Some(Value::Object(fields)) = json.pointer_mut(holder) {
+        match value {
+            Value::Null => _ = fields.remove(name),
+            value => _ = fields.insert(name.to_owned(), value),
+        }
+    }
+}
+
+/// Looks for a pod that fails.
+#[derive(Debug)]
+pub(crate) struct Search {
+    seed: u64,
+    count: u32,
+    number: u32,
+    /// The smallest pod that failed, and how.
+    found: Option<(Draft, Finding)>,
+    /// Which field the next smaller pod lacks.
+    lacks: usize,
+    steps: usize,
+}
+
+impl Search {
+    /// Tries so many pods.
+    pub(crate) fn new(seed: u64, count: u32) -> Self {
+        Self { seed, count, number: 0, found: None, lacks: 0, steps: 0 }
+    }
+
+    /// The pod to judge next; none when there is nothing more to try.
+    pub(crate) fn next(&self) -> Option<Draft> {
+        let Some((smallest, _)) = &self.found else {
+            return (self.number < self.count).then(|| Draft::of(self.seed, self.number));
+        };
+        let mut smaller = smallest.clone();
+        (self.lacks < smaller.0.len() && self.steps < SHRINK_STEPS_MAX).then(|| {
+            smaller.0.remove(self.lacks);
+            smaller
+        })
+    }
+
+    /// What came of judging `draft`, which is what [`Self::next`] gave.
+    pub(crate) fn told(&mut self, draft: Draft, finding: Option<Finding>) {
+        match (finding, &self.found) {
+            (Some(finding), _) => self.found = Some((draft, finding)),
+            (None, Some(_)) => self.lacks += 1,
+            (None, None) => self.number += 1,
+        }
+        self.steps += usize::from(self.found.is_some());
+    }
+
+    /// How the smallest pod that failed did.
+    pub(crate) fn found(self) -> Option<Finding> {
+        self.found.map(|(_, finding)| finding)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! The search finds, shrinks and repeats itself.
+
+use super::*;
+
+fn run(mut search: Search, fails: impl Fn(&Draft) -> bool) -> (Option<Draft>, Vec<Draft>) {
+    let mut tried = Vec::new();
+    while let Some(draft) = search.next() {
+        tried.push(draft.clone());
+        let finding = fails(&draft).then(|| Finding::new("", "", ""));
+        search.told(draft, finding);
+    }
+    (search.found.map(|(draft, _)| draft), tried)
+}
+
+fn has(draft: &Draft, pointer: &str) -> bool {
+    draft.0.iter().any(|(other, _)| other == pointer)
+}
+
+#[test]
+fn the_smallest_pod_that_fails_is_found() {
+    let (found, _) = run(Search::new(1, 64), |draft| has(draft, "/spec/priority"));
+    let found = found.expect("one has a priority");
+    assert!(found.0.len() == 1 && has(&found, "/spec/priority"), "{found:?}");
+    let (_, tried) = run(Search::new(1, 64), |_| true);
+    assert!(tried.len() <= SHRINK_STEPS_MAX + 1, "{}", tried.len());
+}
+
+#[test]
+fn a_seed_gives_the_same_pods_again_and_another_one_others() {
+    let pods = |seed| run(Search::new(seed, 10), |_| false).1;
+    assert_eq!(pods(3), pods(3));
+    assert_ne!(pods(3), pods(4));
+    assert_eq!(pods(3).len(), 10);
+}
+
+#[test]
+fn every_field_of_the_table_is_one_of_a_pod() {
+    for (pointer, values) in POD.iter().chain(CONTAINER) {
+        for value in *values {
+            let value: Value = serde_json::from_str(value).expect("JSON");
+            let pointer = match CONTAINER.iter().any(|(other, _)| other == pointer) {
+                true => format!("{}{pointer}", CONTAINERS[0]),
+                false => (*pointer).to_owned(),
+            };
+            let pod =
+                serde_json::to_value(Draft(vec![(pointer.clone(), value.clone())]).pod()).expect("JSON");
+            let is_empty = value.as_object().is_some_and(|fields| fields.is_empty());
+            assert!(
+                pod.pointer(&pointer) == Some(&value) || is_empty || pointer.ends_with("ontainers"),
+                "{pod}"
+            );
+        }
+    }
+}
+
+#[test]
+fn null_takes_away_and_nothing_is_put_behind_an_array_s_end() {
+    let mut json = json!({"a": {"b": 1}, "list": [{}]});
+    put(&mut json, "/a/b", Value::Null);
+    put(&mut json, "/a/c/d", json!(2));
+    put(&mut json, "/list/0/e", json!(3));
+    put(&mut json, "/list/1/e", json!(4));
+    assert_eq!(json, json!({"a": {"c": {"d": 2}}, "list": [{"e": 3}]}));
+}

@@ -1,0 +1,32 @@
+//! Every hostile folder can be made, and `empty` is no answer to it.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::answer::Answer;
+use crate::check::CheckResult;
+
+#[test]
+fn every_hostile_folder_can_be_made_and_is_named_once() {
+    let mut names = BTreeSet::new();
+    for (name, file, beside) in besides() {
+        let folder = tempfile::tempdir().expect("a folder");
+        write(folder.path(), file, &beside).expect(name);
+        assert!(std::fs::read_dir(folder.path()).expect("it is there").next().is_some(), "{name}");
+        assert!(names.insert(name), "{name}");
+    }
+}
+
+#[test]
+fn empty_is_no_answer_to_what_cannot_be_read() {
+    for (answered, answers, empties) in [
+        (Ok(Answer::new(AnswerKind::Unchanged, "")), true, true),
+        (Ok(Answer::new(AnswerKind::Empty, "")), true, false),
+        (Err(CallError::StackOverflow), false, true),
+    ] {
+        let mut both = Both::default();
+        both.judge("a folder", &answered);
+        assert_eq!(both.answers.result() == CheckResult::Passed, answers, "{answered:?}");
+        assert_eq!(both.empty.result() == CheckResult::Passed, empties, "{answered:?}");
+    }
+}

@@ -1,0 +1,41 @@
+//! Findings of many inputs become one.
+
+use super::*;
+
+fn finding(words: &str) -> Option<Finding> {
+    Some(Finding::new("b", words, "contract"))
+}
+
+#[test]
+fn the_first_finding_is_told_with_the_names_of_the_others() {
+    let nothing = CheckResult::Skipped { why: "there was nothing to try".to_owned() };
+    assert_eq!(Found::default().result(), nothing);
+    let mut found = Found::default();
+    found.add("a", None);
+    found.add("b", finding("it trapped"));
+    found.add("c", finding("it trapped"));
+    let CheckResult::Failed(finding) = found.result() else { panic!("it has findings") };
+    assert_eq!((finding.input.as_str(), finding.repeat.as_deref()), ("b", Some(REPEAT)));
+    assert_eq!(finding.seen, "it trapped. Not content with either: c");
+}
+
+#[test]
+fn what_never_answers_is_not_asked_for_ever() {
+    let mut found = Found::default();
+    for name in ["a", "b", "c"] {
+        assert!(!found.gives_up(), "{name}");
+        found.add(name, finding("no answer within 500ms"));
+    }
+    assert!(found.gives_up());
+    let CheckResult::Failed(finding) = found.result() else { panic!("it has findings") };
+    let told = "no answer within 500ms. Not content with either: b, c. After 3 without an answer in time further inputs weren't tried";
+    assert_eq!(finding.seen, told);
+}
+
+#[test]
+fn what_could_not_be_tried_is_no_pass() {
+    let mut found = Found::default();
+    found.add("a", None);
+    found.untried("no folder".to_owned());
+    assert_eq!(found.result(), CheckResult::Skipped { why: "no folder".to_owned() });
+}

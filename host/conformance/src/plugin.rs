@@ -1,0 +1,201 @@
+//! A loaded plugin in any role: how it is asked, and the one place that asks again where the machine was the reason.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use witlet_core::error::one_line;
+use witlet_wasm::direct::{Asked, DirectHost, DirectOptions, DirectPlugin, DirectWaiting, HeardLine, LogTap};
+use witlet_wasm::plugin::config::Grants;
+use witlet_wasm::plugin::{CallError, LoadError};
+use witlet_wasm::role::Role;
+
+use crate::answer::{Answer, AnswerKind, Answered, answered};
+use crate::question::Question;
+use crate::scene::commands::Commands;
+use crate::scene::folders::Folders;
+use crate::setup::Setup;
+
+/// How often a call is made that the machine had no turn for.
+const TURNS_MAX: usize = 10;
+
+/// A loaded plugin, with folders of its own.
+pub(crate) struct Plugin {
+    instances: Instances,
+    log: LogTap,
+    commands: Arc<Commands>,
+    /// What a source finds on the machine.
+    pub(crate) folders: Folders,
+}
+
+enum Instances {
+    Synchronous(DirectPlugin),
+    Asynchronous(DirectWaiting),
+}
+
+impl Plugin {
+    /// Compiles (or takes it from the cache), links and validates.
+    ///
+    /// # Errors
+    ///
+    /// As the daemon's.
+    pub(crate) async fn load(host: &DirectHost, wasm: &Arc<[u8]>, setup: &Setup) -> Result<Self, LoadError> {
+        let made = Folders::new(setup.guest_paths.iter().cloned());
+        let folders =
+            made.map_err(|cause| LoadError::Folder { path: PathBuf::from("a temporary one"), cause })?;
+        Self::load_over(host, wasm, setup, folders).await
+    }
+
+    /// The same over folders that are there: a restart, or another setup.
+    ///
+    /// # Errors
+    ///
+    /// As the daemon's.
+    pub(crate) async fn load_over(
+        host: &DirectHost,
+        wasm: &Arc<[u8]>,
+        setup: &Setup,
+        folders: Folders,
+    ) -> Result<Self, LoadError> {
+        let (log, commands) = (LogTap::default(), Arc::new(Commands::new(setup.execs.clone())));
+        let options = options(setup, &folders, &log, &commands);
+        let load = async || match setup.role {
+            Role::Admission => {
+                host.admission(wasm.clone(), options.clone()).await.map(Instances::Synchronous)
+            }
+            Role::Probe | Role::PodSource => {
+                host.waiting(setup.role, wasm.clone(), options.clone()).await.map(Instances::Asynchronous)
+            }
+        };
+        let loaded = until_its_turn(load, |loaded| match loaded {
+            Err(LoadError::Validate(error)) => matches!(error, CallError::Busy | CallError::Host),
+            Ok(_) | Err(_) => false,
+        });
+        let instances = loaded.await?;
+        // What `validate` said is no answer's.
+        drop(log.take());
+        Ok(Self { instances, log, commands, folders })
+    }
+
+    /// Asks, on the plugins' threads.
+    pub(crate) async fn ask(&self, question: &Question) -> Asked<Answer> {
+        until_its_turn(async || self.ask_once(question).await, is_the_machines).await
+    }
+
+    async fn ask_once(&self, question: &Question) -> Asked<Answer> {
+        match (&self.instances, question) {
+            (Instances::Synchronous(plugin), Question::Admit(_, question)) => {
+                plain(plugin.admit(question).await)
+            }
+            (Instances::Asynchronous(plugin), Question::Probe { request, .. }) => {
+                let checked = checked(plugin.check_parameters(&request.parameters).await);
+                match &checked.result {
+                    Ok(Answer { kind: AnswerKind::Done, .. }) => plain(plugin.probe(request).await),
+                    Ok(_) | Err(_) => checked,
+                }
+            }
+            (Instances::Asynchronous(plugin), Question::Check(parameters)) => {
+                checked(plugin.check_parameters(parameters).await)
+            }
+            (Instances::Asynchronous(plugin), Question::Poll(cursor)) => {
+                plain(plugin.poll(cursor.as_deref()).await)
+            }
+            (Instances::Asynchronous(plugin), Question::Statuses(changed)) => {
+                plain(plugin.statuses(changed.as_slice().into()).await)
+            }
+            // A scenario's question is of the role that its setup has.
+            (Instances::Synchronous(_), _) | (Instances::Asynchronous(_), Question::Admit(..)) => {
+                Asked::unmeasured(Err(CallError::Host))
+            }
+        }
+    }
+
+    /// Asks a handler on this thread, which it blocks, and anything else as [`Self::ask`]: where calls are measured.
+    pub(crate) async fn ask_here(&self, question: &Question) -> Asked<Answer> {
+        match (&self.instances, question) {
+            (Instances::Synchronous(plugin), Question::Admit(_, question)) => plain(plugin.ask(question)),
+            _ => self.ask_once(question).await,
+        }
+    }
+
+    /// What it has logged since this was last asked.
+    pub(crate) fn lines(&self) -> Vec<HeardLine> {
+        self.log.take()
+    }
+
+    /// The commands that it has run since this was last asked.
+    pub(crate) fn commands(&self) -> Vec<Vec<String>> {
+        self.commands.take()
+    }
+}
+
+/// What a load came to as an answer: nothing against the configuration, an error in the plugin's own words, or why it has none. The
+/// error says why it couldn't be asked.
+pub(crate) fn validated<T>(loaded: &Result<T, LoadError>) -> Result<Answered, String> {
+    match loaded {
+        Ok(_) => Ok(answered(Ok(()))),
+        Err(LoadError::Configuration { words }) => Ok(Ok(Answer::new(AnswerKind::Error, words.as_str()))),
+        Err(LoadError::Validate(error)) => Ok(answered::<()>(Err(error.clone()))),
+        Err(other) => Err(one_line(other)),
+    }
+}
+
+fn plain<T: Into<Answer>>(asked: Asked<T>) -> Asked<Answer> {
+    let Asked { result, memory_bytes_peak, cpu, runnable } = asked;
+    Asked { result: answered(result), memory_bytes_peak, cpu, runnable }
+}
+
+/// An answer of `check-parameters`.
+fn checked(asked: Asked<()>) -> Asked<Answer> {
+    let mut asked = plain(asked);
+    if let Ok(answer) = &mut asked.result
+        && answer.kind == AnswerKind::Error
+    {
+        answer.kind = AnswerKind::ParametersRefused;
+    }
+    asked
+}
+
+/// Does something again where it says nothing about the plugin.
+async fn until_its_turn<T>(again: impl AsyncFn() -> T, is_the_machines: impl Fn(&T) -> bool) -> T {
+    let mut got = again().await;
+    for _ in 1..TURNS_MAX {
+        if !is_the_machines(&got) {
+            break;
+        }
+        got = again().await;
+    }
+    got
+}
+
+/// Whether the machine is the reason that there is no answer: it had no turn for the call, or it gave a handler, which waits for
+/// nothing, less than nearly all of the time in which it has to answer. Any other late answer is the plugin's.
+fn is_the_machines(asked: &Asked<Answer>) -> bool {
+    match (&asked.result, asked.cpu, asked.runnable) {
+        (Err(CallError::Busy | CallError::Host), ..) => true,
+        (Err(CallError::Timeout { limit }), Some(cpu), None) => cpu < *limit * 19 / 20,
+        (..) => false,
+    }
+}
+
+fn options(setup: &Setup, folders: &Folders, log: &LogTap, commands: &Arc<Commands>) -> DirectOptions {
+    // What can't be taken was refused when the setup was made; whoever changed it since grants nothing by it.
+    let mut grants: Grants = setup.grants().unwrap_or_default();
+    grants.files.extend(folders.grants());
+    let secrets = setup.secrets.iter().map(|(name, value)| (name.clone(), value.as_slice().into()));
+    DirectOptions {
+        config: setup.placed_config(),
+        warm: setup.warm,
+        timeout: setup.timeout,
+        memory_bytes: setup.memory_bytes,
+        grants,
+        secrets: secrets.collect(),
+        containers: Some(commands.clone()),
+        state_folder: (setup.role == Role::PodSource).then(|| folders.state()),
+        log: Some(log.clone()),
+        clock_ahead: setup.clock_ahead,
+        random_salt: setup.random_salt.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,361 @@
+//! What the layers ask: a question with all that stands around the plugin, the same in every role. Most come from the author's
+//! cases.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+use thiserror::Error;
+use witlet_core::admission::Operation;
+use witlet_core::error::one_line;
+use witlet_wasm::direct::Asked;
+use witlet_wasm::plugin::LoadError;
+use witlet_wasm::plugin::config::Warm;
+use witlet_wasm::role::Role;
+
+use crate::answer::{Answer, AnswerKind, Answered, told};
+use crate::cases::model::{Case, CaseFile};
+use crate::ctx::Ctx;
+use crate::plugin::Plugin;
+use crate::question::{Question, admission_request, plain_pod, pod};
+use crate::scene::folders::{Content, FolderContent};
+use crate::scene::servers::{ServerScript, Servers};
+use crate::setup::Setup;
+
+/// How many questions of a role are asked again in each layer: enough for every branch of a policy, and soon done.
+const CASES_MAX: usize = 24;
+/// How many pods the kit's own folders have, as JSON and as YAML each.
+const PODS: usize = 4;
+/// What stands in a case's folders for every folder that the plugin has.
+const EVERY_FOLDER: &str = "*";
+
+/// A question with all that stands around the plugin.
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    /// For people.
+    pub(crate) name: String,
+    /// How the plugin is loaded.
+    pub(crate) setup: Setup,
+    /// Who listens.
+    pub(crate) servers: Vec<ServerScript>,
+    /// What granted folders hold.
+    pub(crate) folders: BTreeMap<String, FolderContent>,
+    pub(crate) question: Question,
+    /// Whether all is well in it: the probe passes, the source brings pods.
+    pub(crate) is_good: bool,
+}
+
+/// Why nothing could be asked.
+#[derive(Debug, Error)]
+pub(crate) enum StageError {
+    /// The plugin can't be loaded, or refuses its configuration.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A port that can't be listened on, a folder that can't be written.
+    #[error("the scene can't be set")]
+    Scene(#[source] io::Error),
+}
+
+impl From<StageError> for String {
+    fn from(error: StageError) -> Self {
+        one_line(&error)
+    }
+}
+
+/// A plugin that is loaded for a scenario.
+pub(crate) struct Stage {
+    pub(crate) plugin: Plugin,
+    /// They end with the value.
+    pub(crate) servers: Servers,
+    /// Where the servers listen.
+    pub(crate) question: Question,
+    /// What the last answer of a source gave.
+    pub(crate) cursor: Option<String>,
+}
+
+impl Scenario {
+    /// Of a plugin that is loaded so.
+    pub(crate) fn new(name: impl Into<String>, setup: Setup, question: Question) -> Self {
+        let (servers, folders) = (Vec::new(), BTreeMap::new());
+        Self { name: name.into(), setup, servers, folders, question, is_good: true }
+    }
+
+    /// Where a case asks something: of a source after the steps up to the first one that brings pods, or the first one at all. None
+    /// of a case that asks nothing.
+    ///
+    /// # Errors
+    ///
+    /// When limits or grants can't be taken.
+    pub(crate) fn of_case(ctx: &Ctx<'_>, file: &CaseFile, case: &Case) -> Result<Option<Self>, String> {
+        let asks = |step: &&crate::cases::model::Step| {
+            matches!(step.question, Question::Admit(..) | Question::Probe { .. } | Question::Poll(_))
+        };
+        let good = |kind: Option<AnswerKind>| match (file.role, kind) {
+            (Role::PodSource, kind) => kind == Some(AnswerKind::Pods),
+            (Role::Probe, kind) => {
+                matches!(kind, None | Some(AnswerKind::Success | AnswerKind::Warning))
+            }
+            (Role::Admission, _) => true,
+        };
+        let mut setup = ctx.setup_of(file, case.config.as_ref()).map_err(|error| error.to_string())?;
+        setup.execs.clone_from(&case.execs);
+        let (mut servers, mut folders) = (&case.servers, BTreeMap::new());
+        let found = case.steps.iter().position(|step| good(step.expect.kind) && asks(&step));
+        let Some(last) = found.or(case.steps.iter().position(|step| asks(&step))) else { return Ok(None) };
+        for step in &case.steps[..=last] {
+            for (path, content) in &step.folders {
+                match content {
+                    Some(content) => _ = folders.insert(path.clone(), content.clone()),
+                    None => _ = folders.remove(path),
+                }
+            }
+            servers = step.servers.as_ref().unwrap_or(servers);
+        }
+        let question = case.steps[last].question.clone();
+        let (name, servers) = (format!("case {:?}", case.name), servers.clone());
+        let is_good = found.is_some();
+        Ok(Some(Self { name, setup, servers, folders, question, is_good }))
+    }
+
+    /// The same, changed.
+    pub(crate) fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
+        let mut changed = self.clone();
+        change(&mut changed);
+        changed
+    }
+
+    /// The same in instances that are kept.
+    pub(crate) fn warmed(&self, warm: Warm) -> Self {
+        self.with(|scenario| scenario.setup.warm = Some(warm))
+    }
+
+    /// With its question, as a finding shows it.
+    pub(crate) fn shown(&self) -> String {
+        match self.question {
+            Question::Admit(..) => format!("{}: {}", self.name, self.question.shown()),
+            _ => self.name.clone(),
+        }
+    }
+
+    /// Sets the scene and loads the plugin.
+    ///
+    /// # Errors
+    ///
+    /// When either can't be done.
+    pub(crate) async fn stage(&self, ctx: &Ctx<'_>) -> Result<Stage, StageError> {
+        let servers = Servers::start(&self.servers).await.map_err(StageError::Scene)?;
+        let plugin = ctx.load(&self.setup.at(servers.address)).await?;
+        let question = self.question.placed(servers.address);
+        let stage = Stage { plugin, servers, question, cursor: None };
+        for (path, content) in &self.folders {
+            // A setup may have fewer folders than the scenario.
+            if stage.plugin.folders.path(path).is_some() {
+                stage.plugin.folders.fill(path, content).map_err(StageError::Scene)?;
+            }
+        }
+        Ok(stage)
+    }
+}
+
+impl Stage {
+    /// Asks the scenario's question.
+    pub(crate) async fn ask(&mut self) -> Asked<Answer> {
+        let question = self.question.clone();
+        self.ask_this(&question).await
+    }
+
+    /// Asks something else in the same place. A source gets the cursor of its last answer where the question names none.
+    pub(crate) async fn ask_this(&mut self, question: &Question) -> Asked<Answer> {
+        let asked = match question {
+            Question::Poll(None) => self.plugin.ask(&Question::Poll(self.cursor.clone())).await,
+            other => self.plugin.ask(&other.placed(self.servers.address)).await,
+        };
+        match (&asked.result, question) {
+            (Ok(Answer { kind: AnswerKind::SourceError, .. }), _) | (Err(_), _) => {}
+            (Ok(answer), Question::Poll(_)) => self.cursor.clone_from(&answer.cursor),
+            (Ok(_), _) => {}
+        }
+        asked
+    }
+
+    /// Changes what the plugin finds.
+    ///
+    /// # Errors
+    ///
+    /// When that can't be done.
+    pub(crate) async fn set(
+        &mut self,
+        folders: &BTreeMap<String, Option<FolderContent>>,
+        servers: Option<&Vec<ServerScript>>,
+    ) -> io::Result<()> {
+        if let Some(servers) = servers {
+            self.servers.replace(servers).await?;
+        }
+        let held = &self.plugin.folders;
+        for (path, content) in folders {
+            let all = held.guest_paths().filter(|held| path == EVERY_FOLDER || path == held);
+            let paths: Vec<&str> = all.collect();
+            if paths.is_empty() && path != EVERY_FOLDER {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            paths.into_iter().try_for_each(|path| match content {
+                Some(content) => held.fill(path, content),
+                None => held.remove(path),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The same plugin loaded anew in the same place: a restart, or another setup.
+    ///
+    /// # Errors
+    ///
+    /// As the daemon's.
+    pub(crate) async fn reload(self, ctx: &Ctx<'_>, setup: &Setup) -> Result<Self, StageError> {
+        let Self { plugin, servers, question, .. } = self;
+        let setup = setup.at(servers.address);
+        let (host, wasm) = (&ctx.engines.host, &ctx.subject.wasm);
+        let plugin = Plugin::load_over(host, wasm, &setup, plugin.folders).await?;
+        Ok(Self { plugin, servers, question, cursor: None })
+    }
+}
+
+/// The scenarios of a role: those of its cases, and ordinary questions to a handler. Of a source the first one in which it brings
+/// pods, or folders with manifests wherever its configuration names a path.
+///
+/// # Errors
+///
+/// When limits or grants can't be taken.
+pub(crate) fn scenarios(ctx: &Ctx<'_>, role: Role) -> Result<Vec<Scenario>, String> {
+    let mut all = if role == Role::Admission { ordinary(ctx)? } else { Vec::new() };
+    let cases = ctx.cases(role).map(|(file, case)| Scenario::of_case(ctx, file, case));
+    let of_cases = cases.filter_map(Result::transpose).take(CASES_MAX).collect::<Result<Vec<_>, _>>()?;
+    all.extend(of_cases);
+    if role == Role::PodSource {
+        all.retain(|scenario| scenario.is_good);
+        all.truncate(1);
+        if all.is_empty() {
+            all.push(own_folders(ctx)?);
+        }
+    }
+    Ok(all)
+}
+
+/// Those in which all is well.
+///
+/// # Errors
+///
+/// When there is none: how to add one.
+pub(crate) fn good(ctx: &Ctx<'_>, role: Role) -> Result<Vec<Scenario>, String> {
+    let mut all = scenarios(ctx, role)?;
+    all.retain(|scenario| scenario.is_good);
+    if all.is_empty() {
+        return Err("there is no case in which a probe passes: add one (--cases)".to_owned());
+    }
+    Ok(all)
+}
+
+/// Scenarios in which all is well by a server.
+pub(crate) fn with_servers(ctx: &Ctx<'_>, role: Role) -> Result<Vec<Scenario>, String> {
+    let mut all = good(ctx, role).unwrap_or_default();
+    all.retain(|scenario| !scenario.servers.is_empty());
+    if all.is_empty() {
+        let why = "there is no case in which a probe passes by a server: add one with `servers` (--cases)";
+        return Err(why.to_owned());
+    }
+    Ok(all)
+}
+
+/// A plain question to the plugin as the plan has it: about a plain pod, on whose address nobody listens.
+///
+/// # Errors
+///
+/// When limits or grants can't be taken.
+pub(crate) fn plain(ctx: &Ctx<'_>, role: Role) -> Result<Scenario, String> {
+    if role == Role::PodSource {
+        return Ok(scenarios(ctx, role)?.swap_remove(0));
+    }
+    let setup = ctx.setup(role).map_err(|error| error.to_string())?;
+    // Those of cases in which it passes come first.
+    let parameters = ctx.parameters().swap_remove(0);
+    Ok(Scenario::new("a plain pod", setup, Question::about(role, plain_pod(), &parameters)))
+}
+
+/// About a plain pod, one with much of everything, and one that is resized.
+fn ordinary(ctx: &Ctx<'_>) -> Result<Vec<Scenario>, String> {
+    let setup = ctx.setup(Role::Admission).map_err(|error| error.to_string())?;
+    let full = pod(&json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "web", "namespace": "shop", "uid": "uid-of-shop-web",
+            "labels": {"app": "web", "team": "shop"}, "annotations": {"example.com/owner": "shop"},
+        },
+        "spec": {
+            "priority": 1000,
+            "initContainers": [{"name": "setup", "image": "busybox"}, {"name": "proxy", "image": "envoy:v1", "restartPolicy": "Always"}],
+            "containers": [{
+                "name": "app",
+                "image": "registry.example.com/shop/web:v2",
+                "ports": [{"containerPort": 8080, "hostPort": 8080}],
+                "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": "500m", "memory": "1Gi"}},
+            }],
+        },
+    }));
+    let asks = |name: &str, operation, pod: &Pod| {
+        Scenario::new(name, setup.clone(), Question::admit(admission_request(operation, pod.clone())))
+    };
+    Ok(vec![
+        asks("a plain pod", Operation::Add, &plain_pod()),
+        asks("a pod with much of everything", Operation::Add, &full),
+        asks("a pod that is resized", Operation::Resize, &full),
+    ])
+}
+
+fn own_folders(ctx: &Ctx<'_>) -> Result<Scenario, String> {
+    let mut setup = ctx.setup(Role::PodSource).map_err(|error| error.to_string())?;
+    if setup.guest_paths.is_empty() {
+        paths(&setup.config, &mut setup.guest_paths);
+    }
+    let folders = setup.guest_paths.iter().map(|path| (path.clone(), manifests(PODS))).collect();
+    let name = format!("{PODS} manifests in each folder that the configuration names");
+    Ok(Scenario { folders, ..Scenario::new(name, setup, Question::Poll(None)) })
+}
+
+/// Folders that a configuration names.
+fn paths(config: &Value, found: &mut Vec<String>) {
+    match config {
+        Value::String(text) if text.starts_with('/') && text.len() > 1 && !text.contains("..") => {
+            if !found.contains(text) {
+                found.push(text.clone());
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| paths(item, found)),
+        Value::Object(fields) => fields.values().for_each(|field| paths(field, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// So many pods in one file each, as JSON with names of both kinds: a source takes those that it knows.
+pub(crate) fn manifests(count: usize) -> FolderContent {
+    let file = |number: usize, kind: &str| {
+        let text = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("{kind}-{number}"), "namespace": "default"},
+            "spec": {"containers": [{"name": "app", "image": "registry.example.com/app:1"}]},
+        });
+        (format!("pod-{number}.{kind}"), Content::File(text.to_string().into_bytes()))
+    };
+    (0..count).flat_map(|number| [file(number, "json"), file(number, "yaml")]).collect()
+}
+
+/// Why nothing can be said of a source that brings no pods.
+pub(crate) fn nothing_to_say(scenario: &Scenario, answered: &Answered) -> String {
+    let (name, told) = (&scenario.name, told(answered));
+    format!(
+        "it brings no pods where it could ({name}): it says {told}. Add a case in which it brings some (--cases)"
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! Folders of the kit's own.
+
+use super::*;
+use crate::answer::names;
+
+#[test]
+fn paths_of_a_configuration_are_found_once() {
+    let mut found = Vec::new();
+    let config = json!({"folder": "/pods", "more": ["/pods", "/etc/x", "relative", "/", "/a/../b"], "n": 1});
+    paths(&config, &mut found);
+    found.sort();
+    assert_eq!(found, ["/etc/x", "/pods"]);
+}
+
+#[test]
+fn good_files_are_pods_of_different_names() {
+    let texts: Vec<String> = manifests(2)
+        .into_values()
+        .map(|content| match content {
+            Content::File(bytes) => String::from_utf8(bytes).expect("text"),
+            Content::Special(_) => panic!("a file"),
+        })
+        .collect();
+    assert_eq!(names(&texts), "default/json-0, default/yaml-0, default/json-1, default/yaml-1");
+}
