@@ -83,7 +83,7 @@ async fn calls(ctx: &Ctx<'_>, checks: &mut Checks<'_>, role: Role) -> Result<(),
     };
     let mut fresh = scenario.stage(ctx).await?;
     let mut used = scenario.warmed(ctx.plan.warm).stage(ctx).await?;
-    let measured = Measured::of(&mut fresh, FRESH_CALLS).await;
+    let measured = Measured::of(role, &mut fresh, FRESH_CALLS).await;
     measured.tell(role, "fresh", checks);
     // One late answer is the machine's; only all of them are the plugin's.
     let all_late = measured.seconds.is_empty().then_some(measured.failed).flatten();
@@ -96,7 +96,7 @@ async fn calls(ctx: &Ctx<'_>, checks: &mut Checks<'_>, role: Role) -> Result<(),
         let seen = format!("{} lines in one call", measured.lines);
         Finding::new(scenario.shown(), seen, LINES).repeated_by(REPEAT)
     });
-    let measured = Measured::of(&mut used, WARM_CALLS).await;
+    let measured = Measured::of(role, &mut used, WARM_CALLS).await;
     measured.tell(role, "warm", checks);
     leak(role, &measured, checks);
     checks.add(role, LOG.0, LOG.1, flood);
@@ -125,11 +125,15 @@ struct Measured {
 
 impl Measured {
     /// Asks so often, one call after the other; a source with the cursor of the answer before.
-    async fn of(stage: &mut Stage, calls: usize) -> Self {
+    async fn of(role: Role, stage: &mut Stage, calls: usize) -> Self {
         let (mut measured, began) = (Self::default(), Instant::now());
         for call in 0..calls {
             let started = Instant::now();
-            let asked = stage.ask().await;
+            let asked = match role {
+                // Without the question about its parameters.
+                Role::Probe => stage.plugin.ask_here(&stage.question).await,
+                Role::Admission | Role::PodSource => stage.ask().await,
+            };
             measured.note(call, started.elapsed(), &asked);
             measured.lines = measured.lines.max(stage.plugin.lines().len());
             // One that is too long is no answer any more.

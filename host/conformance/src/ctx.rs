@@ -20,7 +20,7 @@ use crate::setup::{Setup, SetupError};
 
 /// What components are examined with.
 pub(crate) struct Engines {
-    pub(crate) host: DirectHost,
+    pub(crate) host: Arc<DirectHost>,
     pub(crate) compiler: CompilerConfig,
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -55,28 +55,16 @@ impl<'a> Ctx<'a> {
     }
 
     /// How the plugin is loaded in a role where no case says otherwise.
-    ///
-    /// # Errors
-    ///
-    /// When limits or grants can't be taken.
     pub(crate) fn setup(&self, role: Role) -> Result<Setup, SetupError> {
         Setup::of_plan(self.plan, self.roles(), role)
     }
 
     /// How the plugin is loaded for a case, or where a file's case says nothing.
-    ///
-    /// # Errors
-    ///
-    /// When limits or grants can't be taken.
     pub(crate) fn setup_of(&self, file: &CaseFile, config: Option<&Value>) -> Result<Setup, SetupError> {
         Setup::of_case(self.plan, self.roles(), file, config)
     }
 
     /// Loads it.
-    ///
-    /// # Errors
-    ///
-    /// As the daemon's.
     pub(crate) async fn load(&self, setup: &Setup) -> Result<Plugin, LoadError> {
         Plugin::load(&self.engines.host, &self.subject.wasm, setup).await
     }

@@ -3,7 +3,10 @@
 //! Whoever judges a pod waits for a plugin, so that the search is asked for the next pod and told what came of it, instead of
 //! calling.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::Pod;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::check::Finding;
@@ -12,55 +15,26 @@ use crate::question::pod;
 /// How many steps are made from a pod that fails to a smaller one.
 const SHRINK_STEPS_MAX: usize = 96;
 
-/// Fields of a pod, and what each may hold, as JSON. Half of them are there.
-const POD: &[(&str, &[&str])] = &[
-    ("/metadata/name", &["\"a1\"", "\"web-0\"", "\"a-name-of-many-words\""]),
-    ("/metadata/namespace", &["\"default\"", "\"kube-system\""]),
-    (
-        "/metadata/labels",
-        &["{}", "{\"app\": \"web\"}", "{\"app.kubernetes.io/name\": \"\", \"owner\": \"x\"}"],
-    ),
-    ("/metadata/labels/team", &["\"shop\"", "\"\"", "\"0\""]),
-    ("/metadata/labels/tier", &["\"front\"", "\"\""]),
-    ("/metadata/labels/env", &["\"prod\"", "\"test\""]),
-    ("/metadata/annotations", &["{}", "{\"example.com/cost-centre\": \"4711\"}", "{\"team\": \"\"}"]),
-    ("/spec/priority", &["-10", "0", "1000", "2000000000"]),
-    ("/spec/hostNetwork", &["true"]),
-    ("/spec/nodeSelector", &["{\"kubernetes.io/os\": \"linux\"}"]),
-    ("/spec/overhead", &["{\"cpu\": \"100m\"}", "{\"cpu\": \"0.5\"}"]),
-    (
-        "/spec/initContainers",
-        &["[{\"name\": \"init-0\"}]", "[{\"name\": \"init-0\"}, {\"name\": \"init-1\"}]"],
-    ),
-    ("/spec/containers", &["[{\"name\": \"app-0\"}, {\"name\": \"app-1\"}]"]),
-];
+/// Fields of pods, and what each may hold.
+const FIELDS: &str = include_str!("../vectors/generated/pods.yaml");
 /// The containers of a pod, as far as it has so many.
 const CONTAINERS: [&str; 4] =
     ["/spec/containers/0", "/spec/containers/1", "/spec/initContainers/0", "/spec/initContainers/1"];
-const CPUS: &[&str] =
-    &["\"100m\"", "\"250m\"", "\"500m\"", "\"0.5\"", "\"1\"", "\"1.5\"", "\"2\"", "\"4000m\""];
-const MEMORIES: &[&str] =
-    &["\"64Mi\"", "\"128Mi\"", "\"512Mi\"", "\"1Gi\"", "\"1G\"", "\"1500M\"", "\"2Gi\"", "\"1073741824\""];
-/// The same of a container.
-const CONTAINER: &[(&str, &[&str])] = &[
-    (
-        "/image",
-        &[
-            "\"nginx\"",
-            "\"docker.io/library/redis:latest\"",
-            "\"registry.example.com:5000/shop/web\"",
-            "\"localhost/tools\"",
-            "\"ghcr.io/acme/api@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"",
-        ],
-    ),
-    ("/resources/requests/cpu", CPUS),
-    ("/resources/requests/memory", MEMORIES),
-    ("/resources/limits/cpu", CPUS),
-    ("/resources/limits/memory", MEMORIES),
-    ("/ports", &["[{\"containerPort\": 80}]", "[{\"containerPort\": 65535, \"hostPort\": 1}]"]),
-    ("/securityContext", &["{\"privileged\": true}", "{\"runAsUser\": 0}"]),
-    ("/restartPolicy", &["\"Always\""]),
-];
+
+/// [`FIELDS`], by JSON pointers; a field comes before what is in it.
+#[derive(Debug, Default, Deserialize)]
+struct Fields {
+    pod: BTreeMap<String, Vec<Value>>,
+    /// Of each container.
+    container: BTreeMap<String, Vec<Value>>,
+}
+
+impl Fields {
+    fn read() -> Self {
+        // It is YAML of these fields: a test reads it.
+        serde_saphyr::from_str(FIELDS).unwrap_or_default()
+    }
+}
 
 /// What stands where in a pod.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,17 +51,14 @@ impl Draft {
             mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             usize::try_from((mixed ^ (mixed >> 31)) >> 33).unwrap_or_default()
         };
-        let of_pod = POD.iter().map(|(pointer, values)| ((*pointer).to_owned(), *values));
-        let of_containers = CONTAINERS.iter().flat_map(|container| {
-            CONTAINER.iter().map(move |(pointer, values)| (format!("{container}{pointer}"), *values))
+        let Fields { pod, container } = Fields::read();
+        let of_containers = CONTAINERS.iter().flat_map(|at| {
+            container.iter().map(move |(pointer, values)| (format!("{at}{pointer}"), values.clone()))
         });
         let mut chosen = Vec::new();
-        for (pointer, values) in of_pod.chain(of_containers) {
-            let (is_there, which) = (random() % 2 == 0, random() % values.len());
-            if is_there {
-                // They are JSON: a test reads them.
-                chosen.push((pointer, serde_json::from_str(values[which]).unwrap_or_default()));
-            }
+        for (pointer, values) in pod.into_iter().chain(of_containers) {
+            let (is_there, which) = (random() % 2 == 0, random() % values.len().max(1));
+            chosen.extend(values.get(which).filter(|_| is_there).map(|value| (pointer, value.clone())));
         }
         Self(chosen)
     }

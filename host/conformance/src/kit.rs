@@ -47,7 +47,7 @@ impl Kit {
     /// When the engines or the cache of compiled code can't be had.
     pub fn start(compiler: CompilerConfig) -> Result<Self, KitError> {
         let clock: Arc<dyn Clock> = Arc::new(StandingClock(now_default()));
-        let host = DirectHost::start(compiler.clone(), clock.clone())?;
+        let host = Arc::new(DirectHost::start(compiler.clone(), clock.clone())?);
         Ok(Self(Engines { host, compiler, clock }))
     }
 

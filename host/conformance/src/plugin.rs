@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::sync::OnceCell;
 use witlet_core::error::one_line;
-use witlet_wasm::direct::{Asked, DirectHost, DirectOptions, DirectPlugin, DirectWaiting, HeardLine, LogTap};
+use witlet_wasm::direct::{
+    self, Asked, DirectHost, DirectOptions, DirectPlugin, DirectWaiting, HeardLine, LogTap,
+};
 use witlet_wasm::plugin::config::Grants;
 use witlet_wasm::plugin::{CallError, LoadError};
 use witlet_wasm::role::Role;
@@ -17,10 +21,17 @@ use crate::setup::Setup;
 
 /// How often a call is made that the machine had no turn for.
 const TURNS_MAX: usize = 10;
+/// What a handler has that the machine gave too little of its time: what it computes then is looked at, and not how long it took.
+const UNHURRIED: Duration = Duration::from_secs(2);
 
 /// A loaded plugin, with folders of its own.
 pub(crate) struct Plugin {
+    host: Arc<DirectHost>,
+    wasm: Arc<[u8]>,
+    options: DirectOptions,
     instances: Instances,
+    /// The same handler with more time, once it was needed.
+    unhurried: OnceCell<DirectPlugin>,
     log: LogTap,
     commands: Arc<Commands>,
     /// What a source finds on the machine.
@@ -34,11 +45,11 @@ enum Instances {
 
 impl Plugin {
     /// Compiles (or takes it from the cache), links and validates.
-    ///
-    /// # Errors
-    ///
-    /// As the daemon's.
-    pub(crate) async fn load(host: &DirectHost, wasm: &Arc<[u8]>, setup: &Setup) -> Result<Self, LoadError> {
+    pub(crate) async fn load(
+        host: &Arc<DirectHost>,
+        wasm: &Arc<[u8]>,
+        setup: &Setup,
+    ) -> Result<Self, LoadError> {
         let made = Folders::new(setup.guest_paths.iter().cloned());
         let folders =
             made.map_err(|cause| LoadError::Folder { path: PathBuf::from("a temporary one"), cause })?;
@@ -46,12 +57,8 @@ impl Plugin {
     }
 
     /// The same over folders that are there: a restart, or another setup.
-    ///
-    /// # Errors
-    ///
-    /// As the daemon's.
     pub(crate) async fn load_over(
-        host: &DirectHost,
+        host: &Arc<DirectHost>,
         wasm: &Arc<[u8]>,
         setup: &Setup,
         folders: Folders,
@@ -73,12 +80,35 @@ impl Plugin {
         let instances = loaded.await?;
         // What `validate` said is no answer's.
         drop(log.take());
-        Ok(Self { instances, log, commands, folders })
+        let (host, wasm, unhurried) = (host.clone(), wasm.clone(), OnceCell::new());
+        Ok(Self { host, wasm, options, instances, unhurried, log, commands, folders })
     }
 
-    /// Asks, on the plugins' threads.
+    /// Asks, on the plugins' threads. A late answer is the plugin's, unless the machine had no turn for the call, or gave a handler, which
+    /// waits for nothing, less than nearly all of the time in which it has to answer.
     pub(crate) async fn ask(&self, question: &Question) -> Asked<Answer> {
-        until_its_turn(async || self.ask_once(question).await, is_the_machines).await
+        let no_turn = |asked: &Asked<Answer>| matches!(asked.result, Err(CallError::Busy | CallError::Host));
+        let asked = until_its_turn(async || self.ask_once(question).await, no_turn).await;
+        match (question, &asked.result) {
+            (Question::Admit(_, question), Err(CallError::Timeout { limit }))
+                if asked.cpu.is_some_and(|cpu| cpu < *limit * 19 / 20) =>
+            {
+                self.ask_unhurried(question, *limit).await.unwrap_or(asked)
+            }
+            (..) => asked,
+        }
+    }
+
+    /// Asks a handler that has more time, and judges it by what it computes. None if it can't be loaded so.
+    async fn ask_unhurried(&self, question: &direct::Question, limit: Duration) -> Option<Asked<Answer>> {
+        let options = DirectOptions { timeout: UNHURRIED.max(limit), ..self.options.clone() };
+        let load = async || self.host.admission(self.wasm.clone(), options).await;
+        let plugin = self.unhurried.get_or_try_init(load).await.ok()?;
+        let mut asked = plain(plugin.admit(question).await);
+        if is_late(&asked, limit) {
+            asked.result = Err(CallError::Timeout { limit });
+        }
+        Some(asked)
     }
 
     async fn ask_once(&self, question: &Question) -> Asked<Answer> {
@@ -109,11 +139,14 @@ impl Plugin {
         }
     }
 
-    /// Asks a handler on this thread, which it blocks, and anything else as [`Self::ask`]: where calls are measured.
+    /// Asks once, without a question about parameters before a probe; a handler on this thread, which it blocks. For measurements.
     pub(crate) async fn ask_here(&self, question: &Question) -> Asked<Answer> {
         match (&self.instances, question) {
             (Instances::Synchronous(plugin), Question::Admit(_, question)) => plain(plugin.ask(question)),
-            _ => self.ask_once(question).await,
+            (Instances::Asynchronous(plugin), Question::Probe { request, .. }) => {
+                plain(plugin.probe(request).await)
+            }
+            (_, question) => self.ask_once(question).await,
         }
     }
 
@@ -167,14 +200,9 @@ async fn until_its_turn<T>(again: impl AsyncFn() -> T, is_the_machines: impl Fn(
     got
 }
 
-/// Whether the machine is the reason that there is no answer: it had no turn for the call, or it gave a handler, which waits for
-/// nothing, less than nearly all of the time in which it has to answer. Any other late answer is the plugin's.
-fn is_the_machines(asked: &Asked<Answer>) -> bool {
-    match (&asked.result, asked.cpu, asked.runnable) {
-        (Err(CallError::Busy | CallError::Host), ..) => true,
-        (Err(CallError::Timeout { limit }), Some(cpu), None) => cpu < *limit * 19 / 20,
-        (..) => false,
-    }
+/// Whether a handler with more time shows that its own time isn't enough.
+fn is_late<T>(asked: &Asked<T>, limit: Duration) -> bool {
+    matches!(asked.result, Err(CallError::Timeout { .. })) || asked.cpu.is_some_and(|cpu| cpu > limit)
 }
 
 fn options(setup: &Setup, folders: &Folders, log: &LogTap, commands: &Arc<Commands>) -> DirectOptions {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, Operation};
@@ -19,6 +19,8 @@ use witlet_wasm::role::Role;
 
 use crate::scene::address::ADDRESS_PLACEHOLDER;
 
+/// The node that has everything.
+const NODE: &str = include_str!("../vectors/defaults/node.json");
 /// What the node is called.
 pub(crate) const NODE_NAME: &str = "node-1";
 /// The source that brought a pod of which nobody says it.
@@ -157,30 +159,10 @@ pub(crate) fn now_default() -> Timestamp {
 
 /// A node with room: 4 processors, 8 GiB, 110 pods.
 pub(crate) fn node_default() -> Arc<NodeFacts> {
-    let resources = json!({"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"});
-    let conditions: Vec<_> = [
-        ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
-        ("DiskPressure", "False", "KubeletHasNoDiskPressure"),
-        ("PIDPressure", "False", "KubeletHasSufficientPID"),
-        ("Ready", "True", "KubeletReady"),
-    ]
-    .into_iter()
-    .map(|(kind, status, reason)| json!({"type": kind, "status": status, "reason": reason, "message": ""}))
-    .collect();
-    let node = json!({
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": NODE_NAME,
-            "labels": {"kubernetes.io/hostname": NODE_NAME, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"},
-        },
-        "spec": {},
-        "status": {"capacity": resources, "allocatable": resources, "conditions": conditions},
-    });
     Arc::new(NodeFacts {
         name: NODE_NAME.to_owned(),
         // It is a node: a test reads it.
-        node: Node::deserialize(node).unwrap_or_default(),
+        node: serde_json::from_str(NODE).unwrap_or_default(),
         addresses: vec![IpAddr::from([192, 0, 2, 10])],
         facts: FACTS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         devices: "[]".to_owned(),

@@ -4,10 +4,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use thiserror::Error;
-use witlet_core::admission::Operation;
 use witlet_core::error::one_line;
 use witlet_wasm::direct::Asked;
 use witlet_wasm::plugin::LoadError;
@@ -15,16 +13,18 @@ use witlet_wasm::plugin::config::Warm;
 use witlet_wasm::role::Role;
 
 use crate::answer::{Answer, AnswerKind, Answered, told};
-use crate::cases::model::{Case, CaseFile};
+use crate::cases::model::{Case, CaseFile, Step};
 use crate::ctx::Ctx;
 use crate::plugin::Plugin;
-use crate::question::{Question, admission_request, plain_pod, pod};
+use crate::question::{Question, plain_pod};
 use crate::scene::folders::{Content, FolderContent};
 use crate::scene::servers::{ServerScript, Servers};
 use crate::setup::Setup;
 
 /// How many questions of a role are asked again in each layer: enough for every branch of a policy, and soon done.
 const CASES_MAX: usize = 24;
+/// Ordinary questions to a handler.
+const ORDINARY: &str = include_str!("../vectors/defaults/questions.yaml");
 /// How many pods the kit's own folders have, as JSON and as YAML each.
 const PODS: usize = 4;
 /// What stands in a case's folders for every folder that the plugin has.
@@ -83,12 +83,8 @@ impl Scenario {
 
     /// Where a case asks something: of a source after the steps up to the first one that brings pods, or the first one at all. None
     /// of a case that asks nothing.
-    ///
-    /// # Errors
-    ///
-    /// When limits or grants can't be taken.
     pub(crate) fn of_case(ctx: &Ctx<'_>, file: &CaseFile, case: &Case) -> Result<Option<Self>, String> {
-        let asks = |step: &&crate::cases::model::Step| {
+        let asks = |step: &&Step| {
             matches!(step.question, Question::Admit(..) | Question::Probe { .. } | Question::Poll(_))
         };
         let good = |kind: Option<AnswerKind>| match (file.role, kind) {
@@ -139,10 +135,6 @@ impl Scenario {
     }
 
     /// Sets the scene and loads the plugin.
-    ///
-    /// # Errors
-    ///
-    /// When either can't be done.
     pub(crate) async fn stage(&self, ctx: &Ctx<'_>) -> Result<Stage, StageError> {
         let servers = Servers::start(&self.servers).await.map_err(StageError::Scene)?;
         let plugin = ctx.load(&self.setup.at(servers.address)).await?;
@@ -180,10 +172,6 @@ impl Stage {
     }
 
     /// Changes what the plugin finds.
-    ///
-    /// # Errors
-    ///
-    /// When that can't be done.
     pub(crate) async fn set(
         &mut self,
         folders: &BTreeMap<String, Option<FolderContent>>,
@@ -208,10 +196,6 @@ impl Stage {
     }
 
     /// The same plugin loaded anew in the same place: a restart, or another setup.
-    ///
-    /// # Errors
-    ///
-    /// As the daemon's.
     pub(crate) async fn reload(self, ctx: &Ctx<'_>, setup: &Setup) -> Result<Self, StageError> {
         let Self { plugin, servers, question, .. } = self;
         let setup = setup.at(servers.address);
@@ -223,10 +207,6 @@ impl Stage {
 
 /// The scenarios of a role: those of its cases, and ordinary questions to a handler. Of a source the first one in which it brings
 /// pods, or folders with manifests wherever its configuration names a path.
-///
-/// # Errors
-///
-/// When limits or grants can't be taken.
 pub(crate) fn scenarios(ctx: &Ctx<'_>, role: Role) -> Result<Vec<Scenario>, String> {
     let mut all = if role == Role::Admission { ordinary(ctx)? } else { Vec::new() };
     let cases = ctx.cases(role).map(|(file, case)| Scenario::of_case(ctx, file, case));
@@ -243,10 +223,6 @@ pub(crate) fn scenarios(ctx: &Ctx<'_>, role: Role) -> Result<Vec<Scenario>, Stri
 }
 
 /// Those in which all is well.
-///
-/// # Errors
-///
-/// When there is none: how to add one.
 pub(crate) fn good(ctx: &Ctx<'_>, role: Role) -> Result<Vec<Scenario>, String> {
     let mut all = scenarios(ctx, role)?;
     all.retain(|scenario| scenario.is_good);
@@ -268,10 +244,6 @@ pub(crate) fn with_servers(ctx: &Ctx<'_>, role: Role) -> Result<Vec<Scenario>, S
 }
 
 /// A plain question to the plugin as the plan has it: about a plain pod, on whose address nobody listens.
-///
-/// # Errors
-///
-/// When limits or grants can't be taken.
 pub(crate) fn plain(ctx: &Ctx<'_>, role: Role) -> Result<Scenario, String> {
     if role == Role::PodSource {
         return Ok(scenarios(ctx, role)?.swap_remove(0));
@@ -285,32 +257,11 @@ pub(crate) fn plain(ctx: &Ctx<'_>, role: Role) -> Result<Scenario, String> {
 /// About a plain pod, one with much of everything, and one that is resized.
 fn ordinary(ctx: &Ctx<'_>) -> Result<Vec<Scenario>, String> {
     let setup = ctx.setup(Role::Admission).map_err(|error| error.to_string())?;
-    let full = pod(&json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": "web", "namespace": "shop", "uid": "uid-of-shop-web",
-            "labels": {"app": "web", "team": "shop"}, "annotations": {"example.com/owner": "shop"},
-        },
-        "spec": {
-            "priority": 1000,
-            "initContainers": [{"name": "setup", "image": "busybox"}, {"name": "proxy", "image": "envoy:v1", "restartPolicy": "Always"}],
-            "containers": [{
-                "name": "app",
-                "image": "registry.example.com/shop/web:v2",
-                "ports": [{"containerPort": 8080, "hostPort": 8080}],
-                "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"cpu": "500m", "memory": "1Gi"}},
-            }],
-        },
-    }));
-    let asks = |name: &str, operation, pod: &Pod| {
-        Scenario::new(name, setup.clone(), Question::admit(admission_request(operation, pod.clone())))
-    };
-    Ok(vec![
-        asks("a plain pod", Operation::Add, &plain_pod()),
-        asks("a pod with much of everything", Operation::Add, &full),
-        asks("a pod that is resized", Operation::Resize, &full),
-    ])
+    // It is a case file: a test reads it.
+    let file = CaseFile::parse("questions.yaml", ORDINARY).map_err(|error| error.to_string())?;
+    let asks =
+        |case: Case| Some(Scenario::new(case.name, setup.clone(), case.steps.into_iter().next()?.question));
+    Ok(file.cases.into_iter().filter_map(asks).collect())
 }
 
 fn own_folders(ctx: &Ctx<'_>) -> Result<Scenario, String> {

@@ -83,10 +83,6 @@ impl Setup {
     }
 
     /// As the plan says, else the role's first case file, else with nothing. `roles` are those that are examined.
-    ///
-    /// # Errors
-    ///
-    /// When limits or grants can't be taken.
     pub(crate) fn of_plan(plan: &Plan, roles: Vec<Role>, role: Role) -> Result<Self, SetupError> {
         let file = plan.cases.iter().find(|file| file.role == role);
         let mut setup = match file {
@@ -110,10 +106,6 @@ impl Setup {
     }
 
     /// As a file says, or its case with this `config`.
-    ///
-    /// # Errors
-    ///
-    /// When limits or grants can't be taken.
     pub(crate) fn of_case(
         plan: &Plan,
         roles: Vec<Role>,
@@ -163,10 +155,6 @@ impl Setup {
     }
 
     /// The grants without folders of the kit's own.
-    ///
-    /// # Errors
-    ///
-    /// When they can't be taken.
     pub(crate) fn grants(&self) -> Result<Grants, SetupError> {
         if self.grants.is_null() {
             return Ok(Grants::default());

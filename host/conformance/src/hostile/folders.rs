@@ -10,13 +10,14 @@ use witlet_wasm::plugin::CallError;
 use witlet_wasm::role::Role;
 
 use super::found::Found;
-use super::inputs::deep_json;
 use super::servers::HARM;
 use crate::answer::{AnswerKind, Answered, failure, is, names, set, told};
+use crate::cases::model::{Case, CaseFile};
 use crate::check::{Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
 use crate::question::Question;
 use crate::scenario::{Scenario, Stage, nothing_to_say};
+use crate::scene::folders::{Content, FolderContent, write};
 use crate::scene::servers::Behaviour;
 
 const ROLE: Role = Role::PodSource;
@@ -29,69 +30,24 @@ const GONE: Named = ("hostile/pods-gone", "pods that are gone aren't unchanged")
 const NOT_EMPTY: &str = "snapshot.empty: nothing to tell and nothing there are different things: pods of a source that says `empty` end. \
                          What it can't read is an error, and its last pods go on";
 const NEWS: &str = "source.poll: what the source has now; `unchanged` is the same as at the last poll that gave pods or `empty`";
-/// Larger than any manifest.
-const HUGE_BYTES: usize = 8 << 20;
+/// Folders as the cases of a file say.
+const HOSTILE: &str = include_str!("../../vectors/hostile/folders.yaml");
 /// How many files a folder has that has too many.
 const FILES: usize = 500;
 /// What a source has for a server that never answers. It may use it up: that is an error, too.
 const TIME: Duration = Duration::from_secs(2);
 
 /// What stands in a folder beside the good files.
-#[derive(Clone, Debug)]
-enum Beside {
-    File(Vec<u8>),
-    Link(&'static str),
-    Folder,
-    /// So many files with nothing but an empty object in them.
-    Files(usize),
-}
-
-/// What stands beside the good files: words for people, the name in the folder, and what it is. A name that ends with a point is
-/// there as JSON and as YAML, so that a source of either looks at it.
-fn besides() -> Vec<(&'static str, &'static [u8], Beside)> {
-    let text = |text: &str| Beside::File(text.as_bytes().to_vec());
-    vec![
-        ("a file of half an object", b"a-broken.", text("{\"apiVersion\": ")),
-        ("an empty file", b"a-empty.", text("")),
-        ("a file that isn't UTF-8", b"a-binary.", Beside::File(vec![0xff, 0xfe, 0x00, 0xc3])),
-        ("a file of nothing but null", b"a-null.", text("null")),
-        ("a file of text", b"a-text.", text("\"text\"")),
-        ("a file of deeply nested JSON", b"a-deep.", text(&deep_json())),
-        ("a file of 8 MiB", b"a-huge.", Beside::File(vec![b' '; HUGE_BYTES])),
-        (
-            "a file of another kind",
-            b"a-other.",
-            text(r#"{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}"#),
-        ),
-        ("a file without an extension", b"README", text("read me")),
-        ("a file whose name is hidden", b".hidden.json", text("{")),
-        ("a file whose name is nothing but an extension", b".json", text("{")),
-        ("a file whose name isn't UTF-8", b"a-\xff\xfe.json", text("{}")),
-        ("a file whose name has ends of lines", b"a\n\t.json", text("{}")),
-        ("a file whose name has letters of four bytes", "🦀🦀.json".as_bytes(), text("{}")),
-        ("a folder that is named as a file", b"a-folder.json", Beside::Folder),
-        ("a link that leads nowhere", b"a-nowhere.json", Beside::Link("nobody.json")),
-        ("a link to itself", b"a-loop.json", Beside::Link("a-loop.json")),
-        ("a link out of the folder", b"a-out.json", Beside::Link("/etc/hostname")),
-        ("500 files", b"", Beside::Files(FILES)),
-    ]
-}
-
-/// Writes it beside what a folder has.
-///
-/// # Errors
-///
-/// When the filesystem doesn't take it: not every one takes every name.
-fn write(folder: &Path, name: &[u8], beside: &Beside) -> io::Result<()> {
-    let at = folder.join(OsStr::from_bytes(name));
-    match beside {
-        Beside::File(bytes) => std::fs::write(at, bytes),
-        Beside::Link(target) => std::os::unix::fs::symlink(target, at),
-        Beside::Folder => std::fs::create_dir(at),
-        Beside::Files(count) => {
-            (0..*count).try_for_each(|number| std::fs::write(folder.join(format!("a-{number}.json")), b"{}"))
-        }
-    }
+fn besides() -> Vec<(String, FolderContent)> {
+    // It is a case file: a test reads it.
+    let cases = CaseFile::parse("folders.yaml", HOSTILE).map(|file| file.cases).unwrap_or_default();
+    let content = |case: Case| {
+        let content = case.steps.into_iter().next()?.folders.into_values().next()??;
+        Some((case.name, content))
+    };
+    let empty = || Content::File(b"{}".to_vec());
+    let many = (0..FILES).map(|number| (format!("a-{number}.json"), empty())).collect();
+    cases.into_iter().filter_map(content).chain([("500 files".to_owned(), many)]).collect()
 }
 
 /// What the checks of answers found.
@@ -118,15 +74,14 @@ impl Both {
 /// Examines a source.
 pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>, world: &Scenario) {
     let mut both = Both::default();
-    for (name, file, beside) in besides() {
-        let kinds = if file.ends_with(b".") { &["json", "yaml"][..] } else { &[""] };
-        for kind in kinds {
-            let put = |path: &Path| write(path, &[file, kind.as_bytes()].concat(), &beside);
-            let name = format!("{name} {kind}");
-            if let Err(why) = changed(ctx, world, name.trim_end(), put, &mut both).await {
-                both.untried(why);
-            }
+    for (name, content) in besides() {
+        if let Err(why) = changed(ctx, world, &name, |path| write(path, &content), &mut both).await {
+            both.untried(why);
         }
+    }
+    let odd = |path: &Path| std::fs::write(path.join(OsStr::from_bytes(b"a-\xff\xfe.json")), "{}");
+    if let Err(why) = changed(ctx, world, "a file whose name isn't UTF-8", odd, &mut both).await {
+        both.untried(why);
     }
     let remove = |path: &Path| std::fs::remove_dir_all(path);
     if let Err(why) = changed(ctx, world, "its folders gone", remove, &mut both).await {

@@ -23,3 +23,9 @@ fn good_files_are_pods_of_different_names() {
         .collect();
     assert_eq!(names(&texts), "default/json-0, default/yaml-0, default/json-1, default/yaml-1");
 }
+
+#[test]
+fn ordinary_questions_can_be_read() {
+    let file = CaseFile::parse("questions.yaml", ORDINARY).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(file.cases.len(), 3);
+}

@@ -40,10 +40,6 @@ pub(crate) struct Folders {
 
 impl Folders {
     /// Makes an empty folder for each of these paths of a guest's.
-    ///
-    /// # Errors
-    ///
-    /// When the machine has no room for them.
     pub(crate) fn new(guest_paths: impl IntoIterator<Item = String>) -> io::Result<Self> {
         let root = tempfile::tempdir()?;
         let mut folders = BTreeMap::new();
@@ -81,10 +77,6 @@ impl Folders {
     }
 
     /// Makes this be all that is in a folder. A path that the guest doesn't have is an error.
-    ///
-    /// # Errors
-    ///
-    /// When it can't be written.
     pub(crate) fn fill(&self, guest_path: &str, content: &FolderContent) -> io::Result<()> {
         let path = self.path(guest_path).ok_or(io::ErrorKind::NotFound)?;
         std::fs::remove_dir_all(path)?;
@@ -93,17 +85,14 @@ impl Folders {
     }
 
     /// Takes a folder away.
-    ///
-    /// # Errors
-    ///
-    /// When it can't be removed.
     pub(crate) fn remove(&self, guest_path: &str) -> io::Result<()> {
         let path = self.path(guest_path).ok_or(io::ErrorKind::NotFound)?;
         std::fs::remove_dir_all(path)
     }
 }
 
-fn write(folder: &Path, content: &FolderContent) -> io::Result<()> {
+/// Puts files, links and folders beside what is in a folder.
+pub(crate) fn write(folder: &Path, content: &FolderContent) -> io::Result<()> {
     for (name, content) in content {
         let path = folder.join(name);
         match content {

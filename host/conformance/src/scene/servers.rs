@@ -171,10 +171,6 @@ const ADDRESSES_TRIED_MAX: usize = 8;
 
 impl Servers {
     /// Starts these on an address of their own.
-    ///
-    /// # Errors
-    ///
-    /// When a port can't be listened on, and says which.
     pub(crate) async fn start(scripts: &[ServerScript]) -> io::Result<Self> {
         let mut tried = 0;
         loop {
@@ -207,10 +203,6 @@ impl Servers {
     }
 
     /// Ends those that listen, and has others listen on the same address.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::start`].
     pub(crate) async fn replace(&mut self, scripts: &[ServerScript]) -> io::Result<()> {
         for server in &mut self.servers {
             server.shutdown().await;
