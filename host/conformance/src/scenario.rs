@@ -157,10 +157,14 @@ impl Stage {
         self.ask_this(&question).await
     }
 
-    /// Asks something else in the same place. A source gets the cursor of its last answer where the question names none.
+    /// Asks something else in the same place. A source gets the cursor of its last answer where the question names none; one that it names
+    /// takes its place, also if the answer is an error.
     pub(crate) async fn ask_this(&mut self, question: &Question) -> Asked<Answer> {
+        if let Question::Poll(Some(cursor)) = question {
+            self.cursor = Some(cursor.clone());
+        }
         let asked = match question {
-            Question::Poll(None) => self.plugin.ask(&Question::Poll(self.cursor.clone())).await,
+            Question::Poll(_) => self.plugin.ask(&Question::Poll(self.cursor.clone())).await,
             other => self.plugin.ask(&other.placed(self.servers.address)).await,
         };
         match (&asked.result, question) {
