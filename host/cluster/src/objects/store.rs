@@ -77,9 +77,11 @@ impl From<Secret> for Object {
     }
 }
 
+/// What of the metadata says which object it is. One that was made anew under its name is another: records of pulls tell secrets apart
+/// by their UIDs.
 fn named(metadata: ObjectMeta) -> ObjectMeta {
-    let ObjectMeta { namespace, name, .. } = metadata;
-    ObjectMeta { namespace, name, ..ObjectMeta::default() }
+    let ObjectMeta { namespace, name, uid, .. } = metadata;
+    ObjectMeta { namespace, name, uid, ..ObjectMeta::default() }
 }
 
 impl Object {

@@ -18,15 +18,12 @@ enum Rule {
     Only(&'static [&'static str]),
     /// Refused with a reason better than "not supported by this release".
     Refuse(&'static str),
-    /// Let through but for what this finds: a field below and a reason.
-    Unless(fn(&Value) -> Option<(&'static str, &'static str)>),
 }
 
-use Rule::{Accept, Only, Refuse, Unless};
+use Rule::{Accept, Only, Refuse};
 
 const API_OBJECTS: &str = "a pod from a manifest can't refer to objects of an API server";
 const FROM_SERVER: &str = "only an API server sets this";
-const NO_SUCH_LIMIT: &str = "nothing in this release enforces this limit";
 const WINDOWS: &str = "this agent runs pods of Linux";
 
 /// One row for each field; `[]` stands for any index, and all kinds of containers are looked up as `spec.containers[]`. A
@@ -98,7 +95,8 @@ const RULES: &[(&str, Rule)] = &[
     ("spec.volumes[].name", Accept),
     ("spec.volumes[].configMap", Refuse(API_OBJECTS)),
     ("spec.volumes[].downwardAPI", Accept),
-    ("spec.volumes[].emptyDir", Unless(unlimited_disk)),
+    // A size on disk is told to be void (`pod::void_limits`), and so is ephemeral storage: a kubelet runs such pods.
+    ("spec.volumes[].emptyDir", Accept),
     ("spec.volumes[].ephemeral", Refuse(API_OBJECTS)),
     ("spec.volumes[].hostPath", Accept),
     ("spec.volumes[].persistentVolumeClaim", Refuse(API_OBJECTS)),
@@ -131,7 +129,6 @@ const RULES: &[(&str, Rule)] = &[
     ("spec.containers[].readinessProbe", Accept),
     ("spec.containers[].resizePolicy", Accept),
     ("spec.containers[].resources.claims", Refuse(API_OBJECTS)),
-    ("spec.containers[].resources.limits.ephemeral-storage", Refuse(NO_SUCH_LIMIT)),
     ("spec.containers[].resources.limits", Accept),
     ("spec.containers[].resources.requests", Accept),
     ("spec.containers[].restartPolicy", Accept),
@@ -148,13 +145,6 @@ const RULES: &[(&str, Rule)] = &[
     ("spec.containers[].volumeMounts", Accept),
     ("spec.containers[].workingDir", Accept),
 ];
-
-/// A folder in memory is as large as it may be; nobody measures one on the disk.
-fn unlimited_disk(source: &Value) -> Option<(&'static str, &'static str)> {
-    let text = |field: &str| source.get(field).and_then(Value::as_str).unwrap_or_default();
-    let on_disk = text("medium").is_empty();
-    (on_disk && source.get("sizeLimit").is_some_and(is_set)).then_some(("sizeLimit", NO_SUCH_LIMIT))
-}
 
 /// The row that a place is looked up by.
 fn row_of(pattern: &str) -> Cow<'_, str> {
@@ -228,11 +218,6 @@ fn field(value: &Value, place: &mut Place, problems: &mut Problems) {
             }
         }
         Some((_, Refuse(reason))) => problems.add(&place.path, *reason),
-        Some((_, Unless(find))) => {
-            if let Some((field, reason)) = find(value) {
-                problems.add(format!("{}.{field}", place.path), reason);
-            }
-        }
         None if leads_on(&row) => visit(value, place, problems),
         None => problems.add(&place.path, "not supported by this release"),
     }

@@ -125,6 +125,18 @@ fn of_the_metadata_only_the_name_is_kept() {
     assert_eq!(kept, json!({"name": "m", "namespace": "shop"}));
 }
 
+#[test]
+fn a_secret_that_was_made_anew_under_its_name_is_another() {
+    let made = |uid: &str| {
+        let metadata = json!({"name": "s", "namespace": "shop", "uid": uid, "annotations": {"a": "b"}});
+        Object::from(serde_json::from_value::<Secret>(json!({"metadata": metadata})).unwrap())
+    };
+    let (first, second) = (made("1"), made("2"));
+    assert!(first != second, "records of pulls tell them apart");
+    let Object::Secret(secret) = first else { panic!("a secret") };
+    assert_eq!(secret.metadata.uid.as_deref(), Some("1"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn there_is_a_bound() {
     let (mut store, now) = (Store::default(), Instant::now());
