@@ -2,6 +2,7 @@
 //! file in its own folder, so that nothing grows with their number, and one that can't be read costs one pod.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use witlet_core::error::one_line;
@@ -31,9 +32,9 @@ pub(crate) struct Checkpoints {
 
 #[derive(Debug, Default)]
 struct Entry {
-    content: PodCheckpoint,
-    /// The fingerprint of what is on disk; none if nothing is.
-    on_disk: Option<u32>,
+    content: Arc<PodCheckpoint>,
+    /// What is on disk; none if nothing is.
+    on_disk: Option<Arc<PodCheckpoint>>,
 }
 
 impl Checkpoints {
@@ -60,8 +61,8 @@ impl Checkpoints {
             };
             match content {
                 Ok(content) => {
-                    let on_disk = Some(content.fingerprint());
-                    pods.insert(uid, Entry { content, on_disk });
+                    let content = Arc::new(content);
+                    pods.insert(uid, Entry { on_disk: Some(content.clone()), content });
                 }
                 Err(error) => {
                     let what =
@@ -71,7 +72,7 @@ impl Checkpoints {
             }
         }
         if config.readmit_on_restart {
-            pods.values_mut().for_each(|entry| entry.content.forget_admission());
+            pods.values_mut().for_each(|entry| Arc::make_mut(&mut entry.content).forget_admission());
         }
         Ok(Self { pods, user_namespaces })
     }
@@ -92,38 +93,40 @@ impl Checkpoints {
     }
 
     /// The pod as it is to be known after a restart; none if nobody has to know of it.
-    pub(crate) fn content(&self, uid: &PodUid) -> Option<&PodCheckpoint> {
-        self.pods.get(uid).map(|entry| &entry.content)
+    pub(crate) fn content(&self, uid: &PodUid) -> Option<Arc<PodCheckpoint>> {
+        self.pods.get(uid).map(|entry| entry.content.clone())
     }
 
-    /// The same if it isn't on disk so.
-    pub(crate) fn unsaved(&self, uid: &PodUid) -> Option<PodCheckpoint> {
-        let entry = self.pods.get(uid)?;
-        (entry.on_disk != Some(entry.content.fingerprint())).then(|| entry.content.clone())
+    /// Whether that isn't on disk.
+    pub(crate) fn is_unsaved(&self, uid: &PodUid) -> bool {
+        self.pods.get(uid).is_some_and(|entry| entry.on_disk.as_ref() != Some(&entry.content))
     }
 
-    /// A content of this fingerprint is on disk.
-    pub(crate) fn saved(&mut self, uid: &PodUid, fingerprint: u32) {
+    /// This is on disk now.
+    pub(crate) fn saved(&mut self, uid: &PodUid, content: Arc<PodCheckpoint>) {
         if let Some(entry) = self.pods.get_mut(uid) {
-            entry.on_disk = Some(fingerprint);
+            entry.on_disk = Some(content);
         }
+    }
+
+    fn content_mut(&mut self, uid: PodUid) -> &mut PodCheckpoint {
+        Arc::make_mut(&mut self.pods.entry(uid).or_default().content)
     }
 
     /// The pod was admitted.
     pub(crate) fn admit(&mut self, pod: &Pod) {
-        let uid = PodUid::of(pod);
-        self.pods.entry(uid).or_default().content.admit(pod);
+        self.content_mut(PodUid::of(pod)).admit(pod);
         self.give_ids(pod);
     }
 
     /// An admitted pod has another spec now.
     pub(crate) fn revise(&mut self, pod: &Pod) {
-        self.pods.entry(PodUid::of(pod)).or_default().content.revise(pod);
+        self.content_mut(PodUid::of(pod)).revise(pod);
     }
 
     /// The pod has ended for good, with this status.
     pub(crate) fn end(&mut self, uid: &PodUid, status: &PodStatus) {
-        self.pods.entry(uid.clone()).or_default().content.end(status);
+        self.content_mut(uid.clone()).end(status);
     }
 
     /// Gives the pod ids of its own, if it wants some and has none. They are on disk before its sandbox is made. A pod that gets
@@ -188,7 +191,8 @@ async fn take_over(
         let is_there = files.checkpoint(&uid).await.is_ok_and(|known| known.is_some());
         let written = is_there || files.write_checkpoint(&uid, &content.encode()).await.is_ok();
         all_written &= written;
-        let on_disk = (written && !is_there).then(|| content.fingerprint());
+        let content = Arc::new(content);
+        let on_disk = (written && !is_there).then(|| content.clone());
         entries.insert(uid, Entry { content, on_disk });
     }
     // An earlier build that comes back can read what is left behind.

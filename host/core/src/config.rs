@@ -8,4 +8,6 @@ pub mod polling;
 pub mod source;
 mod supported;
 
-pub use merge::{Duplicate, MergedConfig, PodOperation, PodUpdate, SourceChange, SourceUpdate};
+pub use merge::{
+    Duplicate, MergedConfig, PodOperation, PodUpdate, SourceChange, SourceUpdate, is_other_wish,
+};

@@ -34,7 +34,7 @@ use crate::pod::resources::qos;
 use crate::probe::ProbeResults;
 use crate::runtime::{ObservedPod, SandboxState};
 
-pub use conditions::{foreign, is_readiness_outdated};
+pub use conditions::is_readiness_outdated;
 pub use merge::merge;
 pub use patch::patch;
 pub use phase::Phase;

@@ -309,10 +309,9 @@ impl EventLoop {
     /// What of the pod has to be on disk before, or after, its next piece of work.
     fn to_save(&self, uid: &PodUid) -> ToSave {
         let Some(record) = self.records.get(uid) else { return ToSave::default() };
-        let unsaved = self.checkpoints.unsaved(uid);
         ToSave {
-            is_unsaved: unsaved.is_some(),
-            checkpoint: unsaved.or_else(|| self.checkpoints.content(uid).cloned()),
+            checkpoint: self.checkpoints.content(uid),
+            is_unsaved: self.checkpoints.is_unsaved(uid),
             allocation: record.allocation_unsaved,
             blocks: record.must_save,
         }
@@ -320,11 +319,11 @@ impl EventLoop {
 
     fn note_saved(&mut self, uid: &PodUid, saved: Saved) {
         let Saved { checkpoint, allocation, failure } = saved;
-        if let Some(fingerprint) = checkpoint {
-            self.checkpoints.saved(uid, fingerprint);
+        if let Some(content) = checkpoint {
+            self.checkpoints.saved(uid, content);
         }
         // What changed meanwhile is saved before the next piece of work.
-        let is_unsaved = failure.is_some() || self.checkpoints.unsaved(uid).is_some();
+        let is_unsaved = failure.is_some() || self.checkpoints.is_unsaved(uid);
         if let Some(record) = self.records.get_mut(uid) {
             record.allocation_unsaved =
                 record.allocation_unsaved.filter(|version| Some(*version) != allocation);

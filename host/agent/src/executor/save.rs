@@ -1,5 +1,6 @@
 //! What is saved of a pod before anything is done to it, and once it has ended.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use witlet_core::error::one_line;
@@ -17,7 +18,7 @@ const SAVE_RETRY: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ToSave {
     /// The pod's checkpoint; none for one that no source has.
-    pub(crate) checkpoint: Option<PodCheckpoint>,
+    pub(crate) checkpoint: Option<Arc<PodCheckpoint>>,
     /// It isn't on disk so.
     pub(crate) is_unsaved: bool,
     /// The version of the allocated resources that has the pod's.
@@ -29,8 +30,8 @@ pub(crate) struct ToSave {
 /// What was saved in the course of a piece of work.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Saved {
-    /// The fingerprint of the checkpoint.
-    pub(crate) checkpoint: Option<u32>,
+    /// The checkpoint.
+    pub(crate) checkpoint: Option<Arc<PodCheckpoint>>,
     /// The version of the allocated resources.
     pub(crate) allocation: Option<u64>,
     /// Why something couldn't be.
@@ -63,16 +64,16 @@ impl Executor {
             job.saved.allocation = Some(version);
         }
         match job.to_save.checkpoint.clone().filter(|_| job.to_save.is_unsaved) {
-            Some(checkpoint) => self.write(job, &checkpoint).await,
+            Some(checkpoint) => self.write(job, checkpoint).await,
             None => Ok(()),
         }
     }
 
-    async fn write(&self, job: &mut Job, checkpoint: &PodCheckpoint) -> Result<(), FilesError> {
+    async fn write(&self, job: &mut Job, checkpoint: Arc<PodCheckpoint>) -> Result<(), FilesError> {
         // A pod with this UID may have been here before.
         self.removals.none_of(&job.uid).await;
         self.files.write_checkpoint(&job.uid, &checkpoint.encode()).await?;
-        job.saved.checkpoint = Some(checkpoint.fingerprint());
+        job.saved.checkpoint = Some(checkpoint);
         Ok(())
     }
 
@@ -81,15 +82,15 @@ impl Executor {
     pub(super) async fn save_end(&self, job: &mut Job) -> End {
         let status = self.board.status(&job.uid);
         let status = status.filter(|status| Phase::of(status).is_some_and(Phase::is_terminal));
-        let (Some(mut checkpoint), Some(status)) = (job.to_save.checkpoint.clone(), status) else {
+        let (Some(before), Some(status)) = (job.to_save.checkpoint.clone(), status) else {
             return End::DONE;
         };
-        let before = checkpoint.clone();
-        checkpoint.end(&status);
+        let mut checkpoint = before.clone();
+        Arc::make_mut(&mut checkpoint).end(&status);
         if checkpoint == before && (!job.to_save.is_unsaved || job.saved.checkpoint.is_some()) {
             return End::DONE;
         }
-        let Err(error) = self.write(job, &checkpoint).await else { return End::DONE };
+        let Err(error) = self.write(job, checkpoint).await else { return End::DONE };
         tracing::warn!(pod = %job.full_name, error = one_line(&error), "Failed to save how the pod ended");
         let is_deleted = job.work.pod.as_ref().is_some_and(|pod| pod.metadata.deletion_timestamp.is_some());
         if is_deleted { End::DONE } else { End::FAILED }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::config::SourceUpdate;
+use witlet_core::config::{SourceUpdate, is_other_wish};
 use witlet_core::pod::static_pod::{CONFIG_SOURCE, is_mirror};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status::Phase;
@@ -254,17 +254,7 @@ fn is_same_version(old: &Pod, new: &Pod) -> bool {
 
 /// Statuses come back from the agent itself, many times in a pod's life; only how it ended is worth a write.
 fn is_worth_saving(old: &Pod, new: &Pod) -> bool {
-    is_other_wish(old, new) || phase(old) != phase(new)
-}
-
-fn is_other_wish(old: &Pod, new: &Pod) -> bool {
-    let (was, is) = (&old.metadata, &new.metadata);
-    old.spec != new.spec
-        || was.uid != is.uid
-        || was.labels != is.labels
-        || was.annotations != is.annotations
-        || was.deletion_timestamp != is.deletion_timestamp
-        || was.deletion_grace_period_seconds != is.deletion_grace_period_seconds
+    old.metadata.uid != new.metadata.uid || is_other_wish(old, new) || phase(old) != phase(new)
 }
 
 fn is_deleted(pod: &Pod) -> bool {

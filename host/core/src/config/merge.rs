@@ -441,7 +441,7 @@ fn seen_first(mut pod: Arc<Pod>, time: impl FnOnce() -> String) -> Arc<Pod> {
 
 /// Whether spec, labels, annotations or deletion differ (upstream: `podsDifferSemantically`). Annotations that the agent writes for
 /// itself don't count, and an empty map is as good as none.
-fn is_other_wish(old: &Pod, new: &Pod) -> bool {
+pub fn is_other_wish(old: &Pod, new: &Pod) -> bool {
     let (was, is) = (&old.metadata, &new.metadata);
     was.deletion_timestamp != is.deletion_timestamp
         || was.deletion_grace_period_seconds != is.deletion_grace_period_seconds

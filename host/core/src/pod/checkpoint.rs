@@ -8,7 +8,6 @@ use thiserror::Error;
 
 use super::PodUid;
 use crate::container::hash::digest_json;
-use crate::go::fnv1a;
 
 #[cfg(test)]
 mod tests;
@@ -116,11 +115,6 @@ impl PodCheckpoint {
             return Err(CheckpointError::Version { found: version });
         }
         Ok(Self { admitted, ended })
-    }
-
-    /// Tells two contents apart.
-    pub fn fingerprint(&self) -> u32 {
-        fnv1a(&String::from_utf8_lossy(&self.encode()))
     }
 }
 

@@ -165,7 +165,7 @@ pub fn is_readiness_outdated(pod: &Pod) -> bool {
 }
 
 /// Conditions that the agent doesn't own, such as readiness gates: the source's word on them is the newest.
-pub fn foreign(pod: &Pod) -> impl Iterator<Item = &PodCondition> {
+fn foreign(pod: &Pod) -> impl Iterator<Item = &PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
     conditions.into_iter().flatten().filter(|condition| !is_owned(condition))
 }
