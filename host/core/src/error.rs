@@ -13,3 +13,18 @@ pub fn one_line(error: &dyn Error) -> String {
     }
     text
 }
+
+/// Several errors as one, as Go's `errors.NewAggregate` prints them: equal ones once, one alone without brackets.
+pub fn aggregate(errors: impl IntoIterator<Item = String>) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for error in errors {
+        if !texts.contains(&error) {
+            texts.push(error);
+        }
+    }
+    let joined = texts.join(", ");
+    if texts.len() == 1 { joined } else { format!("[{joined}]") }
+}
+
+#[cfg(test)]
+mod tests;

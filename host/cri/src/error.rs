@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use tonic::{Code, Status};
-use witlet_ports::RuntimeError;
+use witlet_ports::{RuntimeError, UNKNOWN};
 
 use crate::endpoint::Endpoint;
 
@@ -52,7 +52,32 @@ pub(crate) fn runtime_error(
         | Code::OutOfRange
         | Code::Internal
         | Code::DataLoss
-        | Code::Unauthenticated => RuntimeError::Failed { call, message: said(status) },
+        | Code::Unauthenticated => {
+            RuntimeError::Failed { call, code: go_name(status.code()), message: said(status) }
+        }
+    }
+}
+
+/// A code's name as gRPC for Go prints it.
+fn go_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "Canceled",
+        Code::Unknown => UNKNOWN,
+        Code::InvalidArgument => "InvalidArgument",
+        Code::DeadlineExceeded => "DeadlineExceeded",
+        Code::NotFound => "NotFound",
+        Code::AlreadyExists => "AlreadyExists",
+        Code::PermissionDenied => "PermissionDenied",
+        Code::ResourceExhausted => "ResourceExhausted",
+        Code::FailedPrecondition => "FailedPrecondition",
+        Code::Aborted => "Aborted",
+        Code::OutOfRange => "OutOfRange",
+        Code::Unimplemented => "Unimplemented",
+        Code::Internal => "Internal",
+        Code::Unavailable => "Unavailable",
+        Code::DataLoss => "DataLoss",
+        Code::Unauthenticated => "Unauthenticated",
     }
 }
 

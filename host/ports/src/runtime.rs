@@ -70,6 +70,8 @@ pub enum RuntimeError {
     Failed {
         /// The call.
         call: &'static str,
+        /// gRPC's name of the status code, such as [`UNKNOWN`].
+        code: &'static str,
         /// The runtime's words.
         message: String,
     },
@@ -84,11 +86,60 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
+    /// A failure with the code of errors that have none of their own, [`UNKNOWN`].
+    pub fn failed(call: &'static str, message: impl Into<String>) -> Self {
+        Self::Failed { call, code: UNKNOWN, message: message.into() }
+    }
+
     /// Whether the thing asked for isn't there, which ends a removal well.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }
+
+    /// The runtime's words without call and code, as events and statuses of containers show them.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Unavailable { endpoint, message, .. } => {
+                format!("the runtime at {endpoint} can't be reached: {message}")
+            }
+            Self::DeadlineExceeded { .. } => "context deadline exceeded".to_owned(),
+            Self::NotFound { message, .. }
+            | Self::AlreadyExists { message, .. }
+            | Self::TooLarge { message, .. }
+            | Self::Unimplemented { message, .. }
+            | Self::Failed { message, .. }
+            | Self::Malformed { message, .. } => message.clone(),
+        }
+    }
+
+    /// The error as gRPC for Go prints it, which is what a kubelet's events show:
+    /// `rpc error: code = NotFound desc = no such image`.
+    pub fn status_text(&self) -> String {
+        format!("rpc error: code = {} desc = {}", self.code(), self.message())
+    }
+
+    /// Why a pull failed, as a kubelet shows it: the code [`UNKNOWN`] is left out.
+    pub fn pull_text(&self) -> String {
+        if self.code() == UNKNOWN { self.message() } else { self.status_text() }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Unavailable { .. } => "Unavailable",
+            Self::DeadlineExceeded { .. } => "DeadlineExceeded",
+            Self::NotFound { .. } => "NotFound",
+            Self::AlreadyExists { .. } => "AlreadyExists",
+            Self::TooLarge { .. } => "ResourceExhausted",
+            Self::Unimplemented { .. } => "Unimplemented",
+            Self::Failed { code, .. } => code,
+            // What this side finds wrong with an answer has no code of the runtime's.
+            Self::Malformed { .. } => UNKNOWN,
+        }
+    }
 }
+
+/// gRPC's code of errors that the other side gave no code.
+pub const UNKNOWN: &str = "Unknown";
 
 /// Who the runtime is and how it is.
 #[async_trait]

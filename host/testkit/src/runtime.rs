@@ -320,7 +320,7 @@ impl FakeRuntime {
         }
         if let Some(left) = inner.failures.get_mut(call).filter(|left| **left > 0) {
             *left -= 1;
-            return Err(RuntimeError::Failed { call, message: "failed as the test wanted".to_owned() });
+            return Err(RuntimeError::failed(call, "failed as the test wanted"));
         }
         for container in inner.containers.values_mut() {
             container.pass_time();

@@ -343,6 +343,28 @@ async fn a_container_that_never_starts_is_tried_again_with_delays_only() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn failures_of_the_runtime_are_shown_in_the_words_of_a_kubelet() {
+    let node = started();
+    node.runtime.fail_next("RunPodSandbox", 1);
+    node.runtime.fail_next("CreateContainer", 1);
+    node.source.put("web", vec![sleeper("web").build()]);
+    pass(20.0).await;
+    expect!["Pending app: CreateContainerError(failed as the test wanted), 0 restarts"]
+        .assert_eq(&status(&node, "web"));
+    pass(30.0).await;
+    node.runtime.fail_next("StopContainer", 1);
+    node.runtime.fail_next("StopPodSandbox", 1);
+    node.source.remove("web");
+    pass(60.0).await;
+    let failures = events(&node, "web");
+    let failures: Vec<&str> = failures.lines().filter(|event| event.contains("Failed")).collect();
+    expect![[r#"
+        FailedCreatePodSandBox ×1 Failed to create pod sandbox: rpc error: code = Unknown desc = failed as the test wanted
+        Failed ×1 Error: failed as the test wanted
+        FailedKillPod ×1 error killing pod: [failed to "KillContainer" for "app" with KillContainerError: "rpc error: code = Unknown desc = failed as the test wanted", failed to "KillPodSandbox" for "f2059ad4c635fa60d441132dd7ec7a67" with KillPodSandboxError: "rpc error: code = Unknown desc = failed as the test wanted"]"#]].assert_eq(&failures.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_change_that_comes_while_a_pod_starts_is_made_on_what_the_start_brought() {
     let node = started();
     let slow = FakeImage { pull_takes: Duration::from_millis(2500), ..FakeImage::absent(Behaviour::Sleeps) };

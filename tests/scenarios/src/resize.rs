@@ -29,8 +29,7 @@ async fn a_resize_changes_the_running_container_and_is_told_from_beginning_to_en
     };
     let (reason, message) = condition(&node).expect("it is in progress");
     assert_eq!(reason, "Error");
-    expect!["resizing container app: UpdateContainerResources: failed as the test wanted"]
-        .assert_eq(&message);
+    expect!["rpc error: code = Unknown desc = failed as the test wanted"].assert_eq(&message);
     pass(90.0).await;
     assert_eq!(condition(&node), None);
     expect![[r#"
@@ -42,7 +41,7 @@ async fn a_resize_changes_the_running_container_and_is_told_from_beginning_to_en
         Created ×1 Container created
         Started ×1 Container started
         ResizeStarted ×1 Pod resize started: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0}
-        ResizeError ×1 Pod resize error: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0,"error":"resizing container app: UpdateContainerResources: failed as the test wanted"}
+        ResizeError ×1 Pod resize error: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0,"error":"rpc error: code = Unknown desc = failed as the test wanted"}
         ResizeCompleted ×1 Pod resize completed: {"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}],"generation":0}
     "#]].assert_eq(&told(&node, "web"));
 }

@@ -74,7 +74,7 @@ async fn an_older_list_neither_overwrites_nor_removes_a_newer_look() {
 #[tokio::test]
 async fn a_failed_look_is_told_to_those_who_wait() {
     let cache = PodCache::new();
-    let error = RuntimeError::Failed { call: "ContainerStatus", message: "no".into() };
+    let error = RuntimeError::failed("ContainerStatus", "no");
     cache.set(&uid(), Err(error), cache.stamp());
     assert_eq!(name(&cache, Stamp::default()).await, "ContainerStatus: no");
     assert_eq!(cache.peek(&uid()), None);

@@ -37,12 +37,8 @@ pub(crate) enum ImageError {
         #[source]
         cause: ReferenceError,
     },
-    #[error("Failed to inspect image {image:?}")]
-    Inspect {
-        image: String,
-        #[source]
-        cause: RuntimeError,
-    },
+    #[error("Failed to inspect image {image:?}: {}", cause.status_text())]
+    Inspect { image: String, cause: RuntimeError },
     #[error("Container image {image:?} is not present with pull policy of Never")]
     NeverPull { image: String },
     #[error("Failed to record image pull intent for container image {image:?}")]

@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::time::Duration;
 
+use futures::future::join_all;
 use k8s_openapi::api::core::v1::Pod;
+use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use witlet_core::container::plan::{GRACE_SECONDS_MIN, KillContainer, KillPod};
+use witlet_core::error::aggregate;
 use witlet_core::runtime::ContainerId;
 use witlet_ports::RuntimeError;
 
@@ -17,34 +20,55 @@ use super::{Executor, Job};
 #[cfg(test)]
 mod tests;
 
+/// What could not be stopped, in upstream's words.
+#[derive(Debug, Error)]
+#[error("{}", aggregate(_0.iter().map(ToString::to_string)))]
+pub(super) struct KillErrors(Vec<KillError>);
+
+/// One container or sandbox that could not be stopped.
+#[derive(Debug, Error)]
+enum KillError {
+    #[error(r#"failed to "KillContainer" for {name:?} with KillContainerError: {:?}"#, error.status_text())]
+    Container { name: String, error: RuntimeError },
+    #[error(r#"failed to "KillPodSandbox" for {pod:?} with KillPodSandboxError: {:?}"#, error.status_text())]
+    Sandbox { pod: String, error: RuntimeError },
+}
+
 /// Containers of one step that have ended.
 type Ended = watch::Sender<BTreeSet<ContainerId>>;
 
 impl Executor {
-    /// Stops the containers, then the sandboxes. Tries all, and gives the first error back.
+    /// Stops the containers, then the sandboxes. Tries all.
     pub(super) async fn kill_pod(
         &self,
         job: &Job,
         pod: Option<&Pod>,
         kill: &KillPod,
-    ) -> Result<(), RuntimeError> {
-        let mut result = self.kill_containers(job, pod, &kill.containers).await;
+    ) -> Result<(), KillErrors> {
+        let containers = self.kill_containers(job, pod, &kill.containers).await;
+        let mut errors = containers.err().map(|KillErrors(errors)| errors).unwrap_or_default();
         for sandbox in &kill.sandboxes {
-            result = result.and(self.runtime.sandboxes.stop(sandbox).await);
+            if let Err(error) = self.runtime.sandboxes.stop(sandbox).await {
+                errors.push(KillError::Sandbox { pod: job.uid.to_string(), error });
+            }
         }
-        result
+        if errors.is_empty() { Ok(()) } else { Err(KillErrors(errors)) }
     }
 
-    /// Stops the containers. All are begun with at once; tries all, and gives the first error back.
+    /// Stops the containers. All are begun with at once; tries all.
     pub(super) async fn kill_containers(
         &self,
         job: &Job,
         pod: Option<&Pod>,
         kills: &[KillContainer],
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<(), KillErrors> {
         let ended = Ended::default();
-        let stops = kills.iter().map(|kill| self.kill_container(job, pod, kill, &ended));
-        futures::future::join_all(stops).await.into_iter().collect()
+        let stops = kills.iter().map(async |kill| {
+            let stopped = self.kill_container(job, pod, kill, &ended).await;
+            stopped.err().map(|error| KillError::Container { name: kill.name.clone(), error })
+        });
+        let errors: Vec<KillError> = join_all(stops).await.into_iter().flatten().collect();
+        if errors.is_empty() { Ok(()) } else { Err(KillErrors(errors)) }
     }
 
     async fn kill_container(

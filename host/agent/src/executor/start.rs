@@ -23,6 +23,7 @@ use witlet_core::runtime::{
     ContainerConfig, ContainerId, NamespaceMode, ObservedPod, SandboxConfig, SandboxId,
 };
 use witlet_core::status::{Waiting, WaitingReason};
+use witlet_ports::RuntimeError;
 
 use super::hooks::{HOOK_MAX, HookRun};
 use super::host::HostNow;
@@ -72,6 +73,11 @@ enum Refusal {
     Cut,
 }
 
+/// Upstream shows the runtime's words alone.
+fn refused_by_runtime(reason: WaitingReason, error: &RuntimeError) -> Refusal {
+    Refusal::Start(Waiting { reason, message: error.message() })
+}
+
 fn refuse(reason: WaitingReason) -> impl Fn(&dyn std::error::Error) -> Refusal {
     move |error| Refusal::Start(Waiting { reason, message: one_line(error) })
 }
@@ -104,24 +110,25 @@ impl Executor {
         attempt: u32,
     ) -> Result<Place, ()> {
         let pod = scene.pod;
-        let failed = |error: &dyn std::error::Error| {
+        let failed = |error: String| {
             if !job.cancel.is_cancelled() {
-                let message = format!("Failed to create pod sandbox: {}", one_line(error));
+                let message = format!("Failed to create pod sandbox: {error}");
                 self.events(job).warning("FailedCreatePodSandBox", &message);
             }
         };
-        let config = self.sandbox_config(job, scene, attempt).map_err(|error| failed(&error))?;
+        let config = self.sandbox_config(job, scene, attempt).map_err(|error| failed(one_line(&error)))?;
         self.tell_of_dns(job, scene);
         if let Some(message) = void_limits::message(pod) {
             self.events(job).warning(void_limits::REASON, &message);
         }
         if let Some(ids) = &config.user_namespace {
             let file = user_namespace::to_file(ids);
-            self.files.write_user_namespace(&job.uid, &file).await.map_err(|error| failed(&error))?;
+            let written = self.files.write_user_namespace(&job.uid, &file).await;
+            written.map_err(|error| failed(one_line(&error)))?;
         }
-        let id = self.runtime.sandboxes.run(&config).await.map_err(|error| failed(&error))?;
+        let id = self.runtime.sandboxes.run(&config).await.map_err(|error| failed(error.status_text()))?;
         let seen = self.looker.look(&job.uid).await.map_err(|error| {
-            let message = format!("Unable to get pod sandbox status: {}", one_line(&error));
+            let message = format!("Unable to get pod sandbox status: {}", error.status_text());
             self.events(job).warning("FailedPodSandBoxStatus", &message);
         })?;
         // The condition `PodReadyToStartContainers` doesn't wait for images.
@@ -259,10 +266,11 @@ impl Executor {
         let id = containers
             .create(&place.id, &config, sandbox)
             .await
-            .map_err(|e| refuse(WaitingReason::CreateContainerError)(&e))?;
+            .map_err(|error| refused_by_runtime(WaitingReason::CreateContainerError, &error))?;
         let events = self.events(job).of(starting.scene.pod, &start.name);
         events.normal("Created", "Container created");
-        containers.start(&id).await.map_err(|e| refuse(WaitingReason::RunContainerError)(&e))?;
+        let started = containers.start(&id).await;
+        started.map_err(|error| refused_by_runtime(WaitingReason::RunContainerError, &error))?;
         events.normal("Started", "Container started");
         job.memory.started(&start.name);
         job.memory.actuated.insert(id.clone(), ContainerResources::of(starting.scene.pod, container));

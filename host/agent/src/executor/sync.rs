@@ -17,9 +17,9 @@ use witlet_core::pod::worker::{Outcome, RequeueCause};
 use witlet_core::pod::{claims, deadline};
 use witlet_core::runtime::{NamespaceMode, ObservedPod};
 use witlet_core::status::{Phase, Waiting};
-use witlet_ports::RuntimeError;
 
 use super::host::HostNow;
+use super::kill::KillErrors;
 use super::mounts::VolumePaths;
 use super::start::{Place, Scene, StartEnd};
 use super::{End, Executor, Job, resize_facts};
@@ -99,7 +99,7 @@ impl Executor {
             None => return End::CUT,
             Some(Ok(observed)) => observed,
             Some(Err(error)) => {
-                let message = format!("error determining status: {}", one_line(&error));
+                let message = format!("error determining status: {}", error.status_text());
                 self.events(job).warning("FailedSync", &message);
                 return End::FAILED;
             }
@@ -362,12 +362,12 @@ impl Executor {
         }
     }
 
-    fn killed(&self, job: &Job, killed: Option<Result<(), RuntimeError>>) -> StepEnd {
+    fn killed(&self, job: &Job, killed: Option<Result<(), KillErrors>>) -> StepEnd {
         match killed {
             None => StepEnd::Cut,
             Some(Ok(())) => StepEnd::Done,
             Some(Err(error)) => {
-                let message = format!("error killing pod: {}", one_line(&error));
+                let message = format!("error killing pod: {error}");
                 self.events(job).warning("FailedKillPod", &message);
                 StepEnd::Failed
             }
@@ -395,7 +395,7 @@ impl Executor {
                 tracing::warn!(container = %container.id, error, "removing an ended container's log failed");
             }
             if let Err(error) = self.runtime.containers.remove(&container.id).await {
-                let message = format!("error removing container {}: {}", container.name, one_line(&error));
+                let message = format!("error removing container {}: {}", container.name, error.status_text());
                 tracing::warn!(pod = %job.full_name, "{message}");
                 match removal.reason {
                     RemoveReason::RestartAll => {
@@ -420,8 +420,8 @@ impl Executor {
                 Ok(())
             }
             Err(error) => {
-                let message = format!("resizing container {}: {}", resize.name, one_line(&error));
-                self.resize_failed(job, message);
+                tracing::error!(pod = %job.full_name, container = resize.name, err = %error, "updateContainerResources failed");
+                self.resize_failed(job, error.status_text());
                 Err(())
             }
         }

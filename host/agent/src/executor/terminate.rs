@@ -7,7 +7,6 @@ use k8s_openapi::api::core::v1::Pod;
 use witlet_core::container::plan::{Step, plan_kill};
 use witlet_core::runtime::ContainerRunState;
 use witlet_core::status;
-use witlet_ports::RuntimeError;
 
 use super::sync::until_cut;
 use super::{End, Executor, Job};
@@ -28,7 +27,7 @@ impl Executor {
         let observed = match self.look(job).await {
             None => return End::CUT,
             Some(Ok(observed)) => observed,
-            Some(Err(error)) => return self.kill_failed(job, &error),
+            Some(Err(error)) => return self.kill_failed(job, &error.status_text()),
         };
         if let Some(pod) = pod {
             // As upstream has it, whether the pod has ended for good is told once nothing of it runs for sure.
@@ -41,13 +40,13 @@ impl Executor {
             self.acted(job);
             let Some(killed) = killed else { return End::CUT };
             if let Err(error) = killed {
-                return self.kill_failed(job, &error);
+                return self.kill_failed(job, &error.to_string());
             }
         }
         self.prober.remove_pod(&job.uid);
         let left = match self.looker.look(&job.uid).await {
             Ok(left) => left,
-            Err(error) => return self.kill_failed(job, &error),
+            Err(error) => return self.kill_failed(job, &error.status_text()),
         };
         if let Some(pod) = pod {
             self.publish(job, pod, &left, true);
@@ -96,8 +95,8 @@ impl Executor {
         Err(())
     }
 
-    fn kill_failed(&self, job: &Job, error: &RuntimeError) -> End {
-        let message = format!("error killing pod: {}", one_line(error));
+    fn kill_failed(&self, job: &Job, error: &str) -> End {
+        let message = format!("error killing pod: {error}");
         self.events(job).warning("FailedKillPod", &message);
         End::FAILED
     }

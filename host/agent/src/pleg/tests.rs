@@ -40,7 +40,7 @@ impl Script {
     }
 
     fn failed(call: &'static str) -> RuntimeError {
-        RuntimeError::Failed { call, message: "as scripted".into() }
+        RuntimeError::failed(call, "as scripted")
     }
 
     fn observed(&self) -> ObservedPod {

@@ -148,12 +148,10 @@ impl Containers for Commands {
                 tokio::time::sleep(limit).await;
                 Err(RuntimeError::DeadlineExceeded { call: EXEC_CALL, limit })
             }
-            Some(ExecEnd::Failed(message)) => {
-                Err(RuntimeError::Failed { call: EXEC_CALL, message: message.clone() })
-            }
+            Some(ExecEnd::Failed(message)) => Err(RuntimeError::failed(EXEC_CALL, message.clone())),
             None => {
                 let message = format!("the case has no answer to {command:?}");
-                Err(RuntimeError::Failed { call: EXEC_CALL, message })
+                Err(RuntimeError::failed(EXEC_CALL, message))
             }
         }
     }

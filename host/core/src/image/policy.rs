@@ -108,12 +108,11 @@ pub enum PullFailureKind {
 }
 
 impl PullFailureKind {
-    /// Of the runtime's message.
+    /// By how the error begins (upstream: `evalCRIPullErr`).
     pub fn of(message: &str) -> Self {
-        let says = |word: &str| message.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| part == word);
-        if says(Self::RegistryUnavailable.reason()) {
+        if message.starts_with(Self::RegistryUnavailable.reason()) {
             Self::RegistryUnavailable
-        } else if says(Self::SignatureValidationFailed.reason()) {
+        } else if message.starts_with(Self::SignatureValidationFailed.reason()) {
             Self::SignatureValidationFailed
         } else {
             Self::Other
@@ -137,7 +136,7 @@ impl PullFailureKind {
             Self::RegistryUnavailable => "the registry is unavailable",
             Self::SignatureValidationFailed => "the signature validation failed",
         };
-        let rest = said.split_once(self.reason()).map_or(said, |(_, rest)| rest);
+        let rest = said.strip_prefix(self.reason()).unwrap_or(said);
         format!("image pull failed for {image} because {why}{rest}")
     }
 }

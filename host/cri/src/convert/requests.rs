@@ -129,9 +129,8 @@ pub(crate) fn container_config(
 }
 
 fn stop_signal(name: &str) -> Result<cri::Signal, RuntimeError> {
-    signal::from_name(name).ok_or_else(|| RuntimeError::Failed {
-        call: "CreateContainer",
-        message: format!("stop signal {name:?} isn't one that the CRI has"),
+    signal::from_name(name).ok_or_else(|| {
+        RuntimeError::failed("CreateContainer", format!("stop signal {name:?} isn't one that the CRI has"))
     })
 }
 

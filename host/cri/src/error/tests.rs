@@ -68,3 +68,42 @@ fn long_messages_are_cut_between_characters() {
     let error = check(Status::new(Code::Unknown, format!("x{}", "é".repeat(WORDS_BYTES_MAX))));
     assert_eq!(error.to_string().len(), "StopContainer: ".len() + WORDS_BYTES_MAX - 1);
 }
+
+#[test]
+fn events_and_statuses_show_an_error_as_a_kubelet_does() {
+    for (code, said, status_text, pull_text, message) in [
+        (
+            Code::Unknown,
+            "runc broke",
+            "rpc error: code = Unknown desc = runc broke",
+            "runc broke",
+            "runc broke",
+        ),
+        (
+            Code::NotFound,
+            "no such image",
+            "rpc error: code = NotFound desc = no such image",
+            "rpc error: code = NotFound desc = no such image",
+            "no such image",
+        ),
+        (
+            Code::Cancelled,
+            "context canceled",
+            "rpc error: code = Canceled desc = context canceled",
+            "rpc error: code = Canceled desc = context canceled",
+            "context canceled",
+        ),
+        (
+            Code::DeadlineExceeded,
+            "context deadline exceeded",
+            "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+            "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+            "context deadline exceeded",
+        ),
+    ] {
+        let error = check(Status::new(code, said));
+        assert_eq!(error.status_text(), status_text);
+        assert_eq!(error.pull_text(), pull_text);
+        assert_eq!(error.message(), message);
+    }
+}

@@ -50,7 +50,7 @@ impl ImageStore for Images {
     async fn list(&self) -> Result<Vec<NodeImage>, RuntimeError> {
         match &self.0 {
             Some(_) => Ok(vec![NodeImage { names: vec!["a".to_owned()], size: 1 }]),
-            None => Err(RuntimeError::Failed { call: "ListImages", message: "no".to_owned() }),
+            None => Err(RuntimeError::failed("ListImages", "no")),
         }
     }
 
@@ -59,7 +59,7 @@ impl ImageStore for Images {
             Some(folder) => {
                 Ok(vec![ImageFilesystem { mountpoint: folder.clone(), used_bytes: None, inodes_used: None }])
             }
-            None => Err(RuntimeError::Failed { call: "ImageFsInfo", message: "no".to_owned() }),
+            None => Err(RuntimeError::failed("ImageFsInfo", "no")),
         }
     }
 }

@@ -332,7 +332,7 @@ impl Containers for FakeRuntime {
             };
             if container.state() != ContainerRunState::Running {
                 let message = format!("container {id} isn't running");
-                return Err(RuntimeError::Failed { call: CALL, message });
+                return Err(RuntimeError::failed(CALL, message));
             }
             self.record(&mut inner, &format!("exec {command:?} in"), &name);
             let exec = Exec { runtime: self, what: format!("{command:?} in {name}"), has_ended: false };
@@ -390,12 +390,12 @@ impl Images for FakeRuntime {
         let user = auth.map(|auth| auth.username.as_str());
         match inner.images.get_mut(image) {
             Some(found) if found.wants_user.is_some() && found.wants_user.as_deref() != user => {
-                Err(RuntimeError::Failed { call: CALL, message: "authorization failed".to_owned() })
+                Err(RuntimeError::failed(CALL, "authorization failed"))
             }
             None => Err(RuntimeError::NotFound { call: CALL, message: format!("image {image}") }),
             Some(found) if found.pulls_fail > 0 => {
                 found.pulls_fail -= 1;
-                Err(RuntimeError::Failed { call: CALL, message: "registry says no".to_owned() })
+                Err(RuntimeError::failed(CALL, "registry says no"))
             }
             Some(found) => {
                 found.present = true;

@@ -200,7 +200,7 @@ impl Tape {
                 };
                 let difference = format!("it ran {command:?} {instead}");
                 playing.difference.get_or_insert(difference.clone());
-                Err(RuntimeError::Failed { call: EXEC_CALL, message: format!("not recorded: {difference}") })
+                Err(RuntimeError::failed(EXEC_CALL, format!("not recorded: {difference}")))
             }
         }
     }
@@ -227,7 +227,7 @@ fn played(record: ExecRecord) -> Result<ExecOutput, RuntimeError> {
             // The words have the call's name in front, and get it again.
             let words = words.unwrap_or_default();
             let message = words.strip_prefix(&format!("{EXEC_CALL}: ")).unwrap_or(&words).to_owned();
-            Err(RuntimeError::Failed { call: EXEC_CALL, message })
+            Err(RuntimeError::failed(EXEC_CALL, message))
         }
     }
 }

@@ -13,7 +13,7 @@ use witlet_ports::{Clock, Images as ImagePort, RuntimeError};
 
 use super::bucket::TokenBucket;
 use crate::config::ImagePullLimits;
-use witlet_core::error::one_line;
+use witlet_core::error::aggregate;
 
 #[cfg(test)]
 mod tests;
@@ -60,12 +60,9 @@ pub(crate) enum PullError {
     /// More pulls were begun than the node may begin (upstream's words).
     #[error("pull QPS exceeded")]
     TooMany,
-    /// The runtime failed, with the only credentials or without any.
-    #[error(transparent)]
-    Runtime(RuntimeError),
-    /// With each of the credentials the runtime failed in its own way.
-    #[error("[{}]", _0.iter().map(|error| one_line(error)).collect::<Vec<_>>().join(", "))]
-    EachOf(Vec<RuntimeError>),
+    /// The runtime failed without credentials, or with each of them.
+    #[error("{}", aggregate(_0.iter().map(RuntimeError::pull_text)))]
+    Runtime(Vec<RuntimeError>),
 }
 
 type Running = BoxFuture<'static, Result<Pulled, PullError>>;
@@ -121,7 +118,7 @@ impl Pulls {
             let (image_ref, credentials) = pull_with_each(&*port, &bucket, request).await?;
             let done_at = clock.now();
             // Whom it runs as has to be known before a container is made from it.
-            let image = port.status(&image_ref).await.map_err(PullError::Runtime)?;
+            let image = port.status(&image_ref).await.map_err(|error| PullError::Runtime(vec![error]))?;
             Ok(Pulled { image_ref, image, credentials, begun_at, done_at })
         };
         pull.boxed()
@@ -145,7 +142,7 @@ async fn pull_with_each(
             return Err(PullError::TooMany);
         }
         let pulled = port.pull(&image, None, &sandbox).await;
-        return pulled.map(|image_ref| (image_ref, None)).map_err(PullError::Runtime);
+        return pulled.map(|image_ref| (image_ref, None)).map_err(|error| PullError::Runtime(vec![error]));
     }
     let mut errors = Vec::new();
     for auth in credentials {
@@ -157,8 +154,5 @@ async fn pull_with_each(
             Err(error) => errors.push(error),
         }
     }
-    Err(match <[RuntimeError; 1]>::try_from(errors) {
-        Ok([error]) => PullError::Runtime(error),
-        Err(errors) => PullError::EachOf(errors),
-    })
+    Err(PullError::Runtime(errors))
 }

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_failed_pull_is_told_by_what_the_runtime_says_of_it() {
     let cases = [
-        ("no such manifest", "ErrImagePull", "PullImage: no such manifest"),
+        ("no such manifest", "ErrImagePull", "no such manifest"),
         (
             "RegistryUnavailable: no route to host",
             "RegistryUnavailable",
@@ -18,8 +18,9 @@ fn a_failed_pull_is_told_by_what_the_runtime_says_of_it() {
         ),
     ];
     for (said, reason, message) in cases {
-        let failed = RuntimeError::Failed { call: "PullImage", message: said.to_owned() };
-        let error = ImageError::Pull { image: "reg.io/app".to_owned(), cause: PullError::Runtime(failed) };
+        let failed = RuntimeError::failed("PullImage", said);
+        let error =
+            ImageError::Pull { image: "reg.io/app".to_owned(), cause: PullError::Runtime(vec![failed]) };
         let waiting = error.waiting_reason().map(|reason| reason.as_str());
         assert_eq!((waiting, error.waiting_message().as_str()), (Some(reason), message));
     }

@@ -46,7 +46,7 @@ impl PodView for Script {
 }
 
 fn broken() -> Option<Result<(), RuntimeError>> {
-    Some(Err(RuntimeError::Failed { call: "GetContainerEvents", message: "broken".into() }))
+    Some(Err(RuntimeError::failed("GetContainerEvents", "broken")))
 }
 
 fn silent() -> Option<Result<(), RuntimeError>> {

@@ -93,7 +93,8 @@ fn a_containers_policy_is_read_from_its_spec() {
 fn the_runtimes_word_tells_what_a_pull_met() {
     for (message, reason) in [
         ("RegistryUnavailable: dial tcp: no route to host", "RegistryUnavailable"),
-        ("rpc error: SignatureValidationFailed", "SignatureValidationFailed"),
+        ("SignatureValidationFailed", "SignatureValidationFailed"),
+        ("rpc error: code = Internal desc = SignatureValidationFailed", "ErrImagePull"),
         ("failed: NotRegistryUnavailableAtAll", "ErrImagePull"),
         ("pull access denied", "ErrImagePull"),
         ("", "ErrImagePull"),
@@ -105,9 +106,9 @@ fn the_runtimes_word_tells_what_a_pull_met() {
 #[test]
 fn special_failures_are_explained_in_upstreams_words() {
     for (said, expected) in [
-        ("PullImage: 404", "PullImage: 404"),
+        ("rpc error: code = NotFound desc = 404", "rpc error: code = NotFound desc = 404"),
         (
-            "PullImage: RegistryUnavailable: dial tcp: no route to host",
+            "RegistryUnavailable: dial tcp: no route to host",
             "image pull failed for app:1 because the registry is unavailable: dial tcp: no route to host",
         ),
         ("SignatureValidationFailed", "image pull failed for app:1 because the signature validation failed"),

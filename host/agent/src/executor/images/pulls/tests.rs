@@ -63,7 +63,7 @@ impl ImagePort for Registry {
         tokio::time::sleep(Duration::from_secs(1)).await;
         self.running.lock().expect("no panic").0 -= 1;
         if image.starts_with("private/") && user != "friend" {
-            return Err(RuntimeError::Failed { call: "PullImage", message: format!("{user} may not") });
+            return Err(RuntimeError::failed("PullImage", format!("{user} may not")));
         }
         Ok(format!("{image}@pinned"))
     }
@@ -145,11 +145,11 @@ async fn a_pull_goes_on_while_anybody_waits_for_it_and_ends_with_the_last() {
 #[tokio::test(start_paused = true)]
 async fn credentials_are_tried_in_their_order_until_one_works() {
     for (users, tried, result) in [
-        (vec![], vec!["nobody"], Err("PullImage: nobody may not")),
+        (vec![], vec!["nobody"], Err("nobody may not")),
         (vec!["friend", "other"], vec!["friend"], Ok("friend")),
         (vec!["other", "friend"], vec!["other", "friend"], Ok("friend")),
-        (vec!["other"], vec!["other"], Err("PullImage: other may not")),
-        (vec!["x", "y"], vec!["x", "y"], Err("[PullImage: x may not, PullImage: y may not]")),
+        (vec!["other"], vec!["other"], Err("other may not")),
+        (vec!["x", "y"], vec!["x", "y"], Err("[x may not, y may not]")),
     ] {
         let (registry, pulls) = pulls(UNLIMITED);
         let pulled = pulls.pull(request("private/a", &users)).await;
