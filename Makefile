@@ -8,6 +8,8 @@ DEMO_SECONDS ?= 0
 SOAK_SECONDS ?= 600
 # How many random cases the soak tries of each property.
 SOAK_CASES ?= 2000
+# How many random stories of a pod, of 80 events on average, the soak tells to each property.
+SOAK_STORIES ?= 12500
 # How many changed inputs the soak gives each fuzz target.
 FUZZ_RUNS ?= 200000
 # How often `make flakes` runs the cases of `make test`.
@@ -35,6 +37,7 @@ test-node: setup languages ## The node ring: the daemon with real runtimes and r
 soak: setup ## The soak ring: chaos, the whole hostile corpus, a thousand swaps, many random cases and fuzz inputs (SOAK_SECONDS=600 for each suite of the daemon)
 	$(CARGO) test --locked --workspace --no-run $(SOAK_SUITES)
 	PROPTEST_CASES=$(SOAK_CASES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core -p witlet-agent -p witlet-scenarios
+	PROPTEST_CASES=$(SOAK_STORIES) PROPTEST_RNG_SEED=$${SOAK_SEED:-$$(date +%s)} $(CARGO) test --locked -p witlet-core lifecycle::tests::stories
 	FUZZ_RUNS=$(FUZZ_RUNS) $(CARGO) test --locked --workspace --test bounded -- --nocapture
 	SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test --locked --workspace --test soak -- --nocapture
 	HOSTILE_CORPUS=all $(CARGO) test --locked --workspace --test hostile -- --nocapture

@@ -29,7 +29,7 @@ use witlet_ports::{
 
 use crate::board::Board;
 use crate::cache::PodCache;
-use crate::checkpoints::Checkpoints;
+use crate::checkpoints;
 use crate::config::{AgentConfig, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
 use crate::container_logs::LogKeeper;
 use crate::event_log::EventLog;
@@ -209,7 +209,7 @@ impl Agent {
     )]
     pub async fn run(self, stop: CancellationToken) -> Result<(), AgentError> {
         let Self { ports, config, board } = self;
-        let checkpoints = Checkpoints::load(&*ports.state, &*ports.files, &*ports.events, &config).await?;
+        let loaded = checkpoints::load(&*ports.state, &*ports.files, &*ports.events, &config).await?;
         // Also cancelled when a part ends that shouldn't.
         let stop = stop.child_token();
         let (ended, mut unexpected) = mpsc::channel(1);
@@ -300,7 +300,7 @@ impl Agent {
             stop: stop.clone(),
         };
         let stop_wait_max = config.stop_wait_max;
-        let running = EventLoop::new(config, outside, source_names, checkpoints).run(inputs);
+        let running = EventLoop::new(config, outside, source_names, loaded).run(inputs);
         let mut running = pin!(running);
         let outcome = tokio::select! {
             () = &mut running => Ok(()),

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
+use witlet_core::pod::lifecycle::Standing;
 use witlet_core::pod::{PodFullName, PodUid, SourceName, static_pod};
 use witlet_core::status::{Phase, is_ended_by_node};
 use witlet_ports::{AgentStats, AgentView, PodReport, RecordedEvent, StatusSink};
@@ -43,22 +44,6 @@ impl Card {
         let Standing { may_run, is_finished, is_ending } = self.standing;
         PodReport { pod: self.pod.clone(), status: self.status.clone(), may_run, is_finished, is_ending }
     }
-}
-
-/// How far a pod has come, for whoever tells the cluster of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
-    /// Containers of it may run, now or later.
-    pub(crate) may_run: bool,
-    /// All that it had on the node is gone.
-    pub(crate) is_finished: bool,
-    /// It is to end, or has ended.
-    pub(crate) is_ending: bool,
-}
-
-impl Standing {
-    /// Of a pod of which nothing is known but that a source has it.
-    pub(crate) const NEW: Self = Self { may_run: true, is_finished: false, is_ending: false };
 }
 
 /// A pod that is shown, and how it fares.

@@ -23,136 +23,108 @@ const NONE_ENDED: &[u8] = b"{}";
 const ENDED_PARTS: u8 = 32;
 const USER_NAMESPACES: &str = "user-namespaces.json";
 
-/// Of all pods.
+/// What was saved before the start.
 #[derive(Debug, Default)]
-pub(crate) struct Checkpoints {
-    pods: BTreeMap<PodUid, Entry>,
-    user_namespaces: UserNamespaces,
+pub(crate) struct Loaded {
+    /// Of each pod.
+    pub(crate) checkpoints: BTreeMap<PodUid, Checkpoint>,
+    /// The ids of pods that have some of their own.
+    pub(crate) user_namespaces: UserNamespaces,
 }
 
+/// One pod's checkpoint, as it is to be and as it is on disk.
 #[derive(Debug, Default)]
-struct Entry {
-    content: Arc<PodCheckpoint>,
-    /// What is on disk; none if nothing is.
+pub(crate) struct Checkpoint {
+    /// None if a restarted agent has nothing to know of the pod.
+    content: Option<Arc<PodCheckpoint>>,
+    /// None if nothing is on disk.
     on_disk: Option<Arc<PodCheckpoint>>,
 }
 
-impl Checkpoints {
-    /// What was saved before the restart. What can't be read is as if nothing had been saved, and told. But not the ids of
-    /// pods that may run: others would get the same ones.
-    pub(crate) async fn load(
-        state: &dyn StateStore,
-        files: &dyn PodFiles,
-        events: &dyn EventSink,
-        config: &AgentConfig,
-    ) -> Result<Self, AgentError> {
-        let user_namespaces = user_namespaces(state, files, config.user_namespace_ids).await?;
-        let mut pods = take_over(state, files, events).await;
-        let on_disk = files.list().await.unwrap_or_else(|error| {
-            let what = "All pods are judged again, for the folders of pods can't be read";
-            report(events, "CheckpointsLost", format!("{what}: {}", one_line(&error)));
-            Vec::new()
-        });
-        for uid in on_disk {
-            let content = match files.checkpoint(&uid).await {
-                Ok(None) => continue,
-                Ok(Some(bytes)) => PodCheckpoint::decode(&bytes).map_err(|error| one_line(&error)),
-                Err(error) => Err(one_line(&error)),
-            };
-            match content {
-                Ok(content) => {
-                    let content = Arc::new(content);
-                    pods.insert(uid, Entry { on_disk: Some(content.clone()), content });
-                }
-                Err(error) => {
-                    let what =
-                        format!("Pod {uid} is judged again, for its checkpoint can't be read: {error}");
-                    report(events, "CheckpointLost", what);
-                }
-            }
-        }
-        if config.readmit_on_restart {
-            pods.values_mut().for_each(|entry| Arc::make_mut(&mut entry.content).forget_admission());
-        }
-        Ok(Self { pods, user_namespaces })
-    }
-
+impl Checkpoint {
     /// Whether the verdict on this pod stands, of which something was here before.
     pub(crate) fn is_remembered(&self, pod: &Pod, was_here: bool) -> bool {
-        self.pods.get(&PodUid::of(pod)).is_some_and(|entry| entry.content.is_remembered(pod, was_here))
+        self.content.as_ref().is_some_and(|content| content.is_remembered(pod, was_here))
     }
 
     /// The last status of a pod that has ended.
-    pub(crate) fn ended(&self, uid: &PodUid) -> Option<&PodStatus> {
-        self.pods.get(uid)?.content.ended()
+    pub(crate) fn ended(&self) -> Option<&PodStatus> {
+        self.content.as_ref()?.ended()
     }
 
-    /// The ids of pods that have some of their own.
-    pub(crate) fn user_namespaces(&self) -> &UserNamespaces {
-        &self.user_namespaces
-    }
-
-    /// The pod as it is to be known after a restart; none if nobody has to know of it.
-    pub(crate) fn content(&self, uid: &PodUid) -> Option<Arc<PodCheckpoint>> {
-        self.pods.get(uid).map(|entry| entry.content.clone())
+    /// The pod as it is to be known after a restart; none if nothing has to be known of it.
+    pub(crate) fn content(&self) -> Option<Arc<PodCheckpoint>> {
+        self.content.clone()
     }
 
     /// Whether that isn't on disk.
-    pub(crate) fn is_unsaved(&self, uid: &PodUid) -> bool {
-        self.pods.get(uid).is_some_and(|entry| entry.on_disk.as_ref() != Some(&entry.content))
+    pub(crate) fn is_unsaved(&self) -> bool {
+        self.content.is_some() && self.on_disk != self.content
     }
 
     /// This is on disk now.
-    pub(crate) fn saved(&mut self, uid: &PodUid, content: Arc<PodCheckpoint>) {
-        if let Some(entry) = self.pods.get_mut(uid) {
-            entry.on_disk = Some(content);
+    pub(crate) fn saved(&mut self, content: Arc<PodCheckpoint>) {
+        if self.content.is_some() {
+            self.on_disk = Some(content);
         }
     }
 
-    fn content_mut(&mut self, uid: PodUid) -> &mut PodCheckpoint {
-        Arc::make_mut(&mut self.pods.entry(uid).or_default().content)
+    /// What a restarted agent has to know, to be changed.
+    pub(crate) fn content_mut(&mut self) -> &mut PodCheckpoint {
+        Arc::make_mut(self.content.get_or_insert_default())
     }
 
-    /// The pod was admitted.
-    pub(crate) fn admit(&mut self, pod: &Pod) {
-        self.content_mut(PodUid::of(pod)).admit(pod);
-        self.give_ids(pod);
+    /// The pod is gone. Says whether something of it may be on disk.
+    pub(crate) fn forget(&mut self) -> bool {
+        std::mem::take(self).content.is_some()
     }
+}
 
-    /// An admitted pod has another spec now.
-    pub(crate) fn revise(&mut self, pod: &Pod) {
-        self.content_mut(PodUid::of(pod)).revise(pod);
+/// Gives the pod ids of its own, if it wants some and has none. They are on disk before its sandbox is made. A pod that gets none
+/// fails to start, with words of its own.
+pub(crate) fn give_ids(user_namespaces: &mut UserNamespaces, pod: &Pod) {
+    let uid = PodUid::of(pod);
+    if wants_own(pod) && user_namespaces.of(&uid).is_none() {
+        _ = user_namespaces.allocate(&uid);
     }
+}
 
-    /// The pod has ended for good, with this status.
-    pub(crate) fn end(&mut self, uid: &PodUid, status: &PodStatus) {
-        self.content_mut(uid.clone()).end(status);
-    }
-
-    /// Gives the pod ids of its own, if it wants some and has none. They are on disk before its sandbox is made. A pod that gets
-    /// none fails to start, with words of its own.
-    pub(crate) fn give_ids(&mut self, pod: &Pod) {
-        let uid = PodUid::of(pod);
-        if wants_own(pod) && self.user_namespaces.of(&uid).is_none() {
-            _ = self.user_namespaces.allocate(&uid);
+/// What was saved before the restart. What can't be read is as if nothing had been saved, and reported. But not the ids of pods that
+/// may run: others would get the same ones.
+pub(crate) async fn load(
+    state: &dyn StateStore,
+    files: &dyn PodFiles,
+    events: &dyn EventSink,
+    config: &AgentConfig,
+) -> Result<Loaded, AgentError> {
+    let user_namespaces = user_namespaces(state, files, config.user_namespace_ids).await?;
+    let mut checkpoints = take_over(state, files, events).await;
+    let on_disk = files.list().await.unwrap_or_else(|error| {
+        let what = "All pods are judged again, for the folders of pods can't be read";
+        report(events, "CheckpointsLost", format!("{what}: {}", one_line(&error)));
+        Vec::new()
+    });
+    for uid in on_disk {
+        let content = match files.checkpoint(&uid).await {
+            Ok(None) => continue,
+            Ok(Some(bytes)) => PodCheckpoint::decode(&bytes).map_err(|error| one_line(&error)),
+            Err(error) => Err(one_line(&error)),
+        };
+        match content {
+            Ok(content) => {
+                let content = Some(Arc::new(content));
+                checkpoints.insert(uid, Checkpoint { on_disk: content.clone(), content });
+            }
+            Err(error) => {
+                let what = format!("Pod {uid} is judged again, for its checkpoint can't be read: {error}");
+                report(events, "CheckpointLost", what);
+            }
         }
     }
-
-    /// The pod is gone. Says whether something of it may be on disk. Its ids are given up with the clean-up, once nothing of it
-    /// runs for sure.
-    pub(crate) fn forget(&mut self, uid: &PodUid) -> bool {
-        self.pods.remove(uid).is_some()
+    if config.readmit_on_restart {
+        checkpoints.values_mut().for_each(|checkpoint| checkpoint.content_mut().forget_admission());
     }
-
-    /// Forgets all pods that aren't wanted, whose folders go as well.
-    pub(crate) fn retain(&mut self, wanted: impl Fn(&PodUid) -> bool) {
-        self.pods.retain(|uid, _| wanted(uid));
-    }
-
-    /// Gives up the ids of all pods of which nothing can run.
-    pub(crate) fn retain_ids(&mut self, may_run: impl Fn(&PodUid) -> bool) {
-        self.user_namespaces.retain(may_run);
-    }
+    Ok(Loaded { checkpoints, user_namespaces })
 }
 
 fn report(events: &dyn EventSink, reason: &str, message: String) {
@@ -165,7 +137,7 @@ async fn take_over(
     state: &dyn StateStore,
     files: &dyn PodFiles,
     events: &dyn EventSink,
-) -> BTreeMap<PodUid, Entry> {
+) -> BTreeMap<PodUid, Checkpoint> {
     type Add = fn(&mut WholePages, &[u8]) -> Result<(), CheckpointError>;
     let parts = (0..ENDED_PARTS).map(|number| format!("ended-pods-{number:02}.json"));
     let ended = parts.chain([ENDED_PODS.to_owned()]);
@@ -191,9 +163,9 @@ async fn take_over(
         let is_there = files.checkpoint(&uid).await.is_ok_and(|known| known.is_some());
         let written = is_there || files.write_checkpoint(&uid, &content.encode()).await.is_ok();
         all_written &= written;
-        let content = Arc::new(content);
-        let on_disk = (written && !is_there).then(|| content.clone());
-        entries.insert(uid, Entry { content, on_disk });
+        let content = Some(Arc::new(content));
+        let on_disk = content.clone().filter(|_| written && !is_there);
+        entries.insert(uid, Checkpoint { content, on_disk });
     }
     // An earlier build that comes back can read what is left behind.
     for (name, none) in found.into_iter().filter(|_| all_written) {

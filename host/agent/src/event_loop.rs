@@ -3,10 +3,11 @@
 
 mod admit;
 mod clean_up;
-mod config;
 mod preempt;
+mod record;
 mod resize;
-mod workers;
+mod sources;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
@@ -14,8 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
-use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Node;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -24,74 +24,25 @@ use witlet_core::admission::AdmittedPod;
 use witlet_core::config::MergedConfig;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::node::NodeFacts;
+use witlet_core::pod::lifecycle::Event as LifeEvent;
 use witlet_core::pod::static_pod::StaticPodQueue;
-use witlet_core::pod::worker::{RequeueCause, UpdateKind, Worker};
-use witlet_core::pod::{PodFullName, PodUid, SourceName};
-use witlet_core::status::{AdmissionPending, ResizePending};
+use witlet_core::pod::user_namespace::UserNamespaces;
+use witlet_core::pod::{PodUid, SourceName};
 use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter};
 
 use crate::admission_queue::AdmissionQueue;
 use crate::agent::end_within;
 use crate::board::Board;
 use crate::cache::PodCache;
-use crate::checkpoints::Checkpoints;
+use crate::checkpoints::Loaded;
 use crate::config::AgentConfig;
-use crate::executor::{Executor, PodMemory};
+use crate::executor::Executor;
 use crate::health::{self, Health};
 use crate::inputs::{Event, Gates, Inputs};
 use crate::pleg::Relisted;
 use crate::prober::ProberHandle;
 use crate::work_queue::WorkQueue;
-
-/// A pod that a source wants here.
-struct Record {
-    /// As its source has it.
-    pod: Arc<Pod>,
-    /// With the resources that it was allocated.
-    allocated: Arc<Pod>,
-    source: SourceName,
-    stage: Stage,
-    /// Other pods were ended for it, and it counts as if it were there until it is admitted or refused.
-    waits_for_room: bool,
-    /// A wish for other resources that wasn't granted.
-    resize_pending: Option<ResizePending>,
-    /// Since when such a wish waits.
-    resize_since: Option<Timestamp>,
-    /// Why the verdict on a pod that runs already is put off.
-    admission_pending: Option<AdmissionPending>,
-    /// The version of the allocated resources that has this pod's, until it is on disk.
-    allocation_unsaved: Option<u64>,
-    /// What it was admitted with, or granted, has to be on disk before anything is made of it.
-    must_save: bool,
-}
-
-/// How far a wanted pod has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// It waits for its verdict.
-    Waiting,
-    /// It runs from before, and goes on as it was made until its verdict comes.
-    GoesOn,
-    /// It was refused, for good.
-    Rejected,
-    /// It was admitted, and is looked after by its worker.
-    Admitted,
-    /// It is new, but an old pod with its UID still ends, or is not quite gone.
-    Returning,
-}
-
-/// A worker, and what the loop keeps for it.
-struct Managed {
-    worker: Worker,
-    full_name: PodFullName,
-    is_static: bool,
-    /// With the work while that runs.
-    memory: Option<PodMemory>,
-    /// Of the work that runs.
-    cancel: CancellationToken,
-    /// Of the work that ended last.
-    cause: RequeueCause,
-}
+use record::PodRecord;
 
 /// What the loop reaches the world through.
 pub(crate) struct Outside {
@@ -118,11 +69,10 @@ pub(crate) struct EventLoop {
     plugin_sources: BTreeSet<SourceName>,
     /// Sources of which a part could never be read.
     partial: BTreeSet<SourceName>,
-    /// Pods that a source brought since this agent started, while anything of them is there.
-    met: BTreeSet<PodUid>,
     merged: MergedConfig,
-    records: BTreeMap<PodUid, Record>,
-    workers: BTreeMap<PodUid, Managed>,
+    /// All that is known of pods, each in one place.
+    pods: BTreeMap<PodUid, PodRecord>,
+    user_namespaces: UserNamespaces,
     statics: StaticPodQueue,
     due: WorkQueue,
     queue: AdmissionQueue,
@@ -132,9 +82,6 @@ pub(crate) struct EventLoop {
     admissions: u64,
     /// The admitted pods, as handlers see them; none after a change.
     others: Option<Arc<[AdmittedPod]>>,
-    checkpoints: Checkpoints,
-    /// Pods of which something can't be saved, and why.
-    unsaved: BTreeMap<PodUid, String>,
     health: Health,
     node: Arc<Node>,
     stats: AgentStats,
@@ -157,26 +104,27 @@ impl EventLoop {
         config: AgentConfig,
         outside: Outside,
         sources: BTreeSet<SourceName>,
-        checkpoints: Checkpoints,
+        loaded: Loaded,
     ) -> Self {
+        let Loaded { checkpoints, user_namespaces } = loaded;
+        let known = checkpoints
+            .into_iter()
+            .map(|(uid, checkpoint)| (uid, PodRecord { checkpoint, ..PodRecord::default() }));
         Self {
             config,
             outside,
             sources,
             plugin_sources: BTreeSet::new(),
             partial: BTreeSet::new(),
-            met: BTreeSet::new(),
             merged: MergedConfig::default(),
-            records: BTreeMap::new(),
-            workers: BTreeMap::new(),
+            pods: known.collect(),
+            user_namespaces,
             statics: StaticPodQueue::default(),
             due: WorkQueue::default(),
             queue: AdmissionQueue::default(),
             admission_due: None,
             admissions: 0,
             others: None,
-            checkpoints,
-            unsaved: BTreeMap::new(),
             health: Health::unknown(),
             node: Arc::default(),
             stats: AgentStats::default(),
@@ -221,10 +169,10 @@ impl EventLoop {
             Event::Sources(names) => self.take_sources(&names),
             Event::Pleg(event) => {
                 if event.is_worth_a_sync() {
-                    if let Some(managed) = self.workers.get(&event.uid) {
-                        tracing::info!(pod = %managed.full_name, ?event, "SyncLoop (PLEG): event for pod");
+                    if let Some(care) = self.pods.get(&event.uid).and_then(|record| record.care.as_ref()) {
+                        tracing::info!(pod = %care.full_name, ?event, "SyncLoop (PLEG): event for pod");
                     }
-                    self.update_worker(&event.uid, UpdateKind::Sync, None);
+                    self.advance(&event.uid, LifeEvent::Look);
                 }
             }
             Event::Probe(update) => self.take_probe(&update),
@@ -245,7 +193,7 @@ impl EventLoop {
             Event::Objects(uids) => self.take_objects(&uids),
             Event::SyncTick => {
                 for uid in self.due.take_due(Instant::now()) {
-                    self.wake(&uid);
+                    self.advance(&uid, LifeEvent::Look);
                 }
                 self.end_overdue();
             }
@@ -262,7 +210,7 @@ impl EventLoop {
             }
         }
         self.judge();
-        if self.stopping.is_some() && self.workers.values().all(|managed| managed.worker.is_finished()) {
+        if self.stopping.is_some() && !self.is_at_work() {
             return Flow::End;
         }
         Flow::GoOn
@@ -295,7 +243,11 @@ impl EventLoop {
         }
         self.stopping = Some(Instant::now() + self.config.stop_pods_wait_max);
         self.kill_everything();
-        if self.workers.is_empty() { Flow::End } else { Flow::GoOn }
+        if self.is_at_work() { Flow::GoOn } else { Flow::End }
+    }
+
+    fn is_at_work(&self) -> bool {
+        self.pods.values().any(|record| record.life.is_at_work())
     }
 
     fn show_node(&mut self) {
@@ -318,11 +270,10 @@ impl EventLoop {
     }
 
     fn show_health(&self) {
-        let unsaved = self.unsaved.values().next().map(|error| {
-            format!(
-                "the state of {} pods can't be saved, so that new ones can't start: {error}",
-                self.unsaved.len()
-            )
+        let errors = || self.pods.values().filter_map(|record| record.unsaved.as_ref());
+        let unsaved = errors().next().map(|error| {
+            let count = errors().count();
+            format!("the state of {count} pods can't be saved, so that new ones can't start: {error}")
         });
         let problems = self.health.problems().into_iter().chain(unsaved).collect();
         self.outside.board.put_node(self.node.clone(), problems);

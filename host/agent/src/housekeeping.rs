@@ -10,6 +10,7 @@ use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use witlet_core::container::gc::{DeadContainer, Garbage, GcInput, GcPolicy, PodNeed, collect};
 use witlet_core::error::one_line;
+use witlet_core::pod::lifecycle::Need;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{ContainerId, ContainerRunState, RuntimePod, SandboxId, SandboxState};
 use witlet_ports::{ContainerFiles, PodFiles, Runtime, Volumes};
@@ -28,17 +29,6 @@ const FOLDERS_OF_POD_MAX: Duration = Duration::from_secs(5);
 #[cfg(test)]
 mod tests;
 
-/// How the agent stands to a pod that the runtime has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// It is looked after, or waits to be judged: what it needs stays.
-    Kept,
-    /// It ended, and comes back anew once nothing of it is left.
-    Returning,
-    /// Nobody wants it.
-    Unwanted,
-}
-
 /// What is to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CleanUp {
@@ -56,23 +46,23 @@ pub(crate) fn is_alive(pod: &RuntimePod) -> bool {
         || pod.sandboxes.iter().any(|sandbox| sandbox.state == SandboxState::Ready)
 }
 
-/// Decides what of these pods is to go. How many dead containers stay is `policy`'s, whatever the standing.
+/// Decides what of these pods is to go. How many dead containers stay is `policy`'s, whatever the need.
 pub(crate) fn plan(
     listed: &[RuntimePod],
-    standing: impl Fn(&PodUid) -> Standing,
+    need: impl Fn(&PodUid) -> Need,
     policy: GcPolicy,
     now: Timestamp,
 ) -> CleanUp {
     let mut kill = Vec::new();
     let mut needs = BTreeMap::new();
     for pod in listed {
-        let need = match (standing(&pod.uid), is_alive(pod)) {
-            (Standing::Kept, _) | (Standing::Returning, true) => PodNeed::Wanted,
-            (Standing::Unwanted, true) => {
+        let need = match (need(&pod.uid), is_alive(pod)) {
+            (Need::Kept, _) | (Need::Returning, true) => PodNeed::Wanted,
+            (Need::Unwanted, true) => {
                 kill.push((pod.uid.clone(), PodFullName::new(&pod.namespace, &pod.name)));
                 PodNeed::Wanted
             }
-            (Standing::Unwanted | Standing::Returning, false) => PodNeed::Gone,
+            (Need::Unwanted | Need::Returning, false) => PodNeed::Gone,
         };
         needs.insert(pod.uid.clone(), need);
     }

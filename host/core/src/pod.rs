@@ -7,6 +7,7 @@ pub mod deadline;
 pub mod defaults;
 pub mod fields;
 pub(crate) mod identity;
+pub mod lifecycle;
 pub mod mirror;
 pub mod quantity;
 pub mod references;

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use k8s_openapi::api::core::v1::Pod;
 use tokio::time::Instant;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation, preemption};
-use witlet_core::pod::worker::UpdateKind;
+use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::{PodFullName, PodUid, deadline};
 use witlet_core::status::{self, AdmissionPending, NodeEnd};
 
-use super::{EventLoop, Record, Stage};
+use super::EventLoop;
+use super::record::{PodRecord, Sourced};
 use crate::admission_queue::{AskId, Judged, Next};
+use crate::checkpoints::give_ids;
 use crate::executor::events::PodEvents;
 use crate::inputs::Event;
 
@@ -22,21 +24,11 @@ const OTHER_REASON: &str = "Other";
 /// A pod whose judging panicked is asked for again after this.
 const RETRY_AFTER_PANIC: Duration = Duration::from_secs(10);
 
-impl Stage {
-    /// What the handlers are asked about a pod that has come this far.
-    pub(super) fn operation(self) -> Operation {
-        match self {
-            Self::Waiting | Self::GoesOn | Self::Rejected | Self::Returning => Operation::Add,
-            Self::Admitted => Operation::Resize,
-        }
-    }
-}
-
 impl EventLoop {
     /// Puts the pod into the queue, with its newest spec.
     pub(super) fn ask_for(&mut self, uid: &PodUid) {
-        if let Some(record) = self.records.get(uid) {
-            let created = record.pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        if let Some(sourced) = self.sourced(uid) {
+            let created = sourced.pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
             match self.is_in_runtime(uid) {
                 true => self.queue.add_running(uid, created),
                 false => self.queue.add(uid, created),
@@ -69,10 +61,11 @@ impl EventLoop {
 
     fn ask(&mut self, id: AskId, uid: &PodUid) {
         let mut other_pods = self.other_pods();
-        let Some(record) = self.records.get(uid) else { return };
-        let operation = record.stage.operation();
+        let Some(record) = self.pods.get(uid) else { return };
+        let (Some(sourced), Some(stage)) = (&record.sourced, record.life.stage()) else { return };
+        let operation = stage.operation();
         // What a pod has already, or waits for, it doesn't have to share with itself.
-        if operation == Operation::Resize || record.waits_for_room || record.stage == Stage::GoesOn {
+        if operation == Operation::Resize || record.life.waits_for_room() || stage == Stage::GoesOn {
             other_pods = other_pods.iter().filter(|other| PodUid::of(&other.pod) != *uid).cloned().collect();
         }
         let request = AdmissionRequest {
@@ -80,10 +73,10 @@ impl EventLoop {
             now: self.outside.clock.now(),
             // A pod that a kubelet ran is judged with what that one had allocated; its wish for more is judged afterwards.
             pod: match operation {
-                Operation::Add => self.allocated(&record.pod),
-                Operation::Resize => record.pod.clone(),
+                Operation::Add => self.allocated(&sourced.pod),
+                Operation::Resize => sourced.pod.clone(),
             },
-            source: record.source.clone(),
+            source: sourced.source.clone(),
             node: self.outside.node.borrow().clone(),
             other_pods,
         };
@@ -103,22 +96,21 @@ impl EventLoop {
         if let Some(others) = &self.others {
             return others.clone();
         }
-        let counting = self.records.iter().filter(|(uid, record)| record.waits_for_room || self.counts(uid));
-        let others: Arc<[AdmittedPod]> = counting
-            .map(|(_, record)| AdmittedPod { pod: record.allocated.clone(), source: record.source.clone() })
-            .collect();
+        let counting =
+            self.pods.values().filter(|record| record.life.waits_for_room() || record.life.counts());
+        let counting = counting.filter_map(|record| record.sourced.as_ref());
+        let others: Arc<[AdmittedPod]> = counting.map(Sourced::as_admitted).collect();
         self.others = Some(others.clone());
         others
     }
 
     pub(super) fn take_verdict(&mut self, id: AskId, decision: Decision) {
-        let asked = self.queue.asked(id).and_then(|uid| self.records.get_key_value(uid));
-        let operation = asked.map(|(_, record)| record.stage.operation());
+        let stage = |uid: &PodUid| self.pods.get(uid)?.life.stage();
+        let asked = self.queue.asked(id).and_then(|uid| Some((uid, stage(uid)?.operation())));
+        let operation = asked.map(|(_, operation)| operation);
         let decision = match asked {
-            Some((uid, record)) if record.stage.operation() == Operation::Resize => {
-                self.as_resize(uid, decision)
-            }
-            Some((uid, _)) => self.beside_preemption(uid, decision),
+            Some((uid, Operation::Resize)) => self.as_resize(uid, decision),
+            Some((uid, Operation::Add)) => self.beside_preemption(uid, decision),
             None => decision,
         };
         let Judged::Stands(uid, decision) = self.queue.answer(id, decision, Instant::now(), self.admissions)
@@ -128,14 +120,14 @@ impl EventLoop {
         if operation == Some(Operation::Resize) {
             return self.take_resize(&uid, decision);
         }
-        let Some(pod) = self.records.get(&uid).map(|record| record.pod.clone()) else { return };
+        let Some(pod) = self.sourced(&uid).map(|sourced| sourced.pod.clone()) else { return };
         match decision {
             Decision::Admit => self.admit(&uid, &pod),
             Decision::Reject { reason, message } => self.reject(&uid, &pod, &reason, &message),
             Decision::Preempt { victims, message } => self.preempt(&uid, &victims, &message),
             Decision::Defer { reason, message, .. } => {
                 if reason != preemption::REASON {
-                    self.settle_room(&uid);
+                    self.advance(&uid, LifeEvent::RoomSettled);
                 }
                 self.show_blocked(&uid, &reason, &message);
             }
@@ -145,17 +137,15 @@ impl EventLoop {
     /// The pod starts; that it was admitted is on disk before anything of it is made.
     fn admit(&mut self, uid: &PodUid, pod: &Pod) {
         self.admissions += 1;
-        self.settle_room(uid);
-        self.checkpoints.admit(pod);
+        let Some(record) = self.pods.get_mut(uid) else { return };
+        record.checkpoint.content_mut().admit(pod);
+        if let Some(sourced) = &mut record.sourced {
+            (sourced.admission_pending, sourced.must_save) = (None, true);
+        }
+        give_ids(&mut self.user_namespaces, pod);
         self.revise_allocation(uid, pod);
         self.queue.world_changed();
-        if let Some(record) = self.records.get_mut(uid) {
-            (record.admission_pending, record.must_save) = (None, true);
-        }
-        self.set_stage(uid, Stage::Admitted);
-        let goes_on = self.workers.contains_key(uid);
-        self.update_worker(uid, if goes_on { UpdateKind::Update } else { UpdateKind::Create }, None);
-        self.consider_resize(uid);
+        self.advance(uid, LifeEvent::Admitted);
     }
 
     fn reject(&mut self, uid: &PodUid, pod: &Pod, reason: &str, message: &str) {
@@ -163,63 +153,48 @@ impl EventLoop {
         PodEvents::new(&*self.outside.events, &full_name, uid).warning(reason, message);
         self.count_rejection(reason);
         self.set_pending(uid, None);
-        self.set_stage(uid, Stage::Rejected);
         let (last, now) = (self.outside.board.status(uid), self.outside.clock.now());
-        if self.workers.contains_key(uid) {
+        if self.has_worker(uid) {
             // It went on until now, and ends with a status that its end doesn't take back.
             let text = format!("Pod was rejected: {message}");
             let end = NodeEnd { reason: reason.to_owned(), message: text.clone(), condition_message: text };
-            let status =
-                status::ended_by_node(pod, last.as_deref().unwrap_or(&PodStatus::default()), &end, now);
-            self.outside.board.put_status(uid, status);
-            self.update_worker(uid, UpdateKind::Kill, None);
+            let last = last.unwrap_or_default();
+            self.outside.board.put_status(uid, status::ended_by_node(pod, &last, &end, now));
+            self.advance(uid, LifeEvent::Rejected);
         } else {
+            self.advance(uid, LifeEvent::Rejected);
             self.outside.board.put_status(uid, status::rejected(pod, reason, message, now));
         }
-        self.settle_room(uid);
     }
 
     /// Ends what has waited for its admission for longer than it may be active (`activeDeadlineSeconds`). What runs has a
     /// worker that does.
     pub(super) fn end_overdue(&mut self) {
         let now = self.outside.clock.now();
-        let is_overdue = |uid: &PodUid, record: &Record| {
+        let is_overdue = |uid: &PodUid, record: &PodRecord, sourced: &Sourced| {
             let started_at = self.outside.board.status(uid).and_then(|status| status.start_time.clone());
-            record.stage == Stage::Waiting
-                && !self.workers.contains_key(uid)
-                && deadline::is_over(&record.pod, started_at.map(|time| time.0), now)
+            record.life.stage() == Some(Stage::Waiting)
+                && deadline::is_over(&sourced.pod, started_at.map(|time| time.0), now)
         };
-        let overdue: Vec<(PodUid, Arc<Pod>)> = self
-            .records
-            .iter()
-            .filter(|(uid, record)| is_overdue(uid, record))
-            .map(|(uid, record)| (uid.clone(), record.pod.clone()))
-            .collect();
+        let waiting = self.pods.iter().filter_map(|(uid, record)| {
+            let sourced = record.sourced.as_ref()?;
+            is_overdue(uid, record, sourced).then(|| (uid.clone(), sourced.pod.clone()))
+        });
+        let overdue: Vec<(PodUid, Arc<Pod>)> = waiting.collect();
         for (uid, pod) in overdue {
             let full_name = PodFullName::of(&pod);
             let events = PodEvents::new(&*self.outside.events, &full_name, &uid);
             events.normal(deadline::REASON, deadline::MESSAGE);
             let last = self.outside.board.status(&uid);
             self.outside.board.put_status(&uid, status::overdue(&pod, last.as_deref(), now));
-            self.queue.remove(&uid);
-            self.set_stage(&uid, Stage::Rejected);
-            self.settle_room(&uid);
+            self.advance(&uid, LifeEvent::Rejected);
         }
     }
 
     fn set_pending(&mut self, uid: &PodUid, pending: Option<AdmissionPending>) {
-        if let Some(record) = self.records.get_mut(uid) {
-            record.admission_pending = pending;
+        if let Some(sourced) = self.sourced_mut(uid) {
+            sourced.admission_pending = pending;
         }
-    }
-
-    /// A pod that ran before it was judged again isn't taken out of service because its verdict is put off: it goes on as it
-    /// was made, is probed, restarted and counted.
-    fn go_on(&mut self, uid: &PodUid, reason: &str, message: &str) {
-        let pending = AdmissionPending { reason: reason.to_owned(), message: message.to_owned() };
-        self.set_pending(uid, Some(pending));
-        self.set_stage(uid, Stage::GoesOn);
-        self.update_worker(uid, UpdateKind::Sync, None);
     }
 
     fn count_rejection(&mut self, reason: &str) {
@@ -231,16 +206,22 @@ impl EventLoop {
 
     /// The pod waits, for everybody to see.
     pub(super) fn show_blocked(&mut self, uid: &PodUid, reason: &str, message: &str) {
-        let Some(record) = self.records.get(uid) else { return };
-        let full_name = PodFullName::of(&record.pod);
+        let is_alive = self.is_in_runtime(uid);
+        let Some(record) = self.pods.get(uid) else { return };
+        let Some(sourced) = &record.sourced else { return };
+        let pod = sourced.pod.clone();
+        let full_name = PodFullName::of(&pod);
         let events = PodEvents::new(&*self.outside.events, &full_name, uid);
-        if record.stage == Stage::GoesOn || self.is_in_runtime(uid) {
+        if record.life.stage() == Some(Stage::GoesOn) || is_alive {
             events.warning("AdmissionPending", &format!("The pod goes on as it is. {reason}: {message}"));
-            return self.go_on(uid, reason, message);
+            let pending = AdmissionPending { reason: reason.to_owned(), message: message.to_owned() };
+            self.set_pending(uid, Some(pending));
+        } else {
+            events.warning("Blocked", &format!("{reason}: {message}"));
+            let (previous, now) = (self.outside.board.status(uid), self.outside.clock.now());
+            let blocked = status::blocked(&pod, previous.as_deref(), reason, message, now);
+            self.outside.board.put_status(uid, blocked);
         }
-        events.warning("Blocked", &format!("{reason}: {message}"));
-        let (previous, now) = (self.outside.board.status(uid), self.outside.clock.now());
-        let blocked = status::blocked(&record.pod, previous.as_deref(), reason, message, now);
-        self.outside.board.put_status(uid, blocked);
+        self.advance(uid, LifeEvent::Deferred { is_alive });
     }
 }

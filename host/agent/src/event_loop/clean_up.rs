@@ -6,18 +6,20 @@ use std::path::PathBuf;
 
 use tokio::time::Instant;
 use witlet_core::pod::PodUid;
-use witlet_core::pod::worker::{GRACE_SECONDS_MIN, UpdateKind};
+use witlet_core::pod::lifecycle::{Event as LifeEvent, Need};
+use witlet_core::pod::worker::GRACE_SECONDS_MIN;
 use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedContainer};
 
-use super::{EventLoop, Stage};
+use super::EventLoop;
+use crate::checkpoints::Checkpoint;
 use crate::config::{CLEAN_UP_MAX, CLEAN_UP_WARNING};
-use crate::housekeeping::{self, CleanUp, Machine, Standing};
+use crate::housekeeping::{self, CleanUp, Machine};
 use crate::inputs::Event;
 use crate::pleg::Relisted;
 
-/// Pods that are remembered as met while a source can't be read. Beyond that, folders of pods that ended meanwhile stay
+/// Pods that are remembered as brought while a source can't be read. Beyond that, folders of pods that ended meanwhile stay
 /// until it can be.
-const MET_MAX: usize = 10_000;
+const BROUGHT_MAX: usize = 10_000;
 
 impl EventLoop {
     /// Pods end and are forgotten only once every source was seen: before, one that seems unwanted may just not have been
@@ -29,11 +31,11 @@ impl EventLoop {
         }
         let (policy, now) = (self.config.container_gc, self.outside.clock.now());
         if !self.all_sources_seen() {
-            let plan = housekeeping::plan(&listed.pods, |_| Standing::Kept, policy, now);
+            let plan = housekeeping::plan(&listed.pods, |_| Need::Kept, policy, now);
             return self.remove_leftovers(plan, &listed, |_| true);
         }
         self.end_unwanted();
-        let plan = housekeeping::plan(&listed.pods, |uid| self.standing(uid), policy, now);
+        let plan = housekeeping::plan(&listed.pods, |uid| self.need(uid), policy, now);
         for (uid, full_name) in &plan.kill {
             let grace = self.stored_grace(uid);
             self.kill_orphan(uid, full_name.clone(), grace);
@@ -43,34 +45,29 @@ impl EventLoop {
                 self.outside.board.remove(&uid);
             }
         }
-        self.outside.prober.clean_up(|uid| self.records.contains_key(uid) || self.workers.contains_key(uid));
+        self.outside.prober.clean_up(|uid| self.is_known(uid));
         let in_runtime: BTreeSet<&PodUid> = listed.pods.iter().map(|pod| &pod.uid).collect();
         self.bring_back(&in_runtime);
-        let spared: BTreeSet<PodUid> =
-            in_runtime.iter().filter(|uid| self.may_be_unread(uid)).copied().cloned().collect();
-        let (records, workers) = (&self.records, &self.workers);
-        let known = |uid: &PodUid| records.contains_key(uid) || workers.contains_key(uid);
+        self.forget_what_is_gone(&in_runtime);
         let unread = self.something_is_unread();
-        if !unread || self.met.len() > MET_MAX {
-            self.met.retain(|uid| known(uid) || in_runtime.contains(uid));
-        }
-        let (records, workers, met) = (&self.records, &self.workers, &self.met);
-        let known = |uid: &PodUid| records.contains_key(uid) || workers.contains_key(uid);
-        let needed = |uid: &PodUid| known(uid) || spared.contains(uid) || (unread && !met.contains(uid));
-        self.checkpoints.retain(needed);
-        for table in [&self.outside.executor.allocated, &self.outside.executor.actuated] {
-            table.update(|pods| pods.retain(needed));
-        }
-        self.checkpoints.retain_ids(|uid| needed(uid) || in_runtime.contains(uid));
         let kept: BTreeSet<PodUid> = self
-            .records
-            .keys()
-            .chain(self.workers.keys())
+            .pods
+            .iter()
+            .filter(|(_, record)| !record.is_gone())
+            .map(|(uid, _)| uid)
             .chain(in_runtime.iter().copied())
             .cloned()
             .collect();
         let board = self.outside.board.clone();
-        let met = if unread { self.met.clone() } else { BTreeSet::new() };
+        let met: BTreeSet<PodUid> = match unread {
+            true => self
+                .pods
+                .iter()
+                .filter(|(_, record)| record.was_brought)
+                .map(|(uid, _)| uid.clone())
+                .collect(),
+            false => BTreeSet::new(),
+        };
         let is_known =
             move |uid: &PodUid| kept.contains(uid) || board.shows(uid) || (unread && !met.contains(uid));
         self.remove_leftovers(plan, &listed, is_known);
@@ -115,20 +112,39 @@ impl EventLoop {
 
     /// Workers of pods that no source has any more.
     fn end_unwanted(&mut self) {
-        let unwanted: Vec<(PodUid, bool)> = self
-            .workers
+        let unwanted: Vec<PodUid> = self
+            .pods
             .iter()
-            .filter(|(uid, _)| !self.records.contains_key(*uid))
-            .filter(|(_, managed)| !managed.worker.is_terminating() || managed.worker.is_finished())
-            .map(|(uid, managed)| (uid.clone(), managed.worker.is_finished()))
+            .filter(|(_, record)| record.sourced.is_none() && record.life.worker().is_some())
+            .map(|(uid, _)| uid.clone())
             .collect();
-        for (uid, is_finished) in unwanted {
-            if is_finished {
-                self.workers.remove(&uid);
-                self.forget(&uid);
-            } else {
-                self.update_worker(&uid, UpdateKind::Kill, None);
-            }
+        for uid in unwanted {
+            self.advance(&uid, LifeEvent::Unwanted);
+        }
+    }
+
+    /// Forgets pods that neither a source nor the runtime has, unless a source that can't be read may have them.
+    fn forget_what_is_gone(&mut self, in_runtime: &BTreeSet<&PodUid>) {
+        let unread = self.something_is_unread();
+        let brought = self.pods.values().filter(|record| record.was_brought).count();
+        let too_many = brought > BROUGHT_MAX;
+        for (uid, record) in &mut self.pods {
+            record.was_brought &= !record.is_gone() || in_runtime.contains(uid) || (unread && !too_many);
+        }
+        let pods = &self.pods;
+        let needed = |uid: &PodUid| match pods.get(uid) {
+            Some(record) if !record.is_gone() => true,
+            // Brought by no source yet: it may be in a part that can't be read.
+            Some(record) => unread && !record.was_brought,
+            None => unread,
+        };
+        for table in [&self.outside.executor.allocated, &self.outside.executor.actuated] {
+            table.update(|pods| pods.retain(needed));
+        }
+        self.user_namespaces.retain(|uid| needed(uid) || in_runtime.contains(uid));
+        self.pods.retain(|_, record| !record.is_gone() || record.was_brought || unread);
+        for record in self.pods.values_mut().filter(|record| record.is_gone() && record.was_brought) {
+            record.checkpoint = Checkpoint::default();
         }
     }
 
@@ -151,13 +167,13 @@ impl EventLoop {
     }
 
     fn is_known(&self, uid: &PodUid) -> bool {
-        self.records.contains_key(uid) || self.workers.contains_key(uid)
+        self.pods.get(uid).is_some_and(|record| !record.is_gone())
     }
 
     /// Whether the pod, which ran before this agent and which no source has brought since, may be in a part of a
     /// source that can't be read.
     pub(super) fn may_be_unread(&self, uid: &PodUid) -> bool {
-        self.something_is_unread() && !self.met.contains(uid)
+        self.something_is_unread() && !self.pods.get(uid).is_some_and(|record| record.was_brought)
     }
 
     /// Whether a source has a part that can't be read, or a plugin's wasn't seen yet.
@@ -165,31 +181,26 @@ impl EventLoop {
         !self.partial.is_empty() || !self.plugin_sources_seen()
     }
 
-    fn standing(&self, uid: &PodUid) -> Standing {
-        if self.workers.contains_key(uid) {
-            return Standing::Kept;
-        }
-        match self.records.get(uid).map(|record| record.stage) {
-            Some(Stage::Waiting | Stage::GoesOn | Stage::Admitted) => Standing::Kept,
-            Some(Stage::Returning) => Standing::Returning,
-            None if self.may_be_unread(uid) => Standing::Kept,
-            Some(Stage::Rejected) | None => Standing::Unwanted,
+    fn need(&self, uid: &PodUid) -> Need {
+        match self.pods.get(uid).map_or(Need::Unwanted, |record| record.life.need()) {
+            Need::Unwanted if !self.is_known(uid) && self.may_be_unread(uid) => Need::Kept,
+            need => need,
         }
     }
 
     /// Pods that were created anew while the old one with their UID was ending.
     fn bring_back(&mut self, in_runtime: &BTreeSet<&PodUid>) {
-        let back: Vec<_> = self
-            .records
+        let back: Vec<PodUid> = self
+            .pods
             .iter()
-            .filter(|(uid, record)| record.stage == Stage::Returning && !self.workers.contains_key(*uid))
+            .filter(|(_, record)| record.life.need() == Need::Returning)
             // A pod that came and went between two lists is only in the cache.
             .filter(|(uid, _)| !in_runtime.contains(uid))
             .filter(|(uid, _)| self.outside.cache.peek(uid).is_none_or(|seen| seen.is_absent()))
-            .map(|(uid, record)| (uid.clone(), record.pod.clone()))
+            .map(|(uid, _)| uid.clone())
             .collect();
-        for (uid, pod) in back {
-            self.readmit(&uid, pod);
+        for uid in back {
+            self.advance(&uid, LifeEvent::RemainsGone);
         }
     }
 

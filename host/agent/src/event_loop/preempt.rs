@@ -6,11 +6,13 @@ use k8s_openapi::api::core::v1::PodStatus;
 use witlet_core::admission::Decision;
 use witlet_core::admission::preemption::{CONDITION_MESSAGE, MESSAGE, REASON};
 use witlet_core::admission::room::{self, Room};
-use witlet_core::pod::worker::{KillOptions, Update, UpdateKind, WorkerEvent};
+use witlet_core::pod::lifecycle::Event as LifeEvent;
+use witlet_core::pod::worker::KillOptions;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status::{self, NodeEnd};
 
-use super::{EventLoop, Stage};
+use super::EventLoop;
+use super::record::PodRecord;
 use crate::executor::events::PodEvents;
 
 impl EventLoop {
@@ -25,8 +27,11 @@ impl EventLoop {
         };
         let left = || victims.iter().filter(|victim| self.counts(victim));
         let room = Room {
-            another_waits: self.records.iter().any(|(other, record)| record.waits_for_room && other != uid),
-            pods_end: self.records.keys().any(|other| self.counts(other) && self.is_preempted(other)),
+            another_waits: self
+                .pods
+                .iter()
+                .any(|(other, record)| record.life.waits_for_room() && other != uid),
+            pods_end: self.pods.values().any(|other| other.life.counts() && is_preempted(other)),
             victims_left: left().count(),
             victims_ending: left().filter(|victim| self.ends(victim)).count(),
         };
@@ -40,8 +45,8 @@ impl EventLoop {
         for victim in &ending {
             self.end_for_room(victim);
         }
-        let record = self.records.get_mut(uid);
-        let waited = record.is_some_and(|record| std::mem::replace(&mut record.waits_for_room, true));
+        let waited = self.pods.get(uid).is_some_and(|record| record.life.waits_for_room());
+        self.advance(uid, LifeEvent::WaitsForRoom);
         if !waited || !ending.is_empty() {
             // Who was asked for before this doesn't know of it.
             self.admissions += 1;
@@ -50,43 +55,19 @@ impl EventLoop {
         self.show_blocked(uid, REASON, message);
     }
 
-    /// The pod doesn't wait for room any longer: it has it, or isn't to have it.
-    pub(super) fn settle_room(&mut self, uid: &PodUid) {
-        let waited =
-            self.records.get_mut(uid).is_some_and(|record| std::mem::take(&mut record.waits_for_room));
-        if waited {
-            self.others = None;
-            self.queue.world_changed();
-        }
-    }
-
-    fn is_preempted(&self, uid: &PodUid) -> bool {
-        let ended = self.checkpoints.ended(uid);
-        ended.is_some_and(|status| {
-            status.reason.as_deref() == Some(REASON) && status::is_ended_by_node(status)
-        })
-    }
-
     /// Whether the pod ends, or is to, for whatever reason.
     fn ends(&self, uid: &PodUid) -> bool {
-        self.is_preempted(uid) || self.workers.get(uid).is_some_and(|managed| managed.worker.is_terminating())
+        self.pods.get(uid).is_some_and(|record| is_preempted(record) || record.life.is_ending())
     }
 
-    /// Whether the pod was admitted, and may have containers that run.
-    pub(super) fn counts(&self, uid: &PodUid) -> bool {
-        let stage = self.records.get(uid).map(|record| record.stage);
-        match stage {
-            None | Some(Stage::Waiting | Stage::Rejected | Stage::Returning) => false,
-            Some(Stage::GoesOn | Stage::Admitted) => {
-                self.workers.get(uid).is_none_or(|managed| !managed.worker.is_terminated())
-            }
-        }
+    fn counts(&self, uid: &PodUid) -> bool {
+        self.pods.get(uid).is_some_and(|record| record.life.counts())
     }
 
     /// Ends a pod within its own grace, with a status that says why.
     fn end_for_room(&mut self, uid: &PodUid) {
-        let Some(record) = self.records.get(uid) else { return };
-        let (pod, full_name) = (record.pod.clone(), PodFullName::of(&record.pod));
+        let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) else { return };
+        let full_name = PodFullName::of(&pod);
         PodEvents::new(&*self.outside.events, &full_name, uid).warning(REASON, MESSAGE);
         let last = self.outside.board.status(uid);
         let end = NodeEnd {
@@ -96,19 +77,17 @@ impl EventLoop {
         };
         let now = self.outside.clock.now();
         let status = status::ended_by_node(&pod, last.as_deref().unwrap_or(&PodStatus::default()), &end, now);
-        self.checkpoints.end(uid, &status);
+        if let Some(record) = self.pods.get_mut(uid) {
+            record.checkpoint.content_mut().end(&status);
+        }
         self.outside.board.put_status(uid, status);
         self.stats.preempted += 1;
-        let update = Update {
-            kind: UpdateKind::Kill,
-            pod: Some(record.allocated.clone()),
-            started_at: now,
-            kill: Some(KillOptions { evict: true, grace_seconds: None }),
-        };
         // A pod without a worker waits for its admission to be saved; it finds itself ended then.
-        if let Some(managed) = self.workers.get_mut(uid) {
-            let effects = managed.worker.transition(WorkerEvent::Update(update));
-            self.carry_out(uid, effects);
-        }
+        self.advance(uid, LifeEvent::Kill(KillOptions { evict: true, grace_seconds: None }));
     }
+}
+
+fn is_preempted(record: &PodRecord) -> bool {
+    let ended = record.checkpoint.ended();
+    ended.is_some_and(|status| status.reason.as_deref() == Some(REASON) && status::is_ended_by_node(status))
 }

@@ -8,12 +8,12 @@ use witlet_core::admission::Decision;
 use witlet_core::pod::allocation::{
     Allocation, Grant, NodePolicy, PendingResize, Wish, after_admission, judge, precedence, resize_message,
 };
+use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::resources::{CPU, MEMORY, amount};
-use witlet_core::pod::worker::UpdateKind;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::status::{ResizePending, ResizePendingReason};
 
-use super::{EventLoop, Stage};
+use super::EventLoop;
 use crate::executor::events::PodEvents;
 
 /// A wish that wasn't granted is put to the handlers again after this, if nothing changes sooner (upstream:
@@ -31,23 +31,23 @@ impl EventLoop {
 
     /// Looks whether an admitted pod wishes for other resources than it has, and has them judged.
     pub(super) fn consider_resize(&mut self, uid: &PodUid) {
-        let Some(record) = self.records.get(uid) else { return };
+        let Some(record) = self.pods.get(uid) else { return };
+        let Some(sourced) = &record.sourced else { return };
         let Some(allocation) = self.outside.executor.allocated.get(uid) else { return };
-        let ends = self.workers.get(uid).is_some_and(|managed| managed.worker.is_terminating());
-        let pod = record.pod.clone();
+        let pod = sourced.pod.clone();
         match judge(&pod, &allocation, self.node_policy()) {
-            _ if ends => self.clear_resize(uid),
+            _ if record.life.is_ending() => self.clear_resize(uid),
             Wish::None => self.clear_resize(uid),
             Wish::Infeasible(infeasible) => {
                 let (reason, message) = (ResizePendingReason::Infeasible, infeasible.to_string());
                 self.show_resize(uid, pending(&pod, reason, message), reason.as_str());
             }
             Wish::Ask => {
-                let since = record.resize_since.unwrap_or_else(|| self.outside.clock.now());
+                let since = sourced.resize_since.unwrap_or_else(|| self.outside.clock.now());
                 let wish = PendingResize { pod: &pod, allocation: &allocation, since };
                 self.queue.add_resize(uid, precedence(&wish));
-                if let Some(record) = self.records.get_mut(uid) {
-                    record.resize_since = Some(since);
+                if let Some(sourced) = self.sourced_mut(uid) {
+                    sourced.resize_since = Some(since);
                 }
             }
         }
@@ -55,8 +55,8 @@ impl EventLoop {
 
     /// The node changed: what could never be may be now.
     pub(super) fn reconsider_resizes(&mut self) {
-        let infeasible = self.records.iter().filter(|(_, record)| {
-            let pending = record.resize_pending.as_ref();
+        let infeasible = self.pods.iter().filter(|(_, record)| {
+            let pending = record.sourced.as_ref().and_then(|sourced| sourced.resize_pending.as_ref());
             pending.is_some_and(|pending| pending.reason == ResizePendingReason::Infeasible)
         });
         let infeasible: Vec<PodUid> = infeasible.map(|(uid, _)| uid.clone()).collect();
@@ -68,8 +68,8 @@ impl EventLoop {
     /// What a decision means to the queue: a wish that isn't infeasible is asked for again, whatever the handlers'
     /// words were.
     pub(super) fn as_resize(&self, uid: &PodUid, decision: Decision) -> Decision {
-        let Some(record) = self.records.get(uid) else { return decision };
-        match after_admission(&record.pod, decision.clone()) {
+        let Some(sourced) = self.sourced(uid) else { return decision };
+        match after_admission(&sourced.pod, decision.clone()) {
             Grant::Granted(_) | Grant::Infeasible(_) => decision,
             Grant::Deferred { why, message, retry_after } => {
                 Decision::Defer { reason: why, message, retry_after: retry_after.unwrap_or(ASK_AGAIN_AFTER) }
@@ -79,8 +79,7 @@ impl EventLoop {
 
     /// The handlers' decision about a wish stands.
     pub(super) fn take_resize(&mut self, uid: &PodUid, decision: Decision) {
-        let Some(record) = self.records.get(uid) else { return };
-        let pod = record.pod.clone();
+        let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) else { return };
         match after_admission(&pod, decision) {
             Grant::Granted(allocation) => self.grant(uid, allocation),
             Grant::Deferred { why, message, retry_after: _ } => {
@@ -97,32 +96,32 @@ impl EventLoop {
     fn grant(&mut self, uid: &PodUid, allocation: Allocation) {
         self.admissions += 1;
         let unsaved = self.outside.executor.allocated.update(|pods| pods.set(uid, allocation));
-        if let Some(record) = self.records.get_mut(uid) {
-            record.resize_pending = None;
-            record.resize_since = None;
-            record.must_save = true;
-            record.allocation_unsaved = unsaved.or(record.allocation_unsaved);
+        if let Some(sourced) = self.sourced_mut(uid) {
+            sourced.resize_pending = None;
+            sourced.resize_since = None;
+            sourced.must_save = true;
+            sourced.allocation_unsaved = unsaved.or(sourced.allocation_unsaved);
         }
         self.refresh_allocated(uid);
-        self.update_worker(uid, UpdateKind::Update, None);
+        self.advance(uid, LifeEvent::Resized);
         self.queue.world_changed();
     }
 
     /// What an admitted pod was allocated stays, but for containers that it has only now.
     pub(super) fn revise_allocation(&mut self, uid: &PodUid, pod: &Pod) {
         let unsaved = self.outside.executor.allocated.update(|pods| pods.revise(pod));
-        if let Some(record) = self.records.get_mut(uid) {
-            record.allocation_unsaved = unsaved.or(record.allocation_unsaved);
+        if let Some(sourced) = self.sourced_mut(uid) {
+            sourced.allocation_unsaved = unsaved.or(sourced.allocation_unsaved);
         }
         self.refresh_allocated(uid);
     }
 
     /// The pod or its allocation changed.
     pub(super) fn refresh_allocated(&mut self, uid: &PodUid) {
-        let Some(pod) = self.records.get(uid).map(|record| record.pod.clone()) else { return };
+        let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) else { return };
         let allocated = self.allocated(&pod);
-        if let Some(record) = self.records.get_mut(uid) {
-            record.allocated = allocated;
+        if let Some(sourced) = self.sourced_mut(uid) {
+            sourced.allocated = allocated;
         }
         self.others = None;
     }
@@ -130,9 +129,9 @@ impl EventLoop {
     /// No wish waits any more.
     fn clear_resize(&mut self, uid: &PodUid) {
         self.settle_resize(uid);
-        let Some(record) = self.records.get_mut(uid) else { return };
-        if record.resize_pending.take().is_some() {
-            self.update_worker(uid, UpdateKind::Sync, None);
+        let Some(sourced) = self.sourced_mut(uid) else { return };
+        if sourced.resize_pending.take().is_some() {
+            self.advance(uid, LifeEvent::Look);
         }
     }
 
@@ -142,29 +141,34 @@ impl EventLoop {
         if pending.reason == ResizePendingReason::Infeasible {
             self.settle_resize(uid);
         }
-        let Some(record) = self.records.get_mut(uid) else { return };
-        let is_news = record
+        let Some(sourced) = self.sourced_mut(uid) else { return };
+        let is_news = sourced
             .resize_pending
             .as_ref()
             .is_none_or(|old| (old.reason, old.generation) != (pending.reason, pending.generation));
-        if record.resize_pending.as_ref() == Some(&pending) {
+        if sourced.resize_pending.as_ref() == Some(&pending) {
             return;
         }
         if is_news {
-            let full_name = PodFullName::of(&record.pod);
+            let pod = sourced.pod.clone();
+            let full_name = PodFullName::of(&pod);
             let events = PodEvents::new(&*self.outside.events, &full_name, uid);
-            let message = resize_message(&format!("Pod resize {why}"), &record.pod, &pending.message);
+            let message = resize_message(&format!("Pod resize {why}"), &pod, &pending.message);
             events.warning(&format!("Resize{}", pending.reason.as_str()), &message);
         }
-        record.resize_pending = Some(pending);
-        self.update_worker(uid, UpdateKind::Sync, None);
+        if let Some(sourced) = self.sourced_mut(uid) {
+            sourced.resize_pending = Some(pending);
+        }
+        self.advance(uid, LifeEvent::Look);
     }
 
     /// The wish isn't put to the handlers any more.
     fn settle_resize(&mut self, uid: &PodUid) {
-        let Some(record) = self.records.get_mut(uid) else { return };
-        record.resize_since = None;
-        if !matches!(record.stage, Stage::Waiting | Stage::GoesOn) {
+        let Some(record) = self.pods.get_mut(uid) else { return };
+        if let Some(sourced) = &mut record.sourced {
+            sourced.resize_since = None;
+        }
+        if !matches!(record.life.stage(), Some(Stage::Waiting | Stage::GoesOn)) {
             self.queue.remove(uid);
         }
     }

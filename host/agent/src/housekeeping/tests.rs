@@ -53,8 +53,8 @@ fn pod(text: &str) -> RuntimePod {
     RuntimePod { uid: PodUid::from("u"), name: "p".into(), namespace: "n".into(), sandboxes, containers }
 }
 
-fn shown(pod_text: &str, standing: Standing) -> String {
-    let plan = plan(&[pod(pod_text)], |_| standing, GcPolicy::default(), NOW);
+fn shown(pod_text: &str, need: Need) -> String {
+    let plan = plan(&[pod(pod_text)], |_| need, GcPolicy::default(), NOW);
     let mut words: Vec<String> = plan.kill.iter().map(|(_, name)| format!("kill {name}")).collect();
     words.extend(plan.containers.iter().map(|dead| dead.id.to_string()));
     words.extend(plan.sandboxes.iter().map(ToString::to_string));
@@ -77,7 +77,7 @@ fn of_a_pod_that_is_kept_only_older_dead_containers_and_empty_sandboxes_go() {
         ("an old sandbox that is still ready", "s2! s1! app:c2@s2=running", ""),
         ("the newest sandbox, though dead", "s1", ""),
     ] {
-        assert_eq!(shown(pod, Standing::Kept), goes, "{name}");
+        assert_eq!(shown(pod, Need::Kept), goes, "{name}");
     }
 }
 
@@ -93,7 +93,7 @@ fn as_many_dead_containers_stay_as_the_settings_say() {
         ("two in all", GcPolicy { per_container_max: None, total_max: Some(2), ..default }, "c1"),
         ("young ones", GcPolicy { age_min: SignedDuration::from_hours(2), ..default }, ""),
     ] {
-        let plan = plan(&pod, |_| Standing::Kept, policy, NOW);
+        let plan = plan(&pod, |_| Need::Kept, policy, NOW);
         let removed: Vec<&str> = plan.containers.iter().map(|dead| dead.id.as_str()).collect();
         assert_eq!(removed.join(" "), goes, "{name}");
     }
@@ -108,8 +108,8 @@ fn what_nobody_wants_is_killed_first_and_removed_when_it_is_dead() {
         ("dead, several sandboxes", "s2 s1 app:c1@s1=exited", "s2 s1", "s2 s1"),
         ("a container without its sandbox", "app:c1@s9=exited", "c1", "c1"),
     ] {
-        assert_eq!(shown(pod, Standing::Unwanted), unwanted, "{name}");
-        assert_eq!(shown(pod, Standing::Returning), returning, "{name}");
+        assert_eq!(shown(pod, Need::Unwanted), unwanted, "{name}");
+        assert_eq!(shown(pod, Need::Returning), returning, "{name}");
     }
 }
 

@@ -10,6 +10,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 
+use crate::status::Phase;
+
 #[cfg(test)]
 mod tests;
 
@@ -315,7 +317,7 @@ impl Worker {
             WorkerState::Syncing => {
                 let pod = self.pod.as_deref();
                 let killed = update.kind == UpdateKind::Kill;
-                if killed || pod.is_some_and(is_deleted) || pod.is_some_and(is_terminal) {
+                if killed || pod.is_some_and(is_ending) {
                     // Options on an update that isn't a kill are dropped.
                     let options = options.filter(|_| killed);
                     self.state = WorkerState::Terminating {
@@ -412,13 +414,10 @@ fn more_telling(a: UpdateKind, b: UpdateKind) -> UpdateKind {
     if rank(b) > rank(a) { b } else { a }
 }
 
-fn is_deleted(pod: &Pod) -> bool {
-    pod.metadata.deletion_timestamp.is_some()
-}
-
-fn is_terminal(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(|s| s.phase.as_deref());
-    matches!(phase, Some("Succeeded" | "Failed"))
+/// Whether its source has the pod end, or ended: it is deleted, or its phase is terminal.
+pub fn is_ending(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(Phase::of);
+    pod.metadata.deletion_timestamp.is_some() || phase.is_some_and(Phase::is_terminal)
 }
 
 /// The grace that a pod gets: the shortest of what it has been given so far, what its deletion says and what is

@@ -46,7 +46,7 @@ fn run(effects: Vec<Effect>) -> Option<Work> {
 
 /// Whether an update asks for the end of its pod.
 fn asks_for_end(update: &Update) -> bool {
-    update.kind == Kill || update.pod.as_deref().is_some_and(|pod| is_deleted(pod) || is_terminal(pod))
+    update.kind == Kill || update.pod.as_deref().is_some_and(|pod| is_ending(pod))
 }
 
 proptest! {
@@ -98,7 +98,7 @@ proptest! {
         for happening in happenings {
             let effects = match happening {
                 Happening::Crash => {
-                    ends = is_deleted(&wanted) || is_terminal(&wanted);
+                    ends = is_ending(&wanted);
                     let (again, effects) = begin(&wanted);
                     worker = again;
                     effects

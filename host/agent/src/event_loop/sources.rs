@@ -7,13 +7,15 @@ use k8s_openapi::api::core::v1::Pod;
 use witlet_core::config::{Duplicate, PodOperation, PodUpdate, SourceChange, SourceUpdate};
 use witlet_core::error::one_line;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
-use witlet_core::pod::static_pod::{is_mirror, takes_remains_over};
-use witlet_core::pod::worker::UpdateKind;
+use witlet_core::pod::lifecycle::{Arrival, Event as LifeEvent, Stage};
+use witlet_core::pod::static_pod::is_mirror;
+use witlet_core::pod::worker::is_ending;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
-use witlet_core::status::{Phase, is_ended_by_node, is_readiness_outdated};
+use witlet_core::status::{is_ended_by_node, is_readiness_outdated};
 use witlet_ports::SourceEvent;
 
-use super::{EventLoop, Record, Stage};
+use super::EventLoop;
+use super::record::Sourced;
 use crate::inputs::Event;
 
 impl EventLoop {
@@ -75,141 +77,101 @@ impl EventLoop {
 
     fn add(&mut self, pod: Arc<Pod>, source: &SourceName) {
         let uid = PodUid::of(&pod);
-        let has_worker = self.workers.contains_key(&uid);
-        let returns = self.has_remains(&uid) && !takes_remains_over(&pod);
+        let allocated = self.allocated(&pod);
+        let has_remains = self.has_remains(&uid);
+        let has_sandbox = self.has_sandbox(&uid);
+        let record = self.pods.entry(uid.clone()).or_default();
+        record.sourced = Some(Sourced::new(pod.clone(), allocated, source.clone()));
+        record.was_brought = true;
+        let has_worker = record.life.worker().is_some();
+        let ended = record.checkpoint.ended().cloned();
+        // One that ended before it had a sandbox has ended all the same.
+        let was_here = has_sandbox || ended.is_some();
+        let is_remembered =
+            record.checkpoint.is_remembered(&pod, was_here) || ended.as_ref().is_some_and(is_ended_by_node);
         if !has_worker {
             self.outside.board.remove(&uid);
         }
         self.outside.board.put_pod(&uid, pod.clone());
-        let stage = if has_worker { Stage::Returning } else { Stage::Waiting };
-        let record = Record {
-            allocated: self.allocated(&pod),
-            pod: pod.clone(),
-            source: source.clone(),
-            stage,
-            waits_for_room: false,
-            resize_pending: None,
-            resize_since: None,
-            admission_pending: None,
-            allocation_unsaved: None,
-            must_save: false,
-        };
-        self.records.insert(uid.clone(), record);
-        self.met.insert(uid.clone());
-        // One that ended before it had a sandbox has ended all the same.
-        let was_here = self.has_sandbox(&uid) || self.checkpoints.ended(&uid).is_some();
-        if has_worker {
-            self.update_worker(&uid, UpdateKind::Create, None);
-            let still_syncs = self.workers.get(&uid).is_some_and(|managed| !managed.worker.is_terminating());
-            if still_syncs {
-                self.set_stage(&uid, Stage::Admitted);
-            }
-        } else if is_ending(&pod)
-            || self.checkpoints.is_remembered(&pod, was_here)
-            || self.checkpoints.ended(&uid).is_some_and(is_ended_by_node)
-        {
-            if let Some(status) = self.checkpoints.ended(&uid) {
-                self.outside.board.put_status(&uid, status.clone());
-            }
-            self.set_stage(&uid, Stage::Admitted);
-            self.update_worker(&uid, UpdateKind::Create, None);
-            self.consider_resize(&uid);
-        } else if returns {
-            self.set_stage(&uid, Stage::Returning);
-        } else {
-            self.ask_for(&uid);
+        if let Some(status) = ended.filter(|_| !has_worker && (is_remembered || is_ending(&pod))) {
+            self.outside.board.put_status(&uid, status);
         }
+        self.others = None;
+        self.advance(&uid, LifeEvent::Added(Arrival { is_remembered, has_remains }));
     }
 
-    /// Whether there is still something dead of a pod with this UID that this agent has ended: a new one that isn't to be
-    /// taken for it waits until that is gone.
+    /// Whether there is still something dead of a pod with this UID that this agent has ended.
     fn has_remains(&self, uid: &PodUid) -> bool {
+        let was_brought = self.pods.get(uid).is_some_and(|record| record.was_brought);
         let seen = self.outside.cache.peek(uid);
-        self.met.contains(uid) && seen.is_some_and(|seen| !seen.is_absent() && !seen.is_alive())
+        was_brought && seen.is_some_and(|seen| !seen.is_absent() && !seen.is_alive())
     }
 
     fn change(&mut self, pod: Arc<Pod>) {
         let uid = PodUid::of(&pod);
-        let Some(record) = self.records.get_mut(&uid) else { return };
-        record.pod = pod.clone();
-        let stage = record.stage;
-        self.others = None;
+        let Some(record) = self.pods.get_mut(&uid) else { return };
+        let Some(sourced) = &mut record.sourced else { return };
+        sourced.pod = pod.clone();
         self.outside.board.put_pod(&uid, pod.clone());
-        match stage {
-            Stage::Waiting if is_ending(&pod) => {
-                self.queue.remove(&uid);
-                self.refresh_allocated(&uid);
-                self.set_stage(&uid, Stage::Admitted);
-                self.update_worker(&uid, UpdateKind::Update, None);
-            }
-            Stage::Waiting => self.ask_for(&uid),
-            // Nothing is made of what changed before the verdict on it.
-            Stage::GoesOn => {
-                self.refresh_allocated(&uid);
-                self.update_worker(&uid, UpdateKind::Update, None);
-                match is_ending(&pod) {
-                    true => self.queue.remove(&uid),
-                    false => self.ask_for(&uid),
-                }
-            }
-            // The verdict on a pod that runs stands, also after a restart of the agent.
-            Stage::Admitted => {
-                self.checkpoints.revise(&pod);
-                self.revise_allocation(&uid, &pod);
-                self.update_worker(&uid, UpdateKind::Update, None);
-                self.consider_resize(&uid);
-            }
-            Stage::Rejected | Stage::Returning => {}
+        if record.life.stage() == Some(Stage::Admitted) {
+            record.checkpoint.content_mut().revise(&pod);
+            self.revise_allocation(&uid, &pod);
+        } else {
+            self.refresh_allocated(&uid);
         }
+        self.advance(&uid, LifeEvent::Changed);
     }
 
     fn reconcile(&mut self, pod: Arc<Pod>) {
         let uid = PodUid::of(&pod);
-        if let Some(record) = self.records.get_mut(&uid) {
-            record.pod = pod.clone();
-            self.refresh_allocated(&uid);
-            if let (Some(record), Some(managed)) = (self.records.get(&uid), self.workers.get_mut(&uid)) {
-                managed.worker.renew(&record.allocated);
-            }
-            let outdated = is_readiness_outdated(&pod);
-            self.outside.board.put_pod(&uid, pod);
-            // Somebody has opened or closed a readiness gate.
-            if outdated && self.workers.contains_key(&uid) {
-                self.update_worker(&uid, UpdateKind::Sync, None);
-            }
+        let Some(sourced) = self.sourced_mut(&uid) else { return };
+        sourced.pod = pod.clone();
+        self.refresh_allocated(&uid);
+        if let Some(record) = self.pods.get_mut(&uid)
+            && let Some(sourced) = &record.sourced
+        {
+            record.life.renew(&sourced.allocated);
+        }
+        let is_outdated = is_readiness_outdated(&pod);
+        self.outside.board.put_pod(&uid, pod);
+        // Another controller has opened or closed a readiness gate.
+        if is_outdated && self.has_worker(&uid) {
+            self.advance(&uid, LifeEvent::Look);
         }
     }
 
     fn remove(&mut self, pod: &Pod) {
         let uid = PodUid::of(pod);
-        self.records.remove(&uid);
-        self.queue.remove(&uid);
-        self.queue.world_changed();
+        let Some(record) = self.pods.get_mut(&uid) else { return };
+        record.sourced = None;
         self.others = None;
-        let Some(managed) = self.workers.get(&uid) else {
-            self.forget(&uid);
-            return;
-        };
-        if managed.worker.is_finished() {
-            self.workers.remove(&uid);
-            self.forget(&uid);
-        } else if self.all_sources_seen() {
-            // Before that, a source that wasn't seen yet might want it: the clean-up ends it later.
-            self.update_worker(&uid, UpdateKind::Kill, None);
-        }
+        self.queue.world_changed();
+        // Before that, a source that wasn't seen yet might want it: the clean-up ends it later.
+        let may_end = self.all_sources_seen();
+        self.advance(&uid, LifeEvent::Removed { may_end });
     }
 
-    /// Nothing is left of the pod that anybody needs to be shown or to remember.
+    /// Nothing is left of the pod that has to be shown or remembered. That it was brought is known as long as anything of it is
+    /// there.
     pub(super) fn forget(&mut self, uid: &PodUid) {
+        self.due.remove(uid);
+        self.forget_history(uid);
+    }
+
+    /// Nothing is known any more of how the pod fared.
+    pub(super) fn forget_history(&mut self, uid: &PodUid) {
         self.outside.board.remove(uid);
         self.outside.executor.allocated.update(|pods| pods.retain(|known| known != uid));
-        if self.unsaved.remove(uid).is_some() {
+        let Some(record) = self.pods.get_mut(uid) else { return };
+        let was_unsaved = record.unsaved.take().is_some();
+        let may_be_on_disk = record.checkpoint.forget();
+        if was_unsaved {
             self.show_health();
         }
-        if !self.checkpoints.forget(uid) {
+        if !may_be_on_disk {
             return;
         }
-        // Whoever comes back with this UID begins anew, and waits for the end of the removal.
+        // A pod that comes back with this UID begins anew, and waits for the end of the removal.
         let Some(removal) = self.outside.executor.removals.begin(uid) else { return };
         let (files, uid) = (self.outside.executor.files.clone(), uid.clone());
         let removing = async move {
@@ -222,12 +184,13 @@ impl EventLoop {
         self.spawn(removing, Event::Forgotten);
     }
 
-    pub(super) fn set_stage(&mut self, uid: &PodUid, stage: Stage) {
-        if let Some(record) = self.records.get_mut(uid) {
-            record.stage = stage;
-        }
-        self.others = None;
-        self.show_standing(uid);
+    /// The pod as its source has it, with what belongs to that.
+    pub(super) fn sourced(&self, uid: &PodUid) -> Option<&Sourced> {
+        self.pods.get(uid)?.sourced.as_ref()
+    }
+
+    pub(super) fn sourced_mut(&mut self, uid: &PodUid) -> Option<&mut Sourced> {
+        self.pods.get_mut(uid)?.sourced.as_mut()
     }
 
     pub(super) fn has_sandbox(&self, uid: &PodUid) -> bool {
@@ -275,10 +238,4 @@ fn log_update(update: &PodUpdate) {
         PodOperation::Remove => tracing::info!(source, pods = ?pods(), "SyncLoop REMOVE"),
         PodOperation::Reconcile => tracing::debug!(source, pods = ?pods(), "SyncLoop RECONCILE"),
     }
-}
-
-/// A pod that nothing is to be started of needs no verdict.
-fn is_ending(pod: &Pod) -> bool {
-    let phase = pod.status.as_ref().and_then(Phase::of);
-    pod.metadata.deletion_timestamp.is_some() || phase.is_some_and(Phase::is_terminal)
 }

@@ -1,0 +1,130 @@
+//! All that the event loop knows of one pod.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use tokio_util::sync::CancellationToken;
+use witlet_core::admission::AdmittedPod;
+use witlet_core::pod::lifecycle::Lifecycle;
+use witlet_core::pod::static_pod::is_static;
+use witlet_core::pod::worker::RequeueCause;
+use witlet_core::pod::{PodFullName, SourceName};
+use witlet_core::status::{AdmissionPending, ResizePending};
+
+use crate::checkpoints::Checkpoint;
+use crate::executor::{PodMemory, Saved, ToSave};
+
+/// One pod, from the first that is known of it until nothing of it is left on the node.
+#[derive(Default)]
+pub(super) struct PodRecord {
+    /// What is to become of it.
+    pub(super) life: Lifecycle,
+    /// As its source has it; none once no source does.
+    pub(super) sourced: Option<Sourced>,
+    /// What the loop keeps for the pod's worker while it has one.
+    pub(super) care: Option<Care>,
+    /// What a restarted agent has to know of it.
+    pub(super) checkpoint: Checkpoint,
+    /// Why that can't be saved.
+    pub(super) unsaved: Option<String>,
+    /// A source brought it since this agent started.
+    pub(super) was_brought: bool,
+}
+
+/// A pod that a source wants here.
+pub(super) struct Sourced {
+    pub(super) pod: Arc<Pod>,
+    /// With the resources that it was allocated.
+    pub(super) allocated: Arc<Pod>,
+    pub(super) source: SourceName,
+    /// A resize that wasn't granted.
+    pub(super) resize_pending: Option<ResizePending>,
+    /// Since when a resize waits.
+    pub(super) resize_since: Option<Timestamp>,
+    /// Why the verdict on a pod that runs already is put off.
+    pub(super) admission_pending: Option<AdmissionPending>,
+    /// The version of the allocated resources that has this pod's, until it is on disk.
+    pub(super) allocation_unsaved: Option<u64>,
+    /// What it was admitted with, or granted, has to be on disk before anything is made of it.
+    pub(super) must_save: bool,
+}
+
+/// What goes with a pod's worker.
+pub(super) struct Care {
+    pub(super) full_name: PodFullName,
+    pub(super) is_static: bool,
+    /// With the work while that runs.
+    pub(super) memory: Option<PodMemory>,
+    /// Of the work that runs.
+    pub(super) cancel: CancellationToken,
+    /// Of the work that ended last.
+    pub(super) cause: RequeueCause,
+}
+
+impl Sourced {
+    pub(super) fn new(pod: Arc<Pod>, allocated: Arc<Pod>, source: SourceName) -> Self {
+        Self {
+            pod,
+            allocated,
+            source,
+            resize_pending: None,
+            resize_since: None,
+            admission_pending: None,
+            allocation_unsaved: None,
+            must_save: false,
+        }
+    }
+
+    /// As admission handlers see it beside another pod.
+    pub(super) fn as_admitted(&self) -> AdmittedPod {
+        AdmittedPod { pod: self.allocated.clone(), source: self.source.clone() }
+    }
+}
+
+impl Care {
+    pub(super) fn new(full_name: PodFullName, is_static: bool, cancel: CancellationToken) -> Self {
+        let (memory, cause) = (Some(PodMemory::new()), RequeueCause::Resync);
+        Self { full_name, is_static, memory, cancel, cause }
+    }
+
+    pub(super) fn of(pod: &Pod, cancel: CancellationToken) -> Self {
+        Self::new(PodFullName::of(pod), is_static(pod), cancel)
+    }
+}
+
+impl PodRecord {
+    /// Neither a source nor a worker has it.
+    pub(super) fn is_gone(&self) -> bool {
+        self.life.is_gone()
+    }
+
+    /// What of the pod has to be on disk before, or after, its next piece of work.
+    pub(super) fn to_save(&self) -> ToSave {
+        let Some(sourced) = &self.sourced else { return ToSave::default() };
+        ToSave {
+            checkpoint: self.checkpoint.content(),
+            is_unsaved: self.checkpoint.is_unsaved(),
+            allocation: sourced.allocation_unsaved,
+            blocks: sourced.must_save,
+        }
+    }
+
+    /// Takes in what was saved. What changed meanwhile is saved before the next piece of work. Says whether it can be saved is
+    /// news.
+    pub(super) fn note_saved(&mut self, saved: Saved) -> bool {
+        let Saved { checkpoint, allocation, failure } = saved;
+        if let Some(content) = checkpoint {
+            self.checkpoint.saved(content);
+        }
+        let is_unsaved = failure.is_some() || self.checkpoint.is_unsaved();
+        if let Some(sourced) = &mut self.sourced {
+            sourced.allocation_unsaved =
+                sourced.allocation_unsaved.filter(|version| Some(*version) != allocation);
+            sourced.must_save &= is_unsaved || sourced.allocation_unsaved.is_some();
+        }
+        let is_news = self.unsaved.is_some() != failure.is_some();
+        self.unsaved = failure;
+        is_news
+    }
+}

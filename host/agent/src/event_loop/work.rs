@@ -1,0 +1,316 @@
+//! The one place where a pod's life goes on: an event is fed to its record, and what follows is carried out.
+
+use tokio::time::Instant;
+use witlet_core::pod::lifecycle::{Effect, Event as LifeEvent, Facts, Stage};
+use witlet_core::pod::static_pod::is_static;
+use witlet_core::pod::worker::{KillOptions, Outcome, RequeueCause, Task, Work, Worker, requeue_after};
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::probe::{ProbeKind, ProbeResult};
+use witlet_core::runtime::RuntimePod;
+use witlet_core::status::{self, Phase};
+
+use super::EventLoop;
+use super::record::{Care, PodRecord};
+use crate::checkpoints::give_ids;
+use crate::executor::events::PodEvents;
+use crate::executor::{End, Job, PodMemory, Saved};
+use crate::housekeeping::is_alive;
+use crate::inputs::{Event, WorkEnd};
+use crate::prober::ProbeUpdate;
+
+impl EventLoop {
+    /// Feeds an event to the pod's life. What is seen of it elsewhere (the board, the admitted pods, the admission queue) follows
+    /// here and nowhere else.
+    pub(super) fn advance(&mut self, uid: &PodUid, event: LifeEvent) {
+        let facts = self.facts(uid);
+        let Some(record) = self.pods.get_mut(uid) else { return };
+        let before = (record.life.counts(), record.life.waits_for_room());
+        let effects = record.life.transition(event, &facts);
+        let after = (record.life.counts(), record.life.waits_for_room());
+        if record.life.worker().is_none() {
+            record.care = None;
+        } else if record.care.is_none()
+            && let Some(pod) = &facts.pod
+        {
+            record.care = Some(Care::of(pod, self.cancel_work.child_token()));
+        }
+        if before != after {
+            self.others = None;
+        }
+        if (before.0 && !after.0) || (before.1 && !after.1) {
+            self.queue.world_changed();
+        }
+        if !record.life.is_gone() {
+            self.show_standing(uid);
+        }
+        for effect in effects {
+            self.carry_out(uid, effect);
+        }
+    }
+
+    fn facts(&self, uid: &PodUid) -> Facts {
+        let record = self.pods.get(uid);
+        let sourced = record.and_then(|record| record.sourced.as_ref());
+        let has_worker = record.is_some_and(|record| record.life.worker().is_some());
+        Facts {
+            pod: sourced.map(|sourced| sourced.allocated.clone()),
+            now: self.outside.clock.now(),
+            has_ended: !has_worker && self.has_ended(uid),
+            may_begin: self.stopping.is_none(),
+        }
+    }
+
+    fn carry_out(&mut self, uid: &PodUid, effect: Effect) {
+        match effect {
+            Effect::Ask => self.ask_for(uid),
+            Effect::StopAsking => self.queue.remove(uid),
+            Effect::ConsiderResize => self.consider_resize(uid),
+            Effect::Run(work) => self.run_work(uid, work),
+            Effect::CancelRunning => {
+                if let Some(care) = self.care(uid) {
+                    care.cancel.cancel();
+                }
+            }
+            Effect::Requeue => {
+                if let Some(care) = self.care(uid) {
+                    let jitter = self.outside.jitter.unit();
+                    let after = requeue_after(care.cause, &self.config.requeue, jitter);
+                    self.due.set(uid, Instant::now() + after);
+                }
+            }
+            Effect::Finished => self.finished(uid),
+            Effect::BeginAnew => self.begin_anew(uid),
+            Effect::Forget => self.forget(uid),
+        }
+    }
+
+    fn care(&self, uid: &PodUid) -> Option<&Care> {
+        self.pods.get(uid)?.care.as_ref()
+    }
+
+    pub(super) fn has_worker(&self, uid: &PodUid) -> bool {
+        self.pods.get(uid).is_some_and(|record| record.life.worker().is_some())
+    }
+
+    /// The result of a probe changed. What a status tells of it is shown at once, for the pod's work may take long, be it a
+    /// pull or its end; what is done about it is the work's (upstream: `syncLoopIteration`).
+    pub(super) fn take_probe(&mut self, update: &ProbeUpdate) {
+        let ProbeUpdate { uid, container, kind, result } = update;
+        tracing::info!(%uid, %container, probe = ?kind, status = ?result, "SyncLoop (probe)");
+        let now = self.outside.clock.now();
+        self.outside
+            .board
+            .revise_status(uid, |pod, last| status::probed(pod, last, container, *kind, *result, now));
+        let concerns_the_pod = match kind {
+            ProbeKind::Startup | ProbeKind::Readiness => true,
+            // That it lives on changes nothing.
+            ProbeKind::Liveness => *result == ProbeResult::Failure,
+        };
+        if concerns_the_pod && self.has_worker(uid) {
+            self.advance(uid, LifeEvent::Look);
+        }
+    }
+
+    /// Something that these pods draw from the cluster is other than it was. A burst comes to one more sync of each.
+    pub(super) fn take_objects(&mut self, uids: &[PodUid]) {
+        for uid in uids {
+            if self.has_worker(uid) {
+                self.advance(uid, LifeEvent::Look);
+            }
+        }
+    }
+
+    /// Ends a pod that only the runtime has.
+    pub(super) fn kill_orphan(&mut self, uid: &PodUid, full_name: PodFullName, grace_seconds: i64) {
+        let cancel = self.cancel_work.child_token();
+        let record = self.pods.entry(uid.clone()).or_default();
+        record.care.get_or_insert_with(|| Care::new(full_name, false, cancel));
+        self.advance(uid, LifeEvent::Orphaned { grace_seconds });
+    }
+
+    /// Its status was terminal already, and nothing of it runs. Before the runtime was asked for the first time nobody knows.
+    fn has_ended(&self, uid: &PodUid) -> bool {
+        let phase = self.outside.board.status(uid).and_then(|status| Phase::of(&status));
+        let was_asked = self.outside.relisted.borrow().at.is_some();
+        let running = self.outside.cache.peek(uid).is_some_and(|seen| seen.any_running());
+        phase.is_some_and(Phase::is_terminal) && was_asked && !running
+    }
+
+    /// Shows how far the pod has come. What its work shows from here on is of a pod that stands so.
+    pub(super) fn show_standing(&self, uid: &PodUid) {
+        if let Some(record) = self.pods.get(uid) {
+            self.outside.board.put_standing(uid, record.life.standing(|| self.is_in_runtime(uid)));
+        }
+    }
+
+    /// What the runtime has of a pod that was rejected ends beside any worker.
+    pub(super) fn show_rejected(&self) {
+        for (uid, _) in self.pods.iter().filter(|(_, record)| record.life.stage() == Some(Stage::Rejected)) {
+            self.show_standing(uid);
+        }
+    }
+
+    /// Whether the runtime has anything of the pod that lives. The list may be a second old; what was seen of the pod alone is
+    /// newer.
+    pub(super) fn is_in_runtime(&self, uid: &PodUid) -> bool {
+        match self.outside.cache.peek(uid) {
+            Some(seen) => seen.is_alive(),
+            None => self.outside.relisted.borrow().pods.iter().any(|pod| pod.uid == *uid && is_alive(pod)),
+        }
+    }
+
+    fn run_work(&mut self, uid: &PodUid, work: Work) {
+        if let Some(pod) = work.pod.as_ref().filter(|_| work.task == Task::Sync) {
+            give_ids(&mut self.user_namespaces, pod);
+        }
+        let Some(care) = self.care(uid) else { return };
+        let (is_static, full_name) = (care.is_static, care.full_name.clone());
+        let is_denied = work.task == Task::Sync && is_static && !self.may_start(uid, &full_name);
+        let Some(record) = self.pods.get_mut(uid) else { return };
+        let Some(care) = &mut record.care else { return };
+        if is_denied {
+            care.cause = RequeueCause::Error;
+            return self.advance(uid, LifeEvent::StartDenied);
+        }
+        care.cancel = self.cancel_work.child_token();
+        let (memory, cancel) = (care.memory.take().unwrap_or_else(PodMemory::new), care.cancel.clone());
+        let sourced = record.sourced.as_ref();
+        let task = work.task;
+        let job = Job {
+            uid: uid.clone(),
+            full_name,
+            work,
+            memory,
+            resize_pending: sourced.and_then(|sourced| sourced.resize_pending.clone()),
+            admission_pending: sourced.and_then(|sourced| sourced.admission_pending.clone()),
+            user_namespace: self.user_namespaces.of(uid),
+            to_save: record.to_save(),
+            saved: Saved::default(),
+            is_restored: sourced.is_some_and(|sourced| !self.merged.is_seen(&sourced.source)),
+            cancel,
+        };
+        self.due.remove(uid);
+        let executor = self.outside.executor.clone();
+        let (name, panicked) = (uid.clone(), uid.clone());
+        let working = async move {
+            let (memory, saved, end) = executor.run(job).await;
+            Event::WorkEnded(Box::new(WorkEnd { uid: name, task, memory, saved, end }))
+        };
+        let end = End { outcome: Outcome::Failed, cause: RequeueCause::Error };
+        let lost = WorkEnd { uid: panicked, task, memory: PodMemory::new(), saved: Saved::default(), end };
+        self.spawn(working, Event::WorkEnded(Box::new(lost)));
+    }
+
+    /// One static pod at a time runs under a full name, be it one that only the runtime still has.
+    fn may_start(&mut self, uid: &PodUid, full_name: &PodFullName) -> bool {
+        if self.statics.started(full_name) == Some(uid) {
+            return true;
+        }
+        self.statics.enqueue(full_name, uid);
+        let holders = self.running_under(full_name, uid);
+        for holder in &holders {
+            self.end_replaced(holder, full_name, uid);
+        }
+        holders.is_empty() && self.statics.allow_start(full_name, uid)
+    }
+
+    /// Static pods of this name that still run, and pods that no source has brought. Pods of the API server hold no name.
+    fn running_under(&self, full_name: &PodFullName, uid: &PodUid) -> Vec<PodUid> {
+        let relisted = self.outside.relisted.borrow();
+        let holds = |pod: &&RuntimePod| {
+            let same_name = pod.name == *full_name.name && pod.namespace == *full_name.namespace;
+            let record = self.pods.get(&pod.uid);
+            let worker = record.and_then(|record| record.life.worker());
+            let over = worker.is_some_and(Worker::is_finished);
+            // The list may be a second old; what the pod's end saw is newer.
+            let seen = self.outside.cache.peek(&pod.uid);
+            let gone = seen.is_some_and(|seen| !seen.is_alive());
+            let sourced = record.and_then(|record| record.sourced.as_ref());
+            let counts = sourced.is_none_or(|sourced| is_static(&sourced.pod));
+            same_name && pod.uid != *uid && counts && !over && !gone && is_alive(pod)
+        };
+        relisted.pods.iter().filter(holds).map(|pod| pod.uid.clone()).collect()
+    }
+
+    /// A pod of an earlier life of the agent that a static pod has taken the name of has no manifest any more, whatever
+    /// sources have yet to be seen: a name is one pod's. The clean-up would wait for them, and be it the API server that the
+    /// edited manifest is to bring back.
+    fn end_replaced(&mut self, holder: &PodUid, full_name: &PodFullName, by: &PodUid) {
+        let is_orphan = self.pods.get(holder).is_none_or(PodRecord::is_gone);
+        if !is_orphan || (self.all_sources_seen() && !self.may_be_unread(holder)) {
+            return;
+        }
+        let message = format!("Pod {holder} of the same name still runs and is ended first");
+        PodEvents::new(&*self.outside.events, full_name, by).normal("Replacing", &message);
+        let grace = self.stored_grace(holder);
+        self.kill_orphan(holder, full_name.clone(), grace);
+    }
+
+    pub(super) fn work_ended(&mut self, end: WorkEnd) {
+        let WorkEnd { uid, task, memory, saved, end: End { outcome, cause } } = end;
+        let Some(record) = self.pods.get_mut(&uid) else { return };
+        if record.note_saved(saved) {
+            self.show_health();
+        }
+        let Some(care) = self.pods.get_mut(&uid).and_then(|record| record.care.as_mut()) else { return };
+        (care.memory, care.cause) = (Some(memory), cause);
+        if task == Task::Sync && outcome != Outcome::Failed && self.stats.first_sync.is_none() {
+            self.stats.first_sync = Some(self.outside.clock.now());
+        }
+        let has_ended = outcome == Outcome::PodEnded || (task == Task::Settle && outcome == Outcome::Done);
+        if has_ended {
+            self.remember_end(&uid);
+        }
+        let is_terminated = |record: &PodRecord| record.life.worker().is_some_and(Worker::is_terminated);
+        let was_terminated = self.pods.get(&uid).is_some_and(is_terminated);
+        self.advance(&uid, LifeEvent::WorkEnded(outcome));
+        if !was_terminated && self.pods.get(&uid).is_none_or(is_terminated) {
+            // What it held is free, be it a removed pod's, which counted no more.
+            self.others = None;
+            self.queue.world_changed();
+        }
+    }
+
+    /// What a pod ended with isn't to be seen from its containers alone after a restart.
+    fn remember_end(&mut self, uid: &PodUid) {
+        let status = self.outside.board.status(uid);
+        let status = status.filter(|status| Phase::of(status).is_some_and(Phase::is_terminal));
+        let record = self.pods.get_mut(uid).filter(|record| record.sourced.is_some());
+        if let (Some(status), Some(record)) = (status, record) {
+            record.checkpoint.content_mut().end(&status);
+        }
+    }
+
+    fn finished(&mut self, uid: &PodUid) {
+        self.due.remove(uid);
+        if let Some(full_name) = self.care(uid).map(|care| care.full_name.clone())
+            && let Some(next) = self.statics.forget(&full_name, uid)
+        {
+            self.advance(&next, LifeEvent::Look);
+        }
+        self.advance(uid, LifeEvent::Cleared);
+    }
+
+    /// Nothing is remembered of the pod before this one under its UID.
+    fn begin_anew(&mut self, uid: &PodUid) {
+        self.forget_history(uid);
+        if let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) {
+            self.outside.board.put_pod(uid, pod);
+        }
+    }
+
+    /// The agent ends, and its pods with it.
+    pub(super) fn kill_everything(&mut self) {
+        let uids: Vec<PodUid> = self.pods.keys().cloned().collect();
+        for uid in uids {
+            self.advance(&uid, LifeEvent::Kill(KillOptions::default()));
+        }
+        let listed = self.outside.relisted.borrow().pods.clone();
+        for pod in listed.iter().filter(|pod| is_alive(pod)) {
+            if !self.has_worker(&pod.uid) {
+                let grace = self.stored_grace(&pod.uid);
+                self.kill_orphan(&pod.uid, PodFullName::new(&pod.namespace, &pod.name), grace);
+            }
+        }
+    }
+}
