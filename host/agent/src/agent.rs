@@ -6,7 +6,6 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use futures::FutureExt;
 use jiff::SignedDuration;
@@ -29,7 +28,7 @@ use witlet_ports::{
 
 use crate::board::Board;
 use crate::cache::PodCache;
-use crate::checkpoints;
+use crate::checkpoints::{self, IdsUnknown};
 use crate::config::{AgentConfig, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
 use crate::container_logs::LogKeeper;
 use crate::event_log::EventLog;
@@ -39,10 +38,11 @@ use crate::executor::images::Images;
 use crate::executor::images::access::PullAccess;
 use crate::feedback;
 use crate::health::{Health, HealthCheck};
-use crate::inputs::{Inputs, PluginSources, ticker};
+use crate::inputs::{Inputs, PluginSources};
 use crate::pleg::{Looker, Pleg, RelistRequests, Relisted, RuntimeEvents};
 use crate::prober::{ProbeUpdate, Prober, ProberHandle, ProberPorts};
 use crate::resource_table::ResourceTable;
+use crate::tasks::{end_within, ticker};
 
 /// What the agent reaches the world through.
 pub struct Ports {
@@ -94,13 +94,8 @@ pub struct Ports {
 #[derive(Debug, Error)]
 pub enum AgentError {
     /// Which ids pods have that may run isn't known, and others would be given the same.
-    #[error("read which ids of user namespaces are in use, from {of}: {problem}")]
-    UserNamespaces {
-        /// The file.
-        of: String,
-        /// What is wrong with it.
-        problem: String,
-    },
+    #[error(transparent)]
+    UserNamespaces(#[from] IdsUnknown),
     /// A source of pods ended though nothing asked it to.
     #[error("source {source_name} ended unexpectedly{}", if *panicked { ": it panicked" } else { "" })]
     SourceEnded {
@@ -427,15 +422,6 @@ fn run_sources(
         None => PluginSources::none(),
     };
     (events, names)
-}
-
-/// Waits for tasks to end by themselves, then drops those that don't.
-pub(crate) async fn end_within<T: 'static>(mut tasks: JoinSet<T>, limit: Duration) {
-    let all_ended = async { while tasks.join_next().await.is_some() {} };
-    if tokio::time::timeout(limit, all_ended).await.is_err() {
-        tracing::warn!(tasks = tasks.len(), "dropping tasks that did not end in time");
-    }
-    tasks.shutdown().await;
 }
 
 /// Tells once what is wrong with the resolv.conf that pods get (upstream: `CheckLimitsForResolvConf` at the loop's start).

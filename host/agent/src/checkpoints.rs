@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
+use thiserror::Error;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::PodUid;
@@ -12,7 +13,6 @@ use witlet_core::pod::checkpoint::{CheckpointError, PodCheckpoint, WholePages};
 use witlet_core::pod::user_namespace::{IdRange, UserNamespaceFileError, UserNamespaces, to_file, wants_own};
 use witlet_ports::{EventSink, PodFiles, StateStore};
 
-use crate::agent::AgentError;
 use crate::config::AgentConfig;
 
 /// What earlier builds wrote of all pods together. It is taken over once, and empty from then on.
@@ -22,6 +22,16 @@ const ENDED_PODS: &str = "ended-pods.json";
 const NONE_ENDED: &[u8] = b"{}";
 const ENDED_PARTS: u8 = 32;
 const USER_NAMESPACES: &str = "user-namespaces.json";
+
+/// Which ids of user namespaces pods have that may run isn't known.
+#[derive(Debug, Error)]
+#[error("read which ids of user namespaces are in use, from {of}: {problem}")]
+pub struct IdsUnknown {
+    /// The file.
+    of: String,
+    /// What is wrong with it.
+    problem: String,
+}
 
 /// What was saved before the start.
 #[derive(Debug, Default)]
@@ -96,7 +106,7 @@ pub(crate) async fn load(
     files: &dyn PodFiles,
     events: &dyn EventSink,
     config: &AgentConfig,
-) -> Result<Loaded, AgentError> {
+) -> Result<Loaded, IdsUnknown> {
     let user_namespaces = user_namespaces(state, files, config.user_namespace_ids).await?;
     let mut checkpoints = take_over(state, files, events).await;
     let on_disk = files.list().await.unwrap_or_else(|error| {
@@ -181,11 +191,9 @@ async fn user_namespaces(
     state: &dyn StateStore,
     files: &dyn PodFiles,
     range: IdRange,
-) -> Result<UserNamespaces, AgentError> {
-    let failed = |of: &str, error: &dyn std::error::Error| AgentError::UserNamespaces {
-        of: of.to_owned(),
-        problem: one_line(error),
-    };
+) -> Result<UserNamespaces, IdsUnknown> {
+    let failed =
+        |of: &str, error: &dyn std::error::Error| IdsUnknown { of: of.to_owned(), problem: one_line(error) };
     let mut all = UserNamespaces::of_range(range);
     let page = state.load(USER_NAMESPACES).await.map_err(|e| failed(USER_NAMESPACES, &e))?;
     let none = serde_json::to_vec(&UserNamespaces::default());

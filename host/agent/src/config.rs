@@ -10,8 +10,6 @@ use witlet_core::image::records::VerificationPolicy;
 use witlet_core::pod::user_namespace::IdRange;
 use witlet_core::pod::worker::RequeueIntervals;
 
-use crate::container_logs::LogLimits;
-
 /// How many events of the PLEG may wait for the loop; more are dropped and counted (upstream: 1000).
 pub const PLEG_EVENTS_MAX: usize = 1000;
 /// How many pods may wait for a look on demand; a pod that finds no room is seen at the next relist
@@ -136,6 +134,27 @@ impl Default for AgentConfig {
             user_namespace_ids: IdRange::default(),
             stop_pods_on_exit: false,
             stop_pods_wait_max: Duration::from_secs(60),
+        }
+    }
+}
+
+/// How large logs get, and how many of them are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogLimits {
+    /// A log of this many bytes is rotated (`containerLogMaxSize`).
+    pub bytes_max: u64,
+    /// Files that a container's log has at most, the live one among them (`containerLogMaxFiles`).
+    pub files_max: usize,
+    /// Logs are looked at this often (`containerLogMonitorInterval`).
+    pub check_interval: Duration,
+}
+
+impl Default for LogLimits {
+    fn default() -> Self {
+        Self {
+            bytes_max: witlet_core::logs::LOG_BYTES_MAX_DEFAULT,
+            files_max: witlet_core::logs::LOG_FILES_MAX_DEFAULT,
+            check_interval: witlet_core::logs::LOG_CHECK_INTERVAL,
         }
     }
 }

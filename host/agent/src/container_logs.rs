@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
@@ -13,31 +12,11 @@ use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedContainer};
 use witlet_ports::{Clock, ContainerLogs, Containers, RotateError};
 
 use crate::cache::PodCache;
-use crate::inputs::ticker;
+use crate::config::LogLimits;
+use crate::tasks::ticker;
 
 /// How many logs are looked after at the same time: a runtime that hangs over one must not keep the others growing.
 const LOGS_AT_ONCE_MAX: usize = 4;
-
-/// How large logs get, and how many of them are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogLimits {
-    /// A log of this many bytes is rotated (`containerLogMaxSize`).
-    pub bytes_max: u64,
-    /// Files that a container's log has at most, the live one among them (`containerLogMaxFiles`).
-    pub files_max: usize,
-    /// Logs are looked at this often (`containerLogMonitorInterval`).
-    pub check_interval: Duration,
-}
-
-impl Default for LogLimits {
-    fn default() -> Self {
-        Self {
-            bytes_max: witlet_core::logs::LOG_BYTES_MAX_DEFAULT,
-            files_max: witlet_core::logs::LOG_FILES_MAX_DEFAULT,
-            check_interval: witlet_core::logs::LOG_CHECK_INTERVAL,
-        }
-    }
-}
 
 /// Looks at all logs again and again.
 pub(crate) struct LogKeeper {

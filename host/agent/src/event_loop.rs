@@ -31,7 +31,6 @@ use witlet_core::pod::{PodUid, SourceName};
 use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter};
 
 use crate::admission_queue::AdmissionQueue;
-use crate::agent::end_within;
 use crate::board::Board;
 use crate::cache::PodCache;
 use crate::checkpoints::Loaded;
@@ -41,6 +40,7 @@ use crate::health::{self, Health};
 use crate::inputs::{Event, Gates, Inputs};
 use crate::pleg::Relisted;
 use crate::prober::ProberHandle;
+use crate::tasks::end_within;
 use crate::work_queue::WorkQueue;
 use record::PodRecord;
 

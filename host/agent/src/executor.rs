@@ -2,6 +2,7 @@
 //!
 //! What is to be done is decided by `witlet_core`; here it is done, step by step, and told as events and statuses.
 
+mod cut;
 pub(crate) mod events;
 mod hooks;
 mod host;

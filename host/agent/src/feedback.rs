@@ -13,7 +13,7 @@ use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_ports::{NotTold, PodFare, PodSourceSet};
 
 use crate::board::{Board, Shown};
-use crate::inputs::ticker;
+use crate::tasks::ticker;
 
 #[cfg(test)]
 mod tests;

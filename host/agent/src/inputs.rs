@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio::time::{Instant, Interval};
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::Decision;
 use witlet_core::node::NodeFacts;
@@ -19,6 +18,7 @@ use crate::admission_queue::AskId;
 use crate::executor::{End, PodMemory, Saved};
 use crate::health::Health;
 use crate::prober::ProbeUpdate;
+use crate::tasks::until;
 
 /// A piece of a pod's work has ended.
 #[derive(Debug)]
@@ -125,17 +125,6 @@ impl PluginSources {
     }
 }
 
-/// Nothing ticks faster, whatever the settings say.
-const PERIOD_MIN: Duration = Duration::from_millis(1);
-
-/// A ticker that doesn't make up for ticks it missed.
-pub(crate) fn ticker(period: Duration) -> Interval {
-    let period = period.max(PERIOD_MIN);
-    let mut ticks = tokio::time::interval_at(Instant::now() + period, period);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ticks
-}
-
 impl Inputs {
     /// The next event. In an order, so that a run can be repeated; nothing starves, for what comes first comes
     /// seldom.
@@ -166,13 +155,5 @@ impl Inputs {
             uids = self.objects.changed(), if open => Event::Objects(uids),
             Some(event) = self.sources.recv(), if open => Event::Source(event),
         }
-    }
-}
-
-/// Ends at that time; never, if there is none.
-pub(crate) async fn until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
     }
 }

@@ -22,14 +22,15 @@ mod pleg;
 mod prober;
 mod removals;
 mod resource_table;
+mod tasks;
 mod work_queue;
 
 pub use agent::{Agent, AgentError, AgentHandle, Ports};
+pub use checkpoints::IdsUnknown;
 pub use config::{
-    ADMISSIONS_MAX, AgentConfig, EVENTS_MAX, HostSettings, INSPECTIONS_MAX, ImagePullLimits, PLEG_EVENTS_MAX,
-    PROBE_RESULTS_MAX, RELIST_REQUESTS_MAX, REMOVALS_MAX, RUNTIME_EVENTS_MAX,
+    ADMISSIONS_MAX, AgentConfig, EVENTS_MAX, HostSettings, INSPECTIONS_MAX, ImagePullLimits, LogLimits,
+    PLEG_EVENTS_MAX, PROBE_RESULTS_MAX, RELIST_REQUESTS_MAX, REMOVALS_MAX, RUNTIME_EVENTS_MAX,
 };
-pub use container_logs::LogLimits;
 pub use event_log::EventLog;
 pub use prober::PROBES_AT_ONCE_MAX;
 

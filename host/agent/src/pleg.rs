@@ -17,7 +17,7 @@ use witlet_ports::Clock;
 
 use crate::cache::{PodCache, Stamp};
 use crate::config::{INSPECTIONS_MAX, RELIST_REQUESTS_MAX};
-use crate::inputs::ticker;
+use crate::tasks::ticker;
 
 #[cfg(test)]
 pub(crate) mod fixture;

@@ -6,65 +6,34 @@
 
 mod attempt;
 mod manager;
+mod shared;
 mod slots;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::pod::PodUid;
 use witlet_core::probe::wanted::wanted;
-use witlet_core::probe::{ProbeKind, ProbeResult, ProbeResults};
-use witlet_core::runtime::ContainerId;
-use witlet_ports::{Clock, EventSink, Jitter, ProbeTotals, ProbeTypes};
+use witlet_core::probe::{ProbeKind, ProbeResults};
+use witlet_ports::ProbeTotals;
 
 use crate::board::Board;
 use manager::Manager;
-use slots::Slots;
+use shared::{Begun, Shared};
+
+pub use shared::PROBES_AT_ONCE_MAX;
+pub(crate) use shared::{PodStatuses, ProbeUpdate, ProberPorts};
 
 #[cfg(test)]
 mod tests;
-
-/// How many probes run at the same time; further ones wait in the order in which they were due.
-pub const PROBES_AT_ONCE_MAX: usize = 1024;
-/// How many of them are of one pod, so that a pod whose probes hang can't take the room of the others.
-const PROBES_OF_POD_AT_ONCE_MAX: usize = 32;
-
-/// A result that changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ProbeUpdate {
-    /// The pod.
-    pub(crate) uid: PodUid,
-    /// The instance of the container.
-    pub(crate) container: ContainerId,
-    /// Which of its probes.
-    pub(crate) kind: ProbeKind,
-    /// The result now. A failed liveness probe of a container that doesn't run any more means nothing.
-    pub(crate) result: ProbeResult,
-}
-
-/// Where the probe manager sees the statuses of pods: addresses, ids of containers, and what has started.
-pub(crate) trait PodStatuses: Send + Sync {
-    /// The newest status; none before there is one.
-    fn status(&self, uid: &PodUid) -> Option<Arc<PodStatus>>;
-}
 
 impl PodStatuses for Board {
     fn status(&self, uid: &PodUid) -> Option<Arc<PodStatus>> {
         Board::status(self, uid)
     }
-}
-
-/// What the probe manager reaches the world through.
-pub(crate) struct ProberPorts {
-    pub(crate) types: Arc<dyn ProbeTypes>,
-    pub(crate) statuses: Arc<dyn PodStatuses>,
-    pub(crate) events: Arc<dyn EventSink>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) jitter: Arc<dyn Jitter>,
 }
 
 /// The probe manager, before it runs.
@@ -89,25 +58,6 @@ impl Prober {
     /// Probes until it is told to stop; probes that run are then dropped.
     pub(crate) async fn run(self, stop: CancellationToken) {
         self.manager.run(stop).await;
-    }
-}
-
-/// When the agent began.
-#[derive(Clone, Copy, Debug)]
-struct Begun {
-    at: Timestamp,
-    instant: Instant,
-}
-
-struct Shared {
-    slots: Mutex<Slots>,
-    /// Something for the task is in the slots' list of wakes.
-    wake: Notify,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -12,6 +12,8 @@ pub use tree::{check, files, read, relative, root};
 #[cfg(test)]
 mod arrows;
 #[cfg(test)]
+mod circles;
+#[cfg(test)]
 mod contracts;
 #[cfg(test)]
 mod documents;

@@ -15,8 +15,8 @@ use witlet_core::runtime::{ImageInfo, SandboxConfig};
 use witlet_core::status::WaitingReason;
 use witlet_ports::{Clock, FilesError, ImageCredentials, Images as ImagePort, RuntimeError};
 
-use super::PodMemory;
 use super::events::PodEvents;
+use super::memory::{PodMemory, PullFailure};
 use crate::config::ImagePullLimits;
 use access::PullAccess;
 use pulls::{PullError, PullRequest, Pulled, Pulls};
@@ -97,21 +97,6 @@ fn reason_of(cause: &PullError) -> WaitingReason {
         PullFailureKind::Other => WaitingReason::ErrImagePull,
         PullFailureKind::RegistryUnavailable => WaitingReason::RegistryUnavailable,
         PullFailureKind::SignatureValidationFailed => WaitingReason::SignatureValidationFailed,
-    }
-}
-
-/// A pull that failed.
-#[derive(Clone, Debug)]
-pub(crate) struct PullFailure {
-    at: Timestamp,
-    /// Reason and message, as the status goes on saying them while the delay lasts.
-    message: String,
-}
-
-#[cfg(test)]
-impl PullFailure {
-    pub(crate) fn at(at: Timestamp) -> Self {
-        Self { at, message: String::new() }
     }
 }
 

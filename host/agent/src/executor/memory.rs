@@ -13,7 +13,6 @@ use witlet_core::runtime::{ContainerRunState, ObservedPod};
 use witlet_core::status::Waiting;
 use witlet_core::volume::Fingerprint;
 
-use super::images::PullFailure;
 use crate::cache::Stamp;
 
 #[cfg(test)]
@@ -47,6 +46,21 @@ pub(crate) struct PodMemory {
     pub(crate) is_unsaved: bool,
     /// When something was last done to the pod: only a look begun later shows it.
     pub(crate) acted: Stamp,
+}
+
+/// A pull that failed.
+#[derive(Clone, Debug)]
+pub(crate) struct PullFailure {
+    pub(crate) at: Timestamp,
+    /// Reason and message, as the status goes on saying them while the delay lasts.
+    pub(crate) message: String,
+}
+
+#[cfg(test)]
+impl PullFailure {
+    pub(crate) fn at(at: Timestamp) -> Self {
+        Self { at, message: String::new() }
+    }
 }
 
 #[derive(Clone, Debug)]

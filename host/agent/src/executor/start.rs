@@ -25,11 +25,11 @@ use witlet_core::runtime::{
 use witlet_core::status::{Waiting, WaitingReason};
 use witlet_ports::RuntimeError;
 
+use super::cut::until_cut;
 use super::hooks::{HOOK_MAX, HookRun};
 use super::host::HostNow;
 use super::images::{ImageError, ReadyImage, Wanted};
 use super::mounts::{MountsOf, VolumePaths};
-use super::sync::until_cut;
 use super::{Executor, Job};
 use witlet_core::error::one_line;
 

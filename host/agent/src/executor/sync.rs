@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use tokio_util::sync::CancellationToken;
 use witlet_core::container::plan::resize::{ResizeContainer, ResizePod};
 use witlet_core::container::plan::sandbox::{fault, network_of};
 use witlet_core::container::plan::{
@@ -18,6 +17,7 @@ use witlet_core::pod::{claims, deadline};
 use witlet_core::runtime::{NamespaceMode, ObservedPod};
 use witlet_core::status::{Phase, Waiting};
 
+use super::cut::{unless, until_cut};
 use super::host::HostNow;
 use super::kill::KillErrors;
 use super::mounts::VolumePaths;
@@ -441,18 +441,5 @@ fn sooner(cause: RequeueCause, max: Duration) -> RequeueCause {
         RequeueCause::Error if max < ERROR_RETRY => RequeueCause::BackOff(max),
         RequeueCause::BackOff(wait) => RequeueCause::BackOff(wait.min(max)),
         RequeueCause::Error | RequeueCause::NetworkNotReady => cause,
-    }
-}
-
-/// None if more urgent work came before this was done.
-pub(super) async fn until_cut<T>(job: &Job, work: impl Future<Output = T>) -> Option<T> {
-    unless(&job.cancel, work).await
-}
-
-async fn unless<T>(cancel: &CancellationToken, work: impl Future<Output = T>) -> Option<T> {
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => None,
-        done = work => Some(done),
     }
 }

@@ -8,7 +8,7 @@ use witlet_core::container::plan::{Step, plan_kill};
 use witlet_core::runtime::ContainerRunState;
 use witlet_core::status;
 
-use super::sync::until_cut;
+use super::cut::until_cut;
 use super::{End, Executor, Job};
 use witlet_core::error::one_line;
 

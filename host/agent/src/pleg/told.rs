@@ -17,7 +17,7 @@ use witlet_ports::{PodView, RuntimeError};
 use super::RelistRequests;
 use crate::config::RUNTIME_EVENTS_MAX;
 use crate::health::Health;
-use crate::inputs::until;
+use crate::tasks::until;
 use witlet_core::error::one_line;
 
 #[cfg(test)]

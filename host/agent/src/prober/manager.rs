@@ -23,8 +23,8 @@ use witlet_core::runtime::ContainerId;
 use witlet_ports::ProbeError;
 
 use super::attempt::attempt;
+use super::shared::{Begun, PROBES_AT_ONCE_MAX, PROBES_OF_POD_AT_ONCE_MAX, ProbeUpdate, ProberPorts, Shared};
 use super::slots::{Problem, Slot, SlotId, Stage, Wake};
-use super::{Begun, PROBES_AT_ONCE_MAX, PROBES_OF_POD_AT_ONCE_MAX, ProbeUpdate, ProberPorts, Shared};
 
 /// No wait is longer, so that no sum of times overflows.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);

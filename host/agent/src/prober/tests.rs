@@ -11,10 +11,14 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Probe};
 use tokio::time::sleep;
 
+use super::shared::PROBES_OF_POD_AT_ONCE_MAX;
 use super::*;
 use ProbeKind::{Liveness, Readiness, Startup};
 use ProbeResult::{Failure, Success};
 use bench::*;
+use witlet_core::probe::ProbeResult;
+use witlet_core::runtime::ContainerId;
+use witlet_ports::Clock;
 
 #[tokio::test(start_paused = true)]
 async fn a_probe_begins_at_once_and_goes_on_each_period() {

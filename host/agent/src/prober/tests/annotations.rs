@@ -7,9 +7,12 @@ use k8s_openapi::api::core::v1::{Container, Probe};
 use tokio::time::sleep;
 
 use super::bench::*;
+use crate::prober::shared::PROBES_OF_POD_AT_ONCE_MAX;
 use crate::prober::*;
 use ProbeKind::{Liveness, Readiness};
 use ProbeResult::{Failure, Success};
+use witlet_core::probe::ProbeResult;
+use witlet_ports::Clock;
 
 #[tokio::test(start_paused = true)]
 async fn what_another_try_cant_mend_isnt_tried_again() {

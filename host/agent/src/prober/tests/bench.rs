@@ -5,18 +5,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStatus, ExecAction,
-    PodSpec, Probe,
+    PodSpec, PodStatus, Probe,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use witlet_core::event::{Event, EventObject};
-use witlet_core::probe::{ProbeOutcome, ProbeRequest};
-use witlet_ports::ProbeError;
+use witlet_core::probe::{ProbeOutcome, ProbeRequest, ProbeResult};
+use witlet_core::runtime::ContainerId;
+use witlet_ports::{Clock, EventSink, Jitter, ProbeError, ProbeTypes};
 
 use crate::prober::*;
 

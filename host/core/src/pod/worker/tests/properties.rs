@@ -46,7 +46,7 @@ fn run(effects: Vec<Effect>) -> Option<Work> {
 
 /// Whether an update asks for the end of its pod.
 fn asks_for_end(update: &Update) -> bool {
-    update.kind == Kill || update.pod.as_deref().is_some_and(|pod| is_ending(pod))
+    update.kind == Kill || update.pod.as_deref().is_some_and(is_ending)
 }
 
 proptest! {
