@@ -112,3 +112,62 @@ async fn nothing_is_lost_or_done_twice_wherever_a_write_is_cut() {
         }
     }
 }
+
+/// Twenty pods of all kinds start at once, some end, some are removed. Says which of them came out otherwise than they should, and
+/// how many writes there were.
+async fn crowd(at: Option<(usize, Cut)>) -> (Vec<String>, usize) {
+    let mut node = node();
+    ends_after(&node, "job:1", 3, 2);
+    if let Some((number, cut)) = at {
+        node.state.cut_write(number, cut == Cut::After);
+    }
+    let cut = at.map(|(_, cut)| cut);
+    node.start();
+    let names: Vec<String> = (0..20).map(|number| format!("pod{number}")).collect();
+    let spec = |number: usize| match number % 4 {
+        0 => json!({"restartPolicy": "Never", "containers": [{"name": "app", "image": "job:1"}]}),
+        1 => json!({"hostUsers": false}),
+        _ => json!({}),
+    };
+    let pods = names.iter().enumerate().flat_map(|(number, name)| one(name, spec(number)));
+    node.source.put("all", pods.collect());
+    pass_with(&mut node, 6, cut).await;
+    let kept = names.iter().enumerate().filter(|(number, _)| number % 5 != 4);
+    let pods = kept.flat_map(|(number, name)| one(name, spec(number)));
+    node.source.put("all", pods.collect());
+    pass_with(&mut node, 12, cut).await;
+    let writes = node.state.all_saves();
+    node.kill();
+    node.start();
+    pass(15.0).await;
+    let left = left(&node).await;
+    let wrong = names.iter().enumerate().filter_map(|(number, name)| {
+        let starts = node.runtime.starts().iter().filter(|start| start.uid == format!("uid-{name}")).count();
+        let expected = match (number % 5, number % 4) {
+            (4, _) => "not shown",
+            (_, 0) => "Failed app: ended 3, 0 restarts",
+            _ => "Running app: running, 0 restarts",
+        };
+        let is_of_pod = |line: &str| {
+            line.ends_with(&format!("folder uid-{name}")) || line.contains(&format!("runtime {name}-node1 "))
+        };
+        let is_left = number % 5 == 4 && left.lines().any(is_of_pod);
+        let status = status(&node, name);
+        let is_right = status == expected && starts == 1 && !is_left;
+        (!is_right).then(|| format!("{name}: {status}, started {starts} times, left: {is_left}"))
+    });
+    (wrong.collect(), writes)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kill_at_any_checkpoint_of_twenty_pods_restarts_doubles_and_loses_nothing() {
+    let (wrong, writes) = crowd(None).await;
+    assert_eq!(wrong, Vec::<String>::new());
+    assert!(writes >= 20, "{writes}");
+    for number in 0..writes {
+        for cut in [Cut::Before, Cut::After] {
+            let (wrong, _) = crowd(Some((number, cut))).await;
+            assert_eq!(wrong, Vec::<String>::new(), "write {number} of {writes}, {cut:?}");
+        }
+    }
+}
