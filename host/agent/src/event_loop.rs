@@ -169,8 +169,10 @@ impl EventLoop {
             Event::Sources(names) => self.take_sources(&names),
             Event::Pleg(event) => {
                 if event.is_worth_a_sync() {
-                    if let Some(care) = self.pods.get(&event.uid).and_then(|record| record.care.as_ref()) {
-                        tracing::info!(pod = %care.full_name, ?event, "SyncLoop (PLEG): event for pod");
+                    if let Some(handle) =
+                        self.pods.get(&event.uid).and_then(|record| record.worker_handle.as_ref())
+                    {
+                        tracing::info!(pod = %handle.full_name, ?event, "SyncLoop (PLEG): event for pod");
                     }
                     self.advance(&event.uid, LifeEvent::Look);
                 }

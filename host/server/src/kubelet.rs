@@ -21,15 +21,15 @@ use witlet_ports::{AgentView, Clock, Containers, LogFiles, NodeAccess, PodView, 
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
 
+mod access;
 mod answers;
-mod complaints;
+mod connection_limit;
 mod connections;
-mod doors;
 mod find;
 mod health;
+mod log_limit;
 mod log_reader;
 mod logs;
-mod places;
 pub mod route;
 mod run;
 pub mod streams;
@@ -38,10 +38,10 @@ mod tests;
 mod tls;
 pub mod upgrade;
 
-use complaints::Complaints;
-use doors::Door;
+use access::ServerPort;
+use connection_limit::ConnectionPermit;
 use health::SyncLoop;
-use places::Place;
+use log_limit::LogLimit;
 use route::Route;
 pub use tls::{ServerTls, TlsError, TlsOptions};
 
@@ -150,7 +150,7 @@ pub struct KubeletServer {
     /// One for each log that is shown.
     logs: Arc<Semaphore>,
     /// Tokens that nobody could be asked about.
-    unreviewed: Complaints,
+    unreviewed: LogLimit,
     /// What outlives the request that began it: streams, and connections to the runtime.
     tasks: TaskTracker,
 }
@@ -165,7 +165,7 @@ impl KubeletServer {
             sync_loop,
             streams: Arc::new(streams),
             logs: Arc::new(logs),
-            unreviewed: Complaints::default(),
+            unreviewed: LogLimit::default(),
             tasks: TaskTracker::new(),
         })
     }
@@ -179,32 +179,32 @@ impl KubeletServer {
     /// Serves `/healthz` to everybody, in the clear (upstream: port 10248 on the loopback). It says that the process is there,
     /// and not more, as upstream's: who sets a node up asks it before there are a network and pods.
     pub async fn serve_healthz(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        connections::serve_plain(self, listener, Door::Healthz, stop).await;
+        connections::serve_plain(self, listener, ServerPort::Healthz, stop).await;
     }
 
     /// Serves what may be read to everybody, in the clear (upstream: port 10255, off unless asked for).
     pub async fn serve_read_only(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        connections::serve_plain(self, listener, Door::ReadOnly, stop).await;
+        connections::serve_plain(self, listener, ServerPort::ReadOnly, stop).await;
     }
 
-    /// Answers one request that came in by a door.
+    /// Answers one request that came in by a listener.
     async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
-        door: Door,
+        port: ServerPort,
         from: SocketAddr,
-        place: Arc<Place>,
+        permit: Arc<ConnectionPermit>,
         stop: CancellationToken,
     ) -> Response {
-        if let Err(refused) = self.admit(&request, &door).await {
+        if let Err(refused) = self.authorize(&request, &port).await {
             tracing::debug!(%from, method = %request.method(), path = request.uri().path(), code = refused.status().as_u16(), "request refused");
             return *refused;
         }
-        if matches!(door, Door::Guarded(_)) {
-            place.keep();
+        if matches!(port, ServerPort::Guarded(_)) {
+            permit.keep();
         }
         let path = request.uri().path().to_owned();
-        let Some(route) = Route::of(&path).filter(|route| door.opens(route)) else {
+        let Some(route) = Route::of(&path).filter(|route| port.serves(route)) else {
             return answers::not_found();
         };
         if !self.parts.options.debugging_handlers {
@@ -219,7 +219,7 @@ impl KubeletServer {
             return answers::method_not_allowed(route.methods());
         }
         match route {
-            Route::Healthz(check) => self.healthz(&door, check, request.uri()),
+            Route::Healthz(check) => self.healthz(&port, check, request.uri()),
             Route::Pods => answers::json(&PodList::new(self.parts.view.pods())),
             Route::RunningPods => self.running_pods().await,
             Route::Configz => answers::json(&self.parts.configz),

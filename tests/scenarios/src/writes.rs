@@ -115,7 +115,7 @@ async fn nothing_is_lost_or_done_twice_wherever_a_write_is_cut() {
 
 /// Twenty pods of all kinds start at once, some end, some are removed. Says which of them came out otherwise than they should, and
 /// how many writes there were.
-async fn crowd(at: Option<(usize, Cut)>) -> (Vec<String>, usize) {
+async fn twenty_pods(at: Option<(usize, Cut)>) -> (Vec<String>, usize) {
     let mut node = node();
     ends_after(&node, "job:1", 3, 2);
     if let Some((number, cut)) = at {
@@ -161,12 +161,12 @@ async fn crowd(at: Option<(usize, Cut)>) -> (Vec<String>, usize) {
 
 #[tokio::test(start_paused = true)]
 async fn a_kill_at_any_checkpoint_of_twenty_pods_restarts_doubles_and_loses_nothing() {
-    let (wrong, writes) = crowd(None).await;
+    let (wrong, writes) = twenty_pods(None).await;
     assert_eq!(wrong, Vec::<String>::new());
     assert!(writes >= 20, "{writes}");
     for number in 0..writes {
         for cut in [Cut::Before, Cut::After] {
-            let (wrong, _) = crowd(Some((number, cut))).await;
+            let (wrong, _) = twenty_pods(Some((number, cut))).await;
             assert_eq!(wrong, Vec::<String>::new(), "write {number} of {writes}, {cut:?}");
         }
     }

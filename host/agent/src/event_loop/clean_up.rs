@@ -19,7 +19,7 @@ use crate::pleg::Relisted;
 
 /// Pods that are remembered as brought while a source can't be read. Beyond that, folders of pods that ended meanwhile stay
 /// until it can be.
-const BROUGHT_MAX: usize = 10_000;
+const ADDED_MAX: usize = 10_000;
 
 impl EventLoop {
     /// Pods end and are forgotten only once every source was seen: before, one that seems unwanted may just not have been
@@ -60,12 +60,9 @@ impl EventLoop {
             .collect();
         let board = self.outside.board.clone();
         let met: BTreeSet<PodUid> = match unread {
-            true => self
-                .pods
-                .iter()
-                .filter(|(_, record)| record.was_brought)
-                .map(|(uid, _)| uid.clone())
-                .collect(),
+            true => {
+                self.pods.iter().filter(|(_, record)| record.was_added).map(|(uid, _)| uid.clone()).collect()
+            }
             false => BTreeSet::new(),
         };
         let is_known =
@@ -126,24 +123,24 @@ impl EventLoop {
     /// Forgets pods that neither a source nor the runtime has, unless a source that can't be read may have them.
     fn forget_what_is_gone(&mut self, in_runtime: &BTreeSet<&PodUid>) {
         let unread = self.something_is_unread();
-        let brought = self.pods.values().filter(|record| record.was_brought).count();
-        let too_many = brought > BROUGHT_MAX;
+        let added = self.pods.values().filter(|record| record.was_added).count();
+        let too_many = added > ADDED_MAX;
         for (uid, record) in &mut self.pods {
-            record.was_brought &= !record.is_gone() || in_runtime.contains(uid) || (unread && !too_many);
+            record.was_added &= !record.is_gone() || in_runtime.contains(uid) || (unread && !too_many);
         }
         let pods = &self.pods;
         let needed = |uid: &PodUid| match pods.get(uid) {
             Some(record) if !record.is_gone() => true,
             // Brought by no source yet: it may be in a part that can't be read.
-            Some(record) => unread && !record.was_brought,
+            Some(record) => unread && !record.was_added,
             None => unread,
         };
         for table in [&self.outside.executor.allocated, &self.outside.executor.actuated] {
             table.update(|pods| pods.retain(needed));
         }
         self.user_namespaces.retain(|uid| needed(uid) || in_runtime.contains(uid));
-        self.pods.retain(|_, record| !record.is_gone() || record.was_brought || unread);
-        for record in self.pods.values_mut().filter(|record| record.is_gone() && record.was_brought) {
+        self.pods.retain(|_, record| !record.is_gone() || record.was_added || unread);
+        for record in self.pods.values_mut().filter(|record| record.is_gone() && record.was_added) {
             record.checkpoint = Checkpoint::default();
         }
     }
@@ -173,7 +170,7 @@ impl EventLoop {
     /// Whether the pod, which ran before this agent and which no source has brought since, may be in a part of a
     /// source that can't be read.
     pub(super) fn may_be_unread(&self, uid: &PodUid) -> bool {
-        self.something_is_unread() && !self.pods.get(uid).is_some_and(|record| record.was_brought)
+        self.something_is_unread() && !self.pods.get(uid).is_some_and(|record| record.was_added)
     }
 
     /// Whether a source has a part that can't be read, or a plugin's wasn't seen yet.

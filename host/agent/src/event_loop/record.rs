@@ -23,13 +23,13 @@ pub(super) struct PodRecord {
     /// As its source has it; none once no source does.
     pub(super) sourced: Option<Sourced>,
     /// What the loop keeps for the pod's worker while it has one.
-    pub(super) care: Option<Care>,
+    pub(super) worker_handle: Option<WorkerHandle>,
     /// What a restarted agent has to know of it.
     pub(super) checkpoint: Checkpoint,
     /// Why that can't be saved.
     pub(super) unsaved: Option<String>,
     /// A source brought it since this agent started.
-    pub(super) was_brought: bool,
+    pub(super) was_added: bool,
 }
 
 /// A pod that a source wants here.
@@ -51,7 +51,7 @@ pub(super) struct Sourced {
 }
 
 /// What goes with a pod's worker.
-pub(super) struct Care {
+pub(super) struct WorkerHandle {
     pub(super) full_name: PodFullName,
     pub(super) is_static: bool,
     /// With the work while that runs.
@@ -82,7 +82,7 @@ impl Sourced {
     }
 }
 
-impl Care {
+impl WorkerHandle {
     pub(super) fn new(full_name: PodFullName, is_static: bool, cancel: CancellationToken) -> Self {
         let (memory, cause) = (Some(PodMemory::new()), RequeueCause::Resync);
         Self { full_name, is_static, memory, cancel, cause }

@@ -82,7 +82,7 @@ impl EventLoop {
         let has_sandbox = self.has_sandbox(&uid);
         let record = self.pods.entry(uid.clone()).or_default();
         record.sourced = Some(Sourced::new(pod.clone(), allocated, source.clone()));
-        record.was_brought = true;
+        record.was_added = true;
         let has_worker = record.life.worker().is_some();
         let ended = record.checkpoint.ended().cloned();
         // One that ended before it had a sandbox has ended all the same.
@@ -102,9 +102,9 @@ impl EventLoop {
 
     /// Whether there is still something dead of a pod with this UID that this agent has ended.
     fn has_remains(&self, uid: &PodUid) -> bool {
-        let was_brought = self.pods.get(uid).is_some_and(|record| record.was_brought);
+        let was_added = self.pods.get(uid).is_some_and(|record| record.was_added);
         let seen = self.outside.cache.peek(uid);
-        was_brought && seen.is_some_and(|seen| !seen.is_absent() && !seen.is_alive())
+        was_added && seen.is_some_and(|seen| !seen.is_absent() && !seen.is_alive())
     }
 
     fn change(&mut self, pod: Arc<Pod>) {

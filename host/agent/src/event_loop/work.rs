@@ -10,7 +10,7 @@ use witlet_core::runtime::RuntimePod;
 use witlet_core::status::{self, Phase};
 
 use super::EventLoop;
-use super::record::{Care, PodRecord};
+use super::record::{PodRecord, WorkerHandle};
 use crate::checkpoints::give_ids;
 use crate::executor::events::PodEvents;
 use crate::executor::{End, Job, PodMemory, Saved};
@@ -28,11 +28,11 @@ impl EventLoop {
         let effects = record.life.transition(event, &facts);
         let after = (record.life.counts(), record.life.waits_for_room());
         if record.life.worker().is_none() {
-            record.care = None;
-        } else if record.care.is_none()
+            record.worker_handle = None;
+        } else if record.worker_handle.is_none()
             && let Some(pod) = &facts.pod
         {
-            record.care = Some(Care::of(pod, self.cancel_work.child_token()));
+            record.worker_handle = Some(WorkerHandle::of(pod, self.cancel_work.child_token()));
         }
         if before != after {
             self.others = None;
@@ -67,25 +67,25 @@ impl EventLoop {
             Effect::ConsiderResize => self.consider_resize(uid),
             Effect::Run(work) => self.run_work(uid, work),
             Effect::CancelRunning => {
-                if let Some(care) = self.care(uid) {
-                    care.cancel.cancel();
+                if let Some(handle) = self.worker_handle(uid) {
+                    handle.cancel.cancel();
                 }
             }
             Effect::Requeue => {
-                if let Some(care) = self.care(uid) {
+                if let Some(handle) = self.worker_handle(uid) {
                     let jitter = self.outside.jitter.unit();
-                    let after = requeue_after(care.cause, &self.config.requeue, jitter);
+                    let after = requeue_after(handle.cause, &self.config.requeue, jitter);
                     self.due.set(uid, Instant::now() + after);
                 }
             }
             Effect::Finished => self.finished(uid),
-            Effect::BeginAnew => self.begin_anew(uid),
+            Effect::StartOver => self.start_over(uid),
             Effect::Forget => self.forget(uid),
         }
     }
 
-    fn care(&self, uid: &PodUid) -> Option<&Care> {
-        self.pods.get(uid)?.care.as_ref()
+    fn worker_handle(&self, uid: &PodUid) -> Option<&WorkerHandle> {
+        self.pods.get(uid)?.worker_handle.as_ref()
     }
 
     pub(super) fn has_worker(&self, uid: &PodUid) -> bool {
@@ -124,7 +124,7 @@ impl EventLoop {
     pub(super) fn kill_orphan(&mut self, uid: &PodUid, full_name: PodFullName, grace_seconds: i64) {
         let cancel = self.cancel_work.child_token();
         let record = self.pods.entry(uid.clone()).or_default();
-        record.care.get_or_insert_with(|| Care::new(full_name, false, cancel));
+        record.worker_handle.get_or_insert_with(|| WorkerHandle::new(full_name, false, cancel));
         self.advance(uid, LifeEvent::Orphaned { grace_seconds });
     }
 
@@ -163,17 +163,17 @@ impl EventLoop {
         if let Some(pod) = work.pod.as_ref().filter(|_| work.task == Task::Sync) {
             give_ids(&mut self.user_namespaces, pod);
         }
-        let Some(care) = self.care(uid) else { return };
-        let (is_static, full_name) = (care.is_static, care.full_name.clone());
+        let Some(handle) = self.worker_handle(uid) else { return };
+        let (is_static, full_name) = (handle.is_static, handle.full_name.clone());
         let is_denied = work.task == Task::Sync && is_static && !self.may_start(uid, &full_name);
         let Some(record) = self.pods.get_mut(uid) else { return };
-        let Some(care) = &mut record.care else { return };
+        let Some(handle) = &mut record.worker_handle else { return };
         if is_denied {
-            care.cause = RequeueCause::Error;
+            handle.cause = RequeueCause::Error;
             return self.advance(uid, LifeEvent::StartDenied);
         }
-        care.cancel = self.cancel_work.child_token();
-        let (memory, cancel) = (care.memory.take().unwrap_or_else(PodMemory::new), care.cancel.clone());
+        handle.cancel = self.cancel_work.child_token();
+        let (memory, cancel) = (handle.memory.take().unwrap_or_else(PodMemory::new), handle.cancel.clone());
         let sourced = record.sourced.as_ref();
         let task = work.task;
         let job = Job {
@@ -252,8 +252,10 @@ impl EventLoop {
         if record.note_saved(saved) {
             self.show_health();
         }
-        let Some(care) = self.pods.get_mut(&uid).and_then(|record| record.care.as_mut()) else { return };
-        (care.memory, care.cause) = (Some(memory), cause);
+        let Some(handle) = self.pods.get_mut(&uid).and_then(|record| record.worker_handle.as_mut()) else {
+            return;
+        };
+        (handle.memory, handle.cause) = (Some(memory), cause);
         if task == Task::Sync && outcome != Outcome::Failed && self.stats.first_sync.is_none() {
             self.stats.first_sync = Some(self.outside.clock.now());
         }
@@ -283,7 +285,7 @@ impl EventLoop {
 
     fn finished(&mut self, uid: &PodUid) {
         self.due.remove(uid);
-        if let Some(full_name) = self.care(uid).map(|care| care.full_name.clone())
+        if let Some(full_name) = self.worker_handle(uid).map(|handle| handle.full_name.clone())
             && let Some(next) = self.statics.forget(&full_name, uid)
         {
             self.advance(&next, LifeEvent::Look);
@@ -292,7 +294,7 @@ impl EventLoop {
     }
 
     /// Nothing is remembered of the pod before this one under its UID.
-    fn begin_anew(&mut self, uid: &PodUid) {
+    fn start_over(&mut self, uid: &PodUid) {
         self.forget_history(uid);
         if let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) {
             self.outside.board.put_pod(uid, pod);

@@ -130,7 +130,7 @@ pub enum Effect {
     /// The pod has ended: its full name is free. Feed [`Event::Cleared`] in.
     Finished,
     /// Forget what is known of the pod before it under its UID.
-    BeginAnew,
+    StartOver,
     /// Nothing is left of the pod: forget it.
     Forget,
 }
@@ -197,7 +197,7 @@ impl Lifecycle {
             Event::StartDenied => self.tell(WorkerEvent::StartDenied),
             Event::Cleared => self.cleared(facts),
             Event::RemainsGone => match (self.stage, &self.worker) {
-                (Some(Stage::Returning), None) => self.begin_anew(),
+                (Some(Stage::Returning), None) => self.start_over(),
                 _ => Vec::new(),
             },
         }
@@ -424,15 +424,15 @@ impl Lifecycle {
         let takes_over = facts.pod.as_deref().is_some_and(takes_remains_over);
         match (self.stage, &self.worker) {
             // Else the clean-up has to remove first what is left.
-            (Some(Stage::Returning), None) if takes_over => self.begin_anew(),
+            (Some(Stage::Returning), None) if takes_over => self.start_over(),
             _ => Vec::new(),
         }
     }
 
     /// A pod with a UID that was used before is judged anew.
-    fn begin_anew(&mut self) -> Vec<Effect> {
+    fn start_over(&mut self) -> Vec<Effect> {
         self.stage = Some(Stage::Waiting);
-        vec![Effect::BeginAnew, Effect::Ask]
+        vec![Effect::StartOver, Effect::Ask]
     }
 
     /// Turns to the worker, which is made if the pod may run and has none.

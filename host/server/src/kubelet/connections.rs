@@ -22,8 +22,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::doors::{Certificate, Door};
-use super::places::{Place, Places};
+use super::access::{Certificate, ServerPort};
+use super::connection_limit::{ConnectionLimit, ConnectionPermit};
 use super::tls::Shown;
 use super::{KubeletServer, ServerTls};
 
@@ -64,7 +64,7 @@ pub(super) async fn serve_tls(
     tls: Arc<ServerTls>,
     stop: CancellationToken,
 ) {
-    let each = |stream: TcpStream, from, place: Arc<Place>, tasks: TaskTracker| {
+    let each = |stream: TcpStream, from, permit: Arc<ConnectionPermit>, tasks: TaskTracker| {
         let (server, tls, stop) = (server.clone(), tls.clone(), stop.clone());
         async move {
             let accepted = TlsAcceptor::from(tls.config()).accept(stream);
@@ -78,10 +78,10 @@ pub(super) async fn serve_tls(
             let shown = Shown::new(tls.clone(), shown.peer_certificates());
             let certificate = shown.certificate();
             if matches!(certificate, Certificate::Of(..)) {
-                place.keep();
+                permit.keep();
             }
-            let door = Door::Guarded(certificate);
-            let visitor = Visitor { server, door, shown: Some(shown), from, place, stop };
+            let port = ServerPort::Guarded(certificate);
+            let visitor = Visitor { server, port, shown: Some(shown), from, permit, stop };
             if is_http2 { visitor.http2(stream, tasks).await } else { visitor.http1(stream).await }
         }
     };
@@ -91,12 +91,12 @@ pub(super) async fn serve_tls(
 pub(super) async fn serve_plain(
     server: Arc<KubeletServer>,
     listener: TcpListener,
-    door: Door,
+    port: ServerPort,
     stop: CancellationToken,
 ) {
-    let each = |stream: TcpStream, from, place: Arc<Place>, _| {
-        let (server, door, stop) = (server.clone(), door.clone(), stop.clone());
-        let visitor = Visitor { server, door, shown: None, from, place, stop };
+    let each = |stream: TcpStream, from, permit: Arc<ConnectionPermit>, _| {
+        let (server, port, stop) = (server.clone(), port.clone(), stop.clone());
+        let visitor = Visitor { server, port, shown: None, from, permit, stop };
         visitor.http1(stream)
     };
     accept(&server, &listener, &stop, each).await;
@@ -107,14 +107,14 @@ async fn accept<F>(
     server: &KubeletServer,
     listener: &TcpListener,
     stop: &CancellationToken,
-    each: impl Fn(TcpStream, SocketAddr, Arc<Place>, TaskTracker) -> F,
+    each: impl Fn(TcpStream, SocketAddr, Arc<ConnectionPermit>, TaskTracker) -> F,
 ) where
     F: Future<Output = ()> + Send + 'static,
 {
-    let (tasks, places) = (TaskTracker::new(), Places::new(server.parts.options.connections_max));
+    let (tasks, limit) = (TaskTracker::new(), ConnectionLimit::new(server.parts.options.connections_max));
     loop {
         let accepted = async {
-            places.open().await;
+            limit.open().await;
             listener.accept().await
         };
         let (stream, from) = tokio::select! {
@@ -132,12 +132,12 @@ async fn accept<F>(
         if let Err(error) = set_options(&stream) {
             tracing::debug!(%from, %error, "options of a connection not set");
         }
-        let place = Arc::new(places.take());
-        let visit = each(stream, from, place.clone(), tasks.clone());
+        let permit = Arc::new(limit.take());
+        let visit = each(stream, from, permit.clone(), tasks.clone());
         tasks.spawn(async move {
             tokio::select! {
                 () = visit => {}
-                () = place.given_away() => tracing::debug!(%from, "a connection gave way to another one"),
+                () = permit.revoked() => tracing::debug!(%from, "a connection gave way to another one"),
             }
         });
     }
@@ -162,18 +162,18 @@ fn set_options(stream: &TcpStream) -> std::io::Result<()> {
 /// Somebody who is connected.
 struct Visitor {
     server: Arc<KubeletServer>,
-    door: Door,
+    port: ServerPort,
     /// The certificate, if it came by TLS.
     shown: Option<Shown>,
     from: SocketAddr,
-    place: Arc<Place>,
+    permit: Arc<ConnectionPermit>,
     stop: CancellationToken,
 }
 
 impl Visitor {
     /// Whether the certificate says who that is.
     fn is_known(&self) -> bool {
-        matches!(self.door, Door::Guarded(Certificate::Of(..)))
+        matches!(self.port, ServerPort::Guarded(Certificate::Of(..)))
     }
 
     fn head_bytes_max(&self) -> usize {
@@ -239,10 +239,12 @@ impl Visitor {
         &self,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response, std::convert::Infallible>> + Send + use<> {
-        let door =
-            self.shown.as_ref().map_or_else(|| self.door.clone(), |shown| Door::Guarded(shown.certificate()));
+        let port = self
+            .shown
+            .as_ref()
+            .map_or_else(|| self.port.clone(), |shown| ServerPort::Guarded(shown.certificate()));
         let server = self.server.clone();
-        let answer = server.handle(request, door, self.from, self.place.clone(), self.stop.clone());
+        let answer = server.handle(request, port, self.from, self.permit.clone(), self.stop.clone());
         async move { Ok(answer.await) }
     }
 

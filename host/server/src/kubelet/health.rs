@@ -8,7 +8,7 @@ use axum::response::Response;
 use hyper::Uri;
 use tokio::time::Instant;
 
-use super::doors::Door;
+use super::access::ServerPort;
 use super::{KubeletServer, answers, find};
 
 #[cfg(test)]
@@ -46,11 +46,11 @@ type Check = (&'static str, Result<(), String>);
 
 impl KubeletServer {
     /// All checks, or one of them.
-    pub(super) fn healthz(&self, door: &Door, check: Option<&str>, uri: &Uri) -> Response {
+    pub(super) fn healthz(&self, port: &ServerPort, check: Option<&str>, uri: &Uri) -> Response {
         let mut checks: Vec<Check> = vec![("ping", Ok(()))];
-        match door {
-            Door::Healthz => {}
-            Door::Guarded(_) | Door::ReadOnly => {
+        match port {
+            ServerPort::Healthz => {}
+            ServerPort::Guarded(_) | ServerPort::ReadOnly => {
                 checks.push(("log", Ok(())));
                 checks.push(("syncloop", self.sync_loop.check(self.parts.view.stats().events_handled)));
             }

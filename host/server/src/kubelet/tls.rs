@@ -15,7 +15,7 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use witlet_ports::Clock;
 
-use super::doors::Certificate;
+use super::access::Certificate;
 
 mod client;
 mod self_signed;

@@ -58,7 +58,7 @@ fn effect_name(effect: &Effect) -> String {
         Effect::CancelRunning => "cancel".to_owned(),
         Effect::Requeue => "requeue".to_owned(),
         Effect::Finished => "finished".to_owned(),
-        Effect::BeginAnew => "begin anew".to_owned(),
+        Effect::StartOver => "start over".to_owned(),
         Effect::Forget => "forget".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Who comes in, and whether they may do what they ask for.
+//! Authentication and authorization of requests.
 
 use std::time::Duration;
 
@@ -13,34 +13,34 @@ use super::answers::Refused;
 use super::route::Route;
 use super::{Authorization, KubeletServer, answers};
 
-/// How long others may take to say who somebody is, or what they may do.
+/// Timeout of a token review or a subject access review.
 const ACCESS_DEADLINE: Duration = Duration::from_secs(30);
 
-/// What a connection's certificate says.
+/// The client certificate of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Certificate {
-    /// There is none.
+    /// None was shown.
     None,
-    /// One that counts, until then.
+    /// A valid one, until then.
     Of(Identity, Timestamp),
-    /// One that doesn't count: another's CA, too old, or without a name.
+    /// An invalid one: of another CA, expired, or without a name.
     Refused,
 }
 
-/// Where a request came in.
+/// The port that a request came in at.
 #[derive(Clone, Debug)]
-pub(super) enum Door {
-    /// Over TLS; who asks must be known and allowed to.
+pub(super) enum ServerPort {
+    /// TLS; requests are authenticated and authorized.
     Guarded(Certificate),
-    /// In the clear, to see whether the process is there.
+    /// `healthzPort`: plain HTTP, health only.
     Healthz,
-    /// In the clear, to read.
+    /// `readOnlyPort`: plain HTTP, reading only.
     ReadOnly,
 }
 
-impl Door {
-    /// Whether there is such an endpoint behind it.
-    pub(super) fn opens(&self, route: &Route<'_>) -> bool {
+impl ServerPort {
+    /// Whether the port serves this endpoint.
+    pub(super) fn serves(&self, route: &Route<'_>) -> bool {
         match self {
             Self::Guarded(_) => true,
             Self::Healthz => matches!(route, Route::Healthz(_)),
@@ -50,9 +50,13 @@ impl Door {
 }
 
 impl KubeletServer {
-    /// Lets a request in, or says why not.
-    pub(super) async fn admit(&self, request: &Request<Incoming>, door: &Door) -> Result<(), Refused> {
-        let Door::Guarded(certificate) = door else { return Ok(()) };
+    /// Authenticates and authorizes a request, or returns the answer that refuses it.
+    pub(super) async fn authorize(
+        &self,
+        request: &Request<Incoming>,
+        port: &ServerPort,
+    ) -> Result<(), Refused> {
+        let ServerPort::Guarded(certificate) = port else { return Ok(()) };
         let unauthorized = || Refused::new(answers::text(StatusCode::UNAUTHORIZED, access::UNAUTHORIZED));
         let who = self.who(request, certificate).await.ok_or_else(unauthorized)?;
         let Authorization::Webhook(rights) = &self.parts.authorization else { return Ok(()) };
@@ -71,20 +75,15 @@ impl KubeletServer {
             }
             failed @ (Ok(Err(_)) | Err(_)) => {
                 let reason = failed.map_or_else(|late| late.to_string(), |asked| format!("{asked:?}"));
-                tracing::warn!(
-                    user = who.user,
-                    path = action.path,
-                    reason,
-                    "nobody says whether this is allowed"
-                );
+                tracing::warn!(user = who.user, path = action.path, reason, "Failed to authorize a request");
                 let words = access::undecided(&who.user, action.verb, &action.subresources);
                 Err(answers::text(StatusCode::INTERNAL_SERVER_ERROR, words).into())
             }
         }
     }
 
-    /// Who asks; none if that isn't known. A certificate counts before a token. Who shows something that doesn't count is nobody,
-    /// also where senders may be anonymous.
+    /// The identity of the client; none if it can't be authenticated. A certificate counts before a token. A client with invalid
+    /// credentials isn't anonymous, even where anonymous requests are allowed.
     async fn who(&self, request: &Request<Incoming>, certificate: &Certificate) -> Option<Identity> {
         if let Certificate::Of(identity, until) = certificate
             && self.parts.clock.now() <= *until
@@ -105,7 +104,7 @@ impl KubeletServer {
         })
     }
 
-    /// Whose token that is; none if nobody says so. Anybody may send any token, as often as they like.
+    /// The identity that a token belongs to. Failures are logged at a limited rate, for any client can send any token.
     async fn owner(&self, tokens: &dyn NodeAccess, token: &str) -> Option<Identity> {
         let error = match tokio::time::timeout(ACCESS_DEADLINE, tokens.review_token(token)).await {
             Ok(Ok(owner)) => return owner,
@@ -113,7 +112,7 @@ impl KubeletServer {
             Err(late) => late.to_string(),
         };
         if let Some(left_out) = self.unreviewed.next() {
-            tracing::warn!(error, left_out, "nobody says whose token that is");
+            tracing::warn!(error, left_out, "Failed to review a token");
         }
         None
     }

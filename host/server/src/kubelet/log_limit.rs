@@ -1,4 +1,4 @@
-//! Complaints that strangers can cause at will: logged now and then, and counted in between.
+//! LogLimit that strangers can cause at will: logged now and then, and counted in between.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use tokio::time::Instant;
 #[cfg(test)]
 mod tests;
 
-/// From one complaint to the next.
+/// Least time between two messages.
 const APART: Duration = Duration::from_secs(10);
 
-/// One kind of complaint.
+/// The limit of one message.
 #[derive(Default)]
-pub(super) struct Complaints {
+pub(super) struct LogLimit {
     state: Mutex<State>,
 }
 
@@ -23,8 +23,8 @@ struct State {
     left_out: u64,
 }
 
-impl Complaints {
-    /// Whether this one is logged; then with how many were left out before it.
+impl LogLimit {
+    /// Returns how many messages were left out before this one; none if this one is to be left out.
     pub(super) fn next(&self) -> Option<u64> {
         let now = Instant::now();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
