@@ -20,13 +20,13 @@ use witlet_ports::{Clock, EventSink, Jitter, PodSource, SourceEvent, SourceHealt
 use crate::saved::{Outdated, SavedPods};
 use crate::watch::{self, Change, Malformed, ObjectKey, Selection, Unread};
 
-pub use known::KnownPods;
-use set::PodSet;
+pub use cache::KnownPods;
+use store::PodStore;
 
-mod fitted;
-mod known;
-mod seen;
-mod set;
+mod cache;
+mod shrink;
+mod stamp;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -105,7 +105,7 @@ impl ApiPods {
 
 /// What the watch writes and the other parts read.
 struct Shared {
-    set: Mutex<PodSet>,
+    set: Mutex<PodStore>,
     /// What the agent has yet to hear, in order.
     outbox: Mutex<VecDeque<SourceUpdate>>,
     changed: Notify,
@@ -115,7 +115,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn set(&self) -> MutexGuard<'_, PodSet> {
+    fn set(&self) -> MutexGuard<'_, PodStore> {
         self.set.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -124,7 +124,7 @@ impl Shared {
     }
 
     /// Has the agent told of this.
-    fn tell(&self, set: &PodSet, updates: Vec<SourceUpdate>) {
+    fn tell(&self, set: &PodStore, updates: Vec<SourceUpdate>) {
         let mut outbox = self.outbox();
         outbox.extend(updates);
         if outbox.len() > OUTBOX_MAX {
@@ -150,7 +150,7 @@ impl PodSource for ApiPods {
     }
 
     async fn run(self: Box<Self>, events: mpsc::Sender<SourceEvent>, stop: CancellationToken) {
-        let set = Mutex::new(PodSet::new(&self.node_name));
+        let set = Mutex::new(PodStore::new(&self.node_name));
         let shared = Shared {
             set,
             outbox: Mutex::default(),
@@ -201,7 +201,7 @@ impl ApiPods {
         let pods = {
             let mut set = shared.set();
             let now = self.clock.now();
-            set.restore(pods.into_iter().map(|pod| seen::stamp(pod, |_| None, now)).collect());
+            set.restore(pods.into_iter().map(|pod| stamp::stamp(pod, |_| None, now)).collect());
             set.pods()
         };
         tracing::info!("{} pods that the API server had before the start go on", pods.len());
@@ -236,12 +236,12 @@ impl ApiPods {
         let now = self.clock.now();
         let change = match &change {
             Change::Replaced { .. } => {
-                let times = seen::times(&set.pods());
-                seen::stamped(change, |uid| times.get(uid).cloned(), now)
+                let times = stamp::times(&set.pods());
+                stamp::stamped(change, |uid| times.get(uid).cloned(), now)
             }
             _ => {
                 let known = |uid: &str| self.known.get(&PodUid::from(uid));
-                seen::stamped(change, |uid| seen::time_of(&*known(uid)?).map(str::to_owned), now)
+                stamp::stamped(change, |uid| stamp::time_of(&*known(uid)?).map(str::to_owned), now)
             }
         };
         let mut changed = set.take(change);

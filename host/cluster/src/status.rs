@@ -4,7 +4,7 @@
 //! most one write is under way, and the newest report goes next; many pods are written about at the same time. What can't be
 //! told now is told later, however long that takes, for only the newest counts.
 
-mod desk;
+mod queue;
 pub(crate) mod wire;
 
 use std::panic::AssertUnwindSafe;
@@ -26,7 +26,7 @@ use witlet_core::status::patch;
 use witlet_core::status::write::{AtServer, Next, Told, Write, backoff, can_be_deleted, next_write};
 use witlet_ports::{Clock, Jitter, PodReport, StatusSink};
 
-use self::desk::{Desk, Done, End, Memory, NEWS_WAIT_MAX, Object, PATCH_GAP, Turn};
+use self::queue::{Done, End, InFlightWrite, Memory, NEWS_WAIT_MAX, Object, PATCH_GAP, StatusQueue};
 use self::wire::{Answer, Failure};
 use crate::mirror::Mirrors;
 use crate::pods::KnownPods;
@@ -51,7 +51,7 @@ pub struct StatusManager {
     mirror_manager: Mirrors,
     clock: Arc<dyn Clock>,
     jitter: Arc<dyn Jitter>,
-    desk: Mutex<Desk>,
+    queue: Mutex<StatusQueue>,
     /// Lists that the known pods were compared with.
     lists: AtomicU64,
     wake: Notify,
@@ -76,7 +76,7 @@ impl StatusManager {
             mirror_manager,
             clock,
             jitter,
-            desk: Mutex::default(),
+            queue: Mutex::default(),
             lists: AtomicU64::new(0),
             wake: Notify::new(),
         })
@@ -94,7 +94,7 @@ impl StatusManager {
         let mut ticks = tokio::time::interval(RECONCILE_PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let next_turn = self.begin_turns(&mut writes);
+            let next_due = self.begin_writes(&mut writes);
             tokio::select! {
                 () = stop.cancelled() => break,
                 () = self.wake.notified() => {}
@@ -104,7 +104,7 @@ impl StatusManager {
                     mirrors.mark_unchanged();
                     self.reconsider();
                 }
-                () = until(next_turn) => {}
+                () = until(next_due) => {}
             }
         }
         if tokio::time::timeout(FLUSH_MAX, self.flush(writes)).await.is_err() {
@@ -112,41 +112,41 @@ impl StatusManager {
         }
     }
 
-    /// Ends the writes that are under way, and those whose turn comes at once.
+    /// Ends the writes that are under way, and those that are due at once.
     async fn flush(self: &Arc<Self>, mut writes: JoinSet<Sent>) {
         loop {
             let soon = Instant::now() + PATCH_GAP;
-            let next_turn = self.begin_turns(&mut writes).filter(|next| *next <= soon);
+            let next_due = self.begin_writes(&mut writes).filter(|next| *next <= soon);
             tokio::select! {
                 Some(ended) = writes.join_next() => self.ended(ended),
-                () = until(next_turn), if next_turn.is_some() => {}
+                () = until(next_due), if next_due.is_some() => {}
                 else => return,
             }
         }
     }
 
     /// Begins as many writes as may be; says when there may be more.
-    fn begin_turns(self: &Arc<Self>, writes: &mut JoinSet<Sent>) -> Option<Instant> {
+    fn begin_writes(self: &Arc<Self>, writes: &mut JoinSet<Sent>) -> Option<Instant> {
         loop {
             let now = Instant::now();
-            let mut desk = self.desk();
-            let Some(turn) = desk.take_turn(now) else { return desk.next_turn() };
-            drop(desk);
-            self.begin_turn(turn, now, writes);
+            let mut queue = self.queue();
+            let Some(in_flight) = queue.take_due(now) else { return queue.next_due() };
+            drop(queue);
+            self.begin_in_flight(in_flight, now, writes);
         }
     }
 
-    fn begin_turn(self: &Arc<Self>, turn: Turn, now: Instant, writes: &mut JoinSet<Sent>) {
-        let Turn { number, uid, report, version, memory, deleted_at } = turn;
-        let done = Done { turn: number, uid, version, began: now };
+    fn begin_in_flight(self: &Arc<Self>, in_flight: InFlightWrite, now: Instant, writes: &mut JoinSet<Sent>) {
+        let InFlightWrite { number, uid, report, version, memory, deleted_at } = in_flight;
+        let done = Done { in_flight: number, uid, version, began: now };
         let Some(object) = self.newest(&report) else {
-            return self.desk().end(&done, End::Idle(None), now);
+            return self.queue().end(&done, End::Idle(None), now);
         };
         let from_watch = AtServer::of(&object);
         let from_answer = memory.answer.as_deref().map(Answer::at_server);
         let at = from_answer.filter(|answer| answer.is_newer_than(&from_watch)).unwrap_or(from_watch);
         if memory.answer.is_some() && at == from_watch {
-            self.desk().drop_answer(&done.uid);
+            self.queue().drop_answer(&done.uid);
         }
         let told = Told {
             status: report.status.as_deref(),
@@ -185,21 +185,21 @@ impl StatusManager {
             },
             Write::Nothing => End::Idle(Some(seen)),
         };
-        self.desk().end(&done, end, now);
+        self.queue().end(&done, end, now);
     }
 
     fn ended(&self, ended: Result<Sent, JoinError>) {
         // A write's panic is caught where it happens, and none is aborted before the manager ends.
         let Ok(Sent { done, name, seen, end }) = ended else { return };
         let now = Instant::now();
-        let mut desk = self.desk();
-        let end = end.unwrap_or_else(|failure| self.failed(&mut desk, &done, &name, seen, &failure, now));
-        desk.end(&done, end, now);
+        let mut queue = self.queue();
+        let end = end.unwrap_or_else(|failure| self.failed(&mut queue, &done, &name, seen, &failure, now));
+        queue.end(&done, end, now);
     }
 
     fn failed(
         &self,
-        desk: &mut Desk,
+        queue: &mut StatusQueue,
         done: &Done,
         name: &PodFullName,
         seen: Object,
@@ -214,14 +214,14 @@ impl StatusManager {
                 End::AwaitNews(Some(seen))
             }
             Next::Retry => {
-                let failures = desk.failures(&done.uid).saturating_add(1);
+                let failures = queue.failures(&done.uid).saturating_add(1);
                 if failures == 1 {
                     tracing::warn!(pod = %name, ?code, %message, "the pod's status can't be told, and is again later");
                 }
                 End::Failed(now + backoff(failures, jitter))
             }
             Next::Pause(asked) => {
-                let is_new = desk.pause(done.began, now, |failures| backoff(failures, jitter).max(*asked));
+                let is_new = queue.pause(done.began, now, |failures| backoff(failures, jitter).max(*asked));
                 if is_new {
                     tracing::warn!(pod = %name, ?code, %message, "statuses can't be told, and are later");
                 }
@@ -243,16 +243,16 @@ impl StatusManager {
     fn reconsider(&self) {
         let newest = |report: &PodReport| Some(Object::of(AtServer::of(&*self.newest(report)?)));
         let lists = self.known.lists();
-        let mut desk = self.desk();
+        let mut queue = self.queue();
         if self.lists.swap(lists, Ordering::Relaxed) != lists {
-            desk.forget_versions();
+            queue.forget_versions();
         }
-        desk.reconsider(newest, Instant::now());
+        queue.reconsider(newest, Instant::now());
     }
 
     fn statics(&self) -> Vec<StaticPod> {
-        let desk = self.desk();
-        let statics = desk.reports().filter(|report| is_static(&report.pod)).map(|report| StaticPod {
+        let queue = self.queue();
+        let statics = queue.reports().filter(|report| is_static(&report.pod)).map(|report| StaticPod {
             pod: report.pod.clone(),
             has_status: report.status.is_some(),
             may_run: report.may_run,
@@ -261,8 +261,8 @@ impl StatusManager {
         statics.collect()
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, StatusQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -275,7 +275,7 @@ struct Sent {
     end: Result<End, Failure>,
 }
 
-/// Writes beside the others. A panic counts as a failure: a turn that never ends would keep its pod from being told of.
+/// Writes beside the others. A panic counts as a failure: a write that never ends would keep its pod from being reported.
 fn begin_write(
     writes: &mut JoinSet<Sent>,
     done: Done,
@@ -301,7 +301,7 @@ pub(crate) async fn until(at: Option<Instant>) {
 impl StatusSink for StatusManager {
     fn report(&self, report: PodReport) {
         let is_static = is_static(&report.pod);
-        self.desk().report(report, Instant::now());
+        self.queue().report(report, Instant::now());
         self.wake.notify_one();
         if is_static {
             self.mirror_manager.wake();
@@ -309,7 +309,7 @@ impl StatusSink for StatusManager {
     }
 
     fn forget(&self, uid: &PodUid) {
-        self.desk().forget(uid);
+        self.queue().forget(uid);
         // It may have been a static one.
         self.mirror_manager.wake();
     }

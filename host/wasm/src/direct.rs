@@ -22,11 +22,11 @@ use crate::compile::CompilerConfig;
 use crate::guest::{Given, Secrets};
 pub use crate::guest::{HEARD_MAX, HeardLine, LogTap};
 use crate::host::{Machinery, StartError, Surroundings};
+use crate::plugin::async_engine::{AsyncCalled, AsyncInstancePool};
 use crate::plugin::config::{
     Grants, INTERVAL_DEFAULT, MEMORY_BYTES_DEFAULT, PodSourceRole, ProbeRole, TIMEOUT_DEFAULT, Warm,
 };
-use crate::plugin::waiting::{WaitingCalled, WaitingGuests};
-use crate::plugin::{CallError, Called, Caller, Guests, LoadError, Loaded, Spec};
+use crate::plugin::{CallError, Called, Caller, InstancePool, LoadError, Loaded, Spec};
 use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::probe::facts::ProbeFacts;
@@ -116,9 +116,9 @@ impl<T> Asked<T> {
     }
 }
 
-impl<T> From<WaitingCalled<T>> for Asked<T> {
-    fn from(called: WaitingCalled<T>) -> Self {
-        let WaitingCalled { result, memory_bytes_peak, cpu, runnable } = called;
+impl<T> From<AsyncCalled<T>> for Asked<T> {
+    fn from(called: AsyncCalled<T>) -> Self {
+        let AsyncCalled { result, memory_bytes_peak, cpu, runnable } = called;
         Self { result, memory_bytes_peak, cpu: Some(cpu), runnable: Some(runnable) }
     }
 }
@@ -150,7 +150,7 @@ impl DirectHost {
         wasm: Arc<[u8]>,
         options: DirectOptions,
     ) -> Result<DirectWaiting, LoadError> {
-        let guests = self.load(role, wasm, options).await?.waiting;
+        let guests = self.load(role, wasm, options).await?.async_pool;
         Ok(DirectWaiting { role, guests: guests.ok_or(LoadError::Interrupted)? })
     }
 
@@ -205,7 +205,7 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, Given) {
 #[derive(Clone)]
 pub struct DirectPlugin {
     caller: Caller,
-    guests: Arc<Guests>,
+    guests: Arc<InstancePool>,
 }
 
 impl DirectPlugin {
@@ -235,7 +235,7 @@ impl DirectPlugin {
 #[derive(Clone)]
 pub struct DirectWaiting {
     role: Role,
-    guests: Arc<WaitingGuests>,
+    guests: Arc<AsyncInstancePool>,
 }
 
 impl DirectWaiting {

@@ -147,7 +147,7 @@ pub fn synchronous() -> Result<Engine, EngineError> {
 
 /// The engine of probes and pod sources: as admission's, with calls that wait and give way. Code for
 /// [`EngineKind::Asynchronous`] fits.
-pub fn waiting() -> Result<Engine, EngineError> {
+pub fn async_pooled() -> Result<Engine, EngineError> {
     pooled(EngineKind::Asynchronous, pool(WAITING_SLOTS, WAITING_TABLES_PER_SLOT))
 }
 

@@ -1,8 +1,8 @@
 //! What a store holds for its guest: limits, the question it is asked, its log, and a WASI that grants nothing.
 
+pub(crate) mod async_guest;
 mod log;
 mod secrets;
-pub(crate) mod waiting;
 
 pub(crate) use log::{GuestLog, Line, misleads, printable};
 pub use log::{HEARD_MAX, HeardLine, LogTap};

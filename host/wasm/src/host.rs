@@ -30,8 +30,8 @@ use crate::engine::{self, EngineError};
 use crate::guest::{Given, Secrets};
 use crate::limits::{EpochTicker, TickerError};
 use crate::metrics::Metrics;
+use crate::plugin::async_engine::AsyncHost;
 use crate::plugin::config::ConfigError;
-use crate::plugin::waiting::WaitingHost;
 use crate::plugin::{Builtin, CallError, Caller, HealthChange, Loader, LoaderParts, Plugin, PluginStatus};
 use crate::record::{Recorder, RecorderConfig};
 
@@ -151,11 +151,11 @@ impl Machinery {
         let caller = Caller::new(engine.clone(), ticker, clock);
         let secrets = Arc::new(Secrets::default());
         let Surroundings { fetcher, containers, state_folder } = surroundings;
-        let waiting = WaitingHost::new(Egress::system());
+        let async_host = AsyncHost::new(Egress::system());
         let parts = LoaderParts {
             compiler,
             caller: caller.clone(),
-            waiting,
+            async_host,
             fetcher,
             given: Given { secrets: secrets.clone(), containers, state_folder, ..Given::default() },
         };

@@ -164,7 +164,7 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
         grants.iter().filter(|(_, wanted)| *wanted).map(|(name, _)| *name).collect()
     };
     // What the engine of its roles has; that of admission has less.
-    let denied = if detected.waits() { detected.denied_waiting } else { detected.denied };
+    let denied = if detected.waits() { detected.denied_async } else { detected.denied };
     Ok(Inspection {
         contracts: imports.iter().chain(&exports).filter_map(|name| contract(name)).collect(),
         fits: roles.iter().map(|served| fit(served.role, &needs)).collect(),

@@ -1,5 +1,6 @@
 //! A plugin's life: its configuration, loading, calls, health and status.
 
+pub(crate) mod async_engine;
 mod call;
 pub mod config;
 mod conformance;
@@ -8,8 +9,8 @@ mod load;
 mod shadow;
 mod spec;
 mod status;
-pub(crate) mod waiting;
 
+pub use async_engine::StateExcess;
 pub use call::{CallError, WaitedIn};
 pub use conformance::ConformanceError;
 pub use health::{FAILURES_TO_QUARANTINE, QUARANTINE_MAX, QUARANTINE_MIN, TIMEOUTS_TO_QUARANTINE};
@@ -17,9 +18,8 @@ pub use load::LoadError;
 pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
 pub use spec::{BUILTIN_TIMEOUT, Builtin, BuiltinRole};
 pub use status::{ConformanceStatus, PluginState, PluginStatus, RoleStatus};
-pub use waiting::StateExcess;
 
-pub(crate) use call::{Called, Caller, EPOCH_PERIOD, Guests};
+pub(crate) use call::{Called, Caller, EPOCH_PERIOD, InstancePool};
 #[cfg(test)]
 pub(crate) use conformance::Demand;
 #[cfg(test)]

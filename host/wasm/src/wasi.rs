@@ -5,9 +5,9 @@
 //! HTTP answer that access is denied, clocks stand still, and random numbers follow from the seed. Waiting for
 //! something that isn't ready ends the guest with [`WouldBlock`].
 
+pub(crate) mod async_host;
 mod denied;
 mod stdio;
-pub(crate) mod waiting;
 
 #[cfg(test)]
 mod tests;

@@ -16,7 +16,7 @@ use witlet_core::pod::{PodFullName, PodUid};
 use witlet_ports::{Clock, EventSink, PodSource, SOURCE_EVENTS_MAX, SourceEvent, SourceHealth, StateStore};
 use witlet_testkit::{FixedJitter, ManualClock, MemoryStateStore};
 
-use super::set::{Changed, PodSet};
+use super::store::{Changed, PodStore};
 use super::{ApiPods, KnownPods, Mirrors, OUTBOX_MAX};
 use crate::saved::{SAVED_PODS, SavedPods, UNREADABLE_PODS};
 use crate::watch::{Change, Malformed, ObjectKey};
@@ -46,7 +46,7 @@ fn all(objects: Vec<Arc<Pod>>, malformed: Vec<Malformed>) -> Change<Pod> {
     Change::Replaced { objects, malformed }
 }
 
-fn is_complete(set: &PodSet) -> bool {
+fn is_complete(set: &PodStore) -> bool {
     matches!(set.everything(), SourceUpdate::Replaced { incomplete: None, .. })
 }
 
@@ -67,7 +67,7 @@ fn told(changed: &Changed) -> Vec<String> {
 }
 
 /// `name uid version` of all pods.
-fn shown(set: &PodSet) -> Vec<String> {
+fn shown(set: &PodStore) -> Vec<String> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let shown = |pod: &Arc<Pod>| {
         let meta = &pod.metadata;
@@ -76,8 +76,8 @@ fn shown(set: &PodSet) -> Vec<String> {
     set.pods().iter().map(shown).collect()
 }
 
-fn of(changes: Vec<Change<Pod>>) -> (PodSet, Changed) {
-    let mut set = PodSet::new("node1");
+fn of(changes: Vec<Change<Pod>>) -> (PodStore, Changed) {
+    let mut set = PodStore::new("node1");
     let mut last = Changed::default();
     for change in changes {
         last = set.take(change);
@@ -87,7 +87,7 @@ fn of(changes: Vec<Change<Pod>>) -> (PodSet, Changed) {
 
 #[test]
 fn pods_that_did_not_change_stay_the_same_objects_over_lists() {
-    let mut set = PodSet::new("node1");
+    let mut set = PodStore::new("node1");
     set.take(all(vec![pod("a", "u1", 1), pod("b", "u2", 1)], vec![]));
     let before = set.pods();
     set.take(all(vec![pod("a", "u1", 1), pod("b", "u2", 2)], vec![]));
@@ -100,7 +100,7 @@ fn pods_that_did_not_change_stay_the_same_objects_over_lists() {
 #[test]
 fn ten_thousand_pods_are_kept_once_however_often_they_are_listed() {
     let listed = || (0..10_000).map(|number| pod(&format!("p{number}"), &format!("u{number}"), 1)).collect();
-    let mut set = PodSet::new("node1");
+    let mut set = PodStore::new("node1");
     set.take(all(listed(), vec![]));
     let before = set.pods();
     assert_eq!(before.len(), 10_000);

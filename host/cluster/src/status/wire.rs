@@ -115,7 +115,7 @@ async fn send(
         .uri(path)
         .header(header::CONTENT_TYPE, content_type)
         .header(header::ACCEPT, "application/json")
-        // The desk waits for all pods at once, and longer than a write may take.
+        // The queue waits for all pods at once, and longer than a write may take.
         .extension(OneTry)
         .body(Body::from(body.into_bytes()))
         .map_err(|error| Failure::odd(error.to_string()))?;

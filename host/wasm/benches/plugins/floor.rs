@@ -101,5 +101,5 @@ pub(crate) async fn memory_waiting(engine: &Engine, instances: usize) -> Result<
 
 /// An engine with a pool of its own, made as that of probes and pod sources.
 pub(crate) fn waiting_engine() -> Result<Engine, String> {
-    engine::waiting().map_err(told)
+    engine::async_pooled().map_err(told)
 }

@@ -56,7 +56,7 @@ impl Floor {
     pub fn new(role: Role) -> Result<Self, FloorError> {
         let engine = match role {
             Role::Admission => engine::synchronous()?,
-            Role::Probe | Role::PodSource => engine::waiting()?,
+            Role::Probe | Role::PodSource => engine::async_pooled()?,
         };
         let module = Module::new(&engine, MODULE).map_err(failed)?;
         let module = Linker::new(&engine).instantiate_pre(&module).map_err(failed)?;

@@ -16,7 +16,7 @@ use witlet_ports::Admission;
 use super::Shared;
 use super::shadow::Question;
 use crate::metrics::{Call, CallOutcome};
-use crate::plugin::{CallError, Called, Guests, Plugin};
+use crate::plugin::{CallError, Called, InstancePool, Plugin};
 use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
 
@@ -199,7 +199,7 @@ impl Shared {
     async fn ask(
         &self,
         plugin: &Plugin,
-        guests: &Arc<Guests>,
+        guests: &Arc<InstancePool>,
         facts: &Arc<RequestFacts>,
         purpose: Purpose,
     ) -> Result<Called<Verdict>, CallError> {

@@ -11,7 +11,7 @@ use witlet_ports::{ProbeError, ProbeTypes};
 
 use super::Shared;
 use crate::metrics::{Call, CallOutcome};
-use crate::plugin::waiting::{WaitingCalled, WaitingGuests};
+use crate::plugin::async_engine::{AsyncCalled, AsyncInstancePool};
 use crate::plugin::{CallError, Plugin};
 use crate::role::Role;
 use crate::worlds::probe::facts::ProbeFacts;
@@ -54,7 +54,7 @@ impl Shared {
     async fn probe(&self, plugin: &Plugin, request: &ProbeRequest) -> Result<ProbeOutcome, ProbeError> {
         let started = Instant::now();
         let guests = match plugin.gate(Role::Probe, started) {
-            Ok(loaded) => loaded.waiting.clone(),
+            Ok(loaded) => loaded.async_pool.clone(),
             Err(error) => {
                 self.note_probe(plugin, Duration::ZERO, Duration::ZERO, 0, &Err(error.clone()));
                 return Err(probe_error(plugin, &error));
@@ -65,7 +65,7 @@ impl Shared {
         let _busy = plugin.metrics().role(Role::Probe).begin();
         let asked = Instant::now();
         let facts = Arc::new(ProbeFacts::new(request.clone(), plugin.recorder.is_some()));
-        let WaitingCalled { result, memory_bytes_peak, cpu, .. } = guests.probe(facts.clone()).await;
+        let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.probe(facts.clone()).await;
         let took = asked.elapsed();
         self.note_probe(plugin, took, cpu, memory_bytes_peak, &result);
         if let Some(recorder) = &plugin.recorder {
@@ -78,14 +78,14 @@ impl Shared {
     async fn check_parameters(
         &self,
         plugin: &Plugin,
-        guests: &Arc<WaitingGuests>,
+        guests: &Arc<AsyncInstancePool>,
         parameters: &Arc<str>,
     ) -> Result<(), ProbeError> {
         if let Some(answer) = guests.checked(parameters) {
             return answer.map_err(|words| ProbeError::Parameters { words });
         }
         let asked = Instant::now();
-        let WaitingCalled { result, memory_bytes_peak, cpu, .. } = guests.check_parameters(parameters).await;
+        let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.check_parameters(parameters).await;
         match result {
             Ok(()) => Ok(()),
             Err(CallError::Refused { words }) => Err(ProbeError::Parameters { words }),

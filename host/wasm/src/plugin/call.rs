@@ -40,7 +40,7 @@ pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(2);
 pub(crate) const WALL_SLACK: Duration = Duration::from_millis(50);
 
 /// A linked handler with its limits, and the instances of it that wait for their next call.
-pub(crate) struct Guests {
+pub(crate) struct InstancePool {
     log: GuestLog,
     config: Arc<str>,
     pre: HandlerPre,
@@ -57,9 +57,9 @@ pub(crate) struct Guests {
     idle: Mutex<Idle>,
 }
 
-impl fmt::Debug for Guests {
+impl fmt::Debug for InstancePool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guests").field("name", &self.log.plugin()).finish_non_exhaustive()
+        f.debug_struct("InstancePool").field("name", &self.log.plugin()).finish_non_exhaustive()
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Called<T> {
     pub(crate) cpu: Duration,
 }
 
-impl Guests {
+impl InstancePool {
     pub(crate) fn new(
         spec: &Spec,
         given: &Given,
@@ -253,7 +253,7 @@ impl Caller {
     }
 
     /// Asks the plugin whether it is content with its configuration.
-    pub(crate) async fn validate(&self, guests: &Arc<Guests>) -> Result<(), CallError> {
+    pub(crate) async fn validate(&self, guests: &Arc<InstancePool>) -> Result<(), CallError> {
         let caller = self.clone();
         let guests = guests.clone();
         // However long the others take, nobody waits for this one.
@@ -265,7 +265,7 @@ impl Caller {
     /// the answer.
     pub(crate) async fn admit(
         &self,
-        guests: &Arc<Guests>,
+        guests: &Arc<InstancePool>,
         facts: &Arc<RequestFacts>,
     ) -> Result<Called<Verdict>, CallError> {
         let caller = self.clone();
@@ -282,7 +282,7 @@ impl Caller {
     /// Asks a shadow about a pod, one shadow at a time, on a thread that no verdict that counts waits for.
     pub(crate) async fn admit_shadow(
         &self,
-        guests: &Arc<Guests>,
+        guests: &Arc<InstancePool>,
         facts: &Arc<RequestFacts>,
     ) -> Result<Called<Verdict>, CallError> {
         let (caller, guests, facts) = (self.clone(), guests.clone(), facts.clone());
@@ -291,13 +291,13 @@ impl Caller {
     }
 
     /// As [`Self::admit_here`], with the CPU time.
-    pub(crate) fn admit_measured(&self, guests: &Guests, facts: &Arc<RequestFacts>) -> Called<Verdict> {
+    pub(crate) fn admit_measured(&self, guests: &InstancePool, facts: &Arc<RequestFacts>) -> Called<Verdict> {
         let before = thread_cpu();
         let called = self.admit_here(guests, facts);
         Called { cpu: thread_cpu().saturating_sub(before), ..called }
     }
 
-    fn validate_here(&self, guests: &Guests) -> Called<()> {
+    fn validate_here(&self, guests: &InstancePool) -> Called<()> {
         let _ticking = self.ticker.ticking();
         let now = self.clock.now();
         // A time that can't be told is the newest that can.
@@ -316,7 +316,7 @@ impl Caller {
     }
 
     /// Asks on the caller's own thread: for benchmarks, and for [`Self::admit`].
-    pub(crate) fn admit_here(&self, guests: &Guests, facts: &Arc<RequestFacts>) -> Called<Verdict> {
+    pub(crate) fn admit_here(&self, guests: &InstancePool, facts: &Arc<RequestFacts>) -> Called<Verdict> {
         let _ticking = self.ticker.ticking();
         if let Some(guest) = guests.take_warm() {
             let called = self.ask(guests, guest, facts);
@@ -338,13 +338,13 @@ impl Caller {
         }
     }
 
-    fn ask(&self, guests: &Guests, mut guest: Guest, facts: &Arc<RequestFacts>) -> Called<Verdict> {
+    fn ask(&self, guests: &InstancePool, mut guest: Guest, facts: &Arc<RequestFacts>) -> Called<Verdict> {
         guest.store.data_mut().begin(facts.clone());
         guest.store.set_epoch_deadline(self.ticker.deadline(guests.timeout));
         self.ask_begun(guests, guest)
     }
 
-    fn ask_begun(&self, guests: &Guests, mut guest: Guest) -> Called<Verdict> {
+    fn ask_begun(&self, guests: &InstancePool, mut guest: Guest) -> Called<Verdict> {
         let replied = guest.handler.admit(&mut guest.store);
         guest.store.data_mut().end();
         match replied {

@@ -13,10 +13,10 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 use witlet_ports::ComponentFetcher;
 
-use super::call::{Caller, Guests};
+use super::async_engine::{AsyncHost, AsyncInstancePool, AsyncPoolSpec};
+use super::call::{Caller, InstancePool};
 use super::config::{AdmissionRole, Grants, SOURCE_TIMEOUT_DEFAULT};
 use super::conformance::Vouched;
-use super::waiting::{WaitingGuests, WaitingHost, WaitingSpec};
 use super::{Origin, Spec, VALIDATE_TIMEOUT};
 use crate::compile::{self, CompileError, Compiler};
 use crate::engine::EngineKind;
@@ -33,9 +33,9 @@ pub use error::LoadError;
 #[derive(Debug)]
 pub(crate) struct Loaded {
     /// As an admission handler, if its entry names that role.
-    pub(crate) admission: Option<Arc<Guests>>,
+    pub(crate) admission: Option<Arc<InstancePool>>,
     /// As a probe type and a pod source, if its entry names one of these roles.
-    pub(crate) waiting: Option<Arc<WaitingGuests>>,
+    pub(crate) async_pool: Option<Arc<AsyncInstancePool>>,
     /// SHA-256 of the component, in hexadecimal.
     pub(crate) digest: String,
     pub(crate) size_bytes: usize,
@@ -61,7 +61,7 @@ impl Loaded {
     pub(crate) fn warm(&self, role: Role) -> usize {
         match role {
             Role::Admission => self.admission.as_ref().map_or(0, |guests| guests.warm()),
-            Role::Probe | Role::PodSource => self.waiting.as_ref().map_or(0, |guests| guests.warm(role)),
+            Role::Probe | Role::PodSource => self.async_pool.as_ref().map_or(0, |guests| guests.warm(role)),
         }
     }
 
@@ -70,7 +70,7 @@ impl Loaded {
         if let Some(guests) = &self.admission {
             guests.shrink(now);
         }
-        if let Some(guests) = &self.waiting {
+        if let Some(guests) = &self.async_pool {
             guests.shrink(now);
         }
     }
@@ -80,7 +80,7 @@ impl Loaded {
         if let Some(guests) = &self.admission {
             guests.retire();
         }
-        if let Some(guests) = &self.waiting {
+        if let Some(guests) = &self.async_pool {
             guests.retire();
         }
     }
@@ -92,7 +92,7 @@ impl Loaded {
     pub(crate) fn uncalled(digest: &str) -> Self {
         let (versions, unused, vouched) = (Vec::new(), Vec::new(), None);
         let digest = digest.to_owned();
-        Self { admission: None, waiting: None, digest, size_bytes: 0, versions, unused, vouched }
+        Self { admission: None, async_pool: None, digest, size_bytes: 0, versions, unused, vouched }
     }
 }
 
@@ -136,7 +136,7 @@ impl Known {
 pub(crate) struct LoaderParts {
     pub(crate) compiler: Arc<Compiler>,
     pub(crate) caller: Caller,
-    pub(crate) waiting: WaitingHost,
+    pub(crate) async_host: AsyncHost,
     pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
     /// For all plugins whose load isn't given something else.
     pub(crate) given: Given,
@@ -237,13 +237,13 @@ impl Loader {
             Some(role) => Some(self.load_admission(spec, given, role, &seen).await?),
             None => None,
         };
-        let waiting = match spec.waiting_memory_bytes() {
-            Some(memory_bytes) => Some(self.load_waiting(spec, given, memory_bytes, &seen).await?),
+        let async_pool = match spec.async_memory_bytes() {
+            Some(memory_bytes) => Some(self.load_async(spec, given, memory_bytes, &seen).await?),
             None => None,
         };
         Ok(Loaded {
             admission,
-            waiting,
+            async_pool,
             size_bytes: seen.wasm.len(),
             digest: seen.digest,
             versions: seen.detected.roles(),
@@ -258,25 +258,25 @@ impl Loader {
         given: &Given,
         role: &AdmissionRole,
         seen: &Seen,
-    ) -> Result<Arc<Guests>, LoadError> {
+    ) -> Result<Arc<InstancePool>, LoadError> {
         let limits = Limits::with_memory(role.memory_bytes);
         seen.needs.check(&limits).map_err(LoadError::Needs)?;
         let component = self.compile(&self.engine, EngineKind::Synchronous, seen, &limits).await?;
         let needs = StaticNeeds::of(&component);
         let pre = self.link(&component, &seen.detected)?;
-        let guests = Arc::new(Guests::new(spec, given, role.timeout, pre, limits, needs.memories));
+        let guests = Arc::new(InstancePool::new(spec, given, role.timeout, pre, limits, needs.memories));
         self.parts.caller.validate(&guests).await.map_err(LoadError::of_validate)?;
         Ok(guests)
     }
 
-    async fn load_waiting(
+    async fn load_async(
         &self,
         spec: &Spec,
         given: &Given,
         memory_bytes: usize,
         seen: &Seen,
-    ) -> Result<Arc<WaitingGuests>, LoadError> {
-        let waiting = WaitingSpec {
+    ) -> Result<Arc<AsyncInstancePool>, LoadError> {
+        let pool_spec = AsyncPoolSpec {
             name: spec.name.clone(),
             config: spec.config.clone(),
             source_timeout: spec.pod_source.as_ref().map_or(SOURCE_TIMEOUT_DEFAULT, |role| role.timeout),
@@ -286,15 +286,15 @@ impl Loader {
             grants: Arc::new(spec.grants.clone()),
             state_folder: state_folder(spec, given).await?,
         };
-        let limits = WaitingHost::limits(&waiting, &seen.detected);
+        let limits = AsyncHost::limits(&pool_spec, &seen.detected);
         seen.needs.check(&limits).map_err(LoadError::Needs)?;
-        let engine = self.parts.waiting.engine().map_err(LoadError::of_waiting)?;
+        let engine = self.parts.async_host.engine().map_err(LoadError::of_async)?;
         let component = self.compile(&engine, EngineKind::Asynchronous, seen, &limits).await?;
         let guests = self
             .parts
-            .waiting
-            .link(waiting, given, &component, &seen.detected)
-            .map_err(LoadError::of_waiting)?;
+            .async_host
+            .link(pool_spec, given, &component, &seen.detected)
+            .map_err(LoadError::of_async)?;
         for role in spec.roles().filter(|role| guests.has(*role)) {
             guests.validate(role).await.map_err(LoadError::of_validate)?;
         }

@@ -205,7 +205,7 @@ impl Spec {
     }
 
     /// Memory of an instance on the engine of those that wait: the most that one of the roles there may have.
-    pub(crate) fn waiting_memory_bytes(&self) -> Option<usize> {
+    pub(crate) fn async_memory_bytes(&self) -> Option<usize> {
         let probe = self.probe.as_ref().map(|role| role.memory_bytes);
         let source = self.pod_source.as_ref().map(|role| role.memory_bytes);
         probe.max(source)
@@ -221,7 +221,7 @@ impl Spec {
     /// What an instance may have at most.
     pub(crate) fn memory_bytes(&self) -> usize {
         let admission = self.admission.as_ref().map(|role| role.memory_bytes);
-        admission.max(self.waiting_memory_bytes()).unwrap_or(MEMORY_BYTES_DEFAULT)
+        admission.max(self.async_memory_bytes()).unwrap_or(MEMORY_BYTES_DEFAULT)
     }
 
     /// Whether a plugin of this specification runs exactly as one of the other: what is different, if anything is,

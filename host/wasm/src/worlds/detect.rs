@@ -32,7 +32,7 @@ const TYPES: &[(Role, &str)] = &[
 const WASI_BASIC: [&str; 6] =
     ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
 /// What links beside these on the engine of guests that may wait.
-const WASI_WAITING: [&str; 2] = ["wasi:http/types@0.2", "wasi:http/outgoing-handler@0.2"];
+const WASI_ASYNC: [&str; 2] = ["wasi:http/types@0.2", "wasi:http/outgoing-handler@0.2"];
 
 /// Capabilities that a component can have only by a grant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(crate) struct Detected {
     /// Interfaces to be linked as refusals on the synchronous engine.
     pub(crate) denied: Vec<String>,
     /// Interfaces to be linked as refusals on the engine of probes and pod sources.
-    pub(crate) denied_waiting: Vec<String>,
+    pub(crate) denied_async: Vec<String>,
 }
 
 impl Detected {
@@ -170,7 +170,7 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
     if let Some((role, _)) = TYPES.iter().find(|(_, types)| is_served(types, import)) {
         // On the other engine than its role's it is of no use, but the component has it.
         denied(*role == Role::Admission, &mut detected.denied);
-        denied(*role != Role::Admission, &mut detected.denied_waiting);
+        denied(*role != Role::Admission, &mut detected.denied_async);
         return None;
     }
     match import {
@@ -186,10 +186,10 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
         _ if GIVEN.iter().any(|given| is_served(given, import)) => None,
         _ if import.starts_with("wasi:") => {
             let basic = WASI_BASIC.iter().any(|package| import.starts_with(package));
-            let waiting = WASI_WAITING.iter().any(|interface| import.starts_with(interface));
+            let waiting = WASI_ASYNC.iter().any(|interface| import.starts_with(interface));
             detected.network |= waiting || import.starts_with("wasi:sockets/");
             denied(basic, &mut detected.denied);
-            denied(basic || waiting, &mut detected.denied_waiting);
+            denied(basic || waiting, &mut detected.denied_async);
             None
         }
         _ if import.starts_with("witlet:") => Some(Obstacle::Capability { import: told(import) }),

@@ -7,7 +7,7 @@ use wasmtime::component::InstancePre;
 use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
 
 use super::{Reply, serves};
-use crate::guest::waiting::WaitingState;
+use crate::guest::async_guest::AsyncState;
 
 /// The interface whose export makes a component a pod source, without its version.
 pub(crate) const SOURCE: &str = "witlet:pod-source/source";
@@ -38,7 +38,7 @@ pub(crate) enum Source {
 impl SourcePre {
     /// Of a linked component that [`super::detect`] found to be a pod source of this version.
     pub(crate) fn new(
-        pre: &InstancePre<WaitingState>,
+        pre: &InstancePre<AsyncState>,
         version: Version,
         feedback: bool,
     ) -> wasmtime::Result<Self> {
@@ -54,7 +54,7 @@ impl SourcePre {
         }
     }
 
-    pub(crate) async fn instantiate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Source> {
+    pub(crate) async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Source> {
         match self {
             Self::V0_1_0(pre) => Ok(Source::V0_1_0(pre.instantiate(store).await?)),
         }
@@ -63,7 +63,7 @@ impl SourcePre {
 
 impl Source {
     /// Whether it is content with the configuration that the store holds.
-    pub(crate) async fn validate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Reply<()>> {
+    pub(crate) async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<()>> {
         match self {
             Self::V0_1_0(instance) => instance.validate(store).await,
         }
@@ -72,7 +72,7 @@ impl Source {
     /// What it has now, or why it can't tell.
     pub(crate) async fn poll(
         &self,
-        store: &mut Store<WaitingState>,
+        store: &mut Store<AsyncState>,
         cursor: Option<&str>,
     ) -> wasmtime::Result<Reply<Result<PollAnswer, SourceFault>>> {
         match self {
@@ -83,7 +83,7 @@ impl Source {
     /// Tells it how pods fare. One that doesn't want to know has been told.
     pub(crate) async fn statuses(
         &self,
-        store: &mut Store<WaitingState>,
+        store: &mut Store<AsyncState>,
         changed: Vec<PodStatusChange>,
     ) -> wasmtime::Result<Reply<()>> {
         match self {

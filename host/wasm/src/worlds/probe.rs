@@ -10,7 +10,7 @@ use wasmtime::component::{InstancePre, Linker};
 use witlet_core::probe::ProbeOutcome;
 
 use super::{Reply, serves};
-use crate::guest::waiting::WaitingState;
+use crate::guest::async_guest::AsyncState;
 
 /// The interface whose export makes a component a probe type, without its version.
 pub(crate) const PROBER: &str = "witlet:probe/prober";
@@ -35,7 +35,7 @@ pub(crate) enum Prober {
 }
 
 /// Everything that probe types of any version may import.
-pub(crate) fn add_to_linker(linker: &mut Linker<WaitingState>) -> wasmtime::Result<()> {
+pub(crate) fn add_to_linker(linker: &mut Linker<AsyncState>) -> wasmtime::Result<()> {
     #[cfg(test)]
     v0_2_0::add_to_linker(linker)?;
     v0_1_0::add_to_linker(linker)
@@ -43,7 +43,7 @@ pub(crate) fn add_to_linker(linker: &mut Linker<WaitingState>) -> wasmtime::Resu
 
 impl ProberPre {
     /// Of a linked component that [`super::detect`] found to be a probe type of this version.
-    pub(crate) fn new(pre: InstancePre<WaitingState>, version: Version) -> wasmtime::Result<Self> {
+    pub(crate) fn new(pre: InstancePre<AsyncState>, version: Version) -> wasmtime::Result<Self> {
         match version {
             Version::V0_1_0 => Ok(Self::V0_1_0(v0_1_0::Pre::new(pre)?)),
             #[cfg(test)]
@@ -51,7 +51,7 @@ impl ProberPre {
         }
     }
 
-    pub(crate) async fn instantiate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Prober> {
+    pub(crate) async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Prober> {
         match self {
             Self::V0_1_0(pre) => Ok(Prober::V0_1_0(pre.instantiate(store).await?)),
             #[cfg(test)]
@@ -62,7 +62,7 @@ impl ProberPre {
 
 impl Prober {
     /// Whether it is content with the configuration that the store holds.
-    pub(crate) async fn validate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Reply<()>> {
+    pub(crate) async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<()>> {
         match self {
             Self::V0_1_0(instance) => v0_1_0::validate(instance, store).await,
             #[cfg(test)]
@@ -72,7 +72,7 @@ impl Prober {
 
     pub(crate) async fn check_parameters(
         &self,
-        store: &mut Store<WaitingState>,
+        store: &mut Store<AsyncState>,
         parameters: &str,
     ) -> wasmtime::Result<Reply<()>> {
         match self {
@@ -85,7 +85,7 @@ impl Prober {
     /// Probes what the store holds.
     pub(crate) async fn probe(
         &self,
-        store: &mut Store<WaitingState>,
+        store: &mut Store<AsyncState>,
         parameters: &str,
     ) -> wasmtime::Result<Reply<ProbeOutcome>> {
         match self {

@@ -15,7 +15,7 @@ use witlet_ports::{NotTold, PodSourceSet};
 use super::super::{PluginHost, Shared};
 use super::{HostSources, SourcePlugins, SourceSpec, SourcesConfig};
 use crate::metrics::{Call, CallOutcome};
-use crate::plugin::waiting::{WaitingCalled, WaitingGuests};
+use crate::plugin::async_engine::{AsyncCalled, AsyncInstancePool};
 use crate::plugin::{CallError, Plugin};
 use crate::role::Role;
 
@@ -56,7 +56,7 @@ impl SourcePlugins for Shared {
         let guests = self.source_guests(plugin).map_err(|error| not_told(error.sentence()))?;
         let _busy = plugin.metrics().role(Role::PodSource).begin();
         let asked = Instant::now();
-        let WaitingCalled { result, memory_bytes_peak, cpu, .. } = guests.statuses(changed.into()).await;
+        let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.statuses(changed.into()).await;
         let outcome = match &result {
             Ok(()) => CallOutcome::Told,
             Err(error) => CallOutcome::from(error.kind()),
@@ -70,7 +70,7 @@ impl SourcePlugins for Shared {
 /// None unless the plugin is a source. One that isn't loaded is one all the same: its pods are safe.
 fn source_spec(plugin: &Arc<Plugin>) -> Option<SourceSpec> {
     let role = plugin.spec.pod_source.as_ref()?;
-    let guests = plugin.code.ready().and_then(|loaded| loaded.waiting.as_ref());
+    let guests = plugin.code.ready().and_then(|loaded| loaded.async_pool.as_ref());
     Some(SourceSpec {
         name: SourceName::from(&*plugin.spec.name),
         settings: Settings { allowance: role.allow.as_ref().clone(), interval: role.interval },
@@ -90,7 +90,7 @@ impl Shared {
         };
         let _busy = plugin.metrics().role(Role::PodSource).begin();
         let asked = Instant::now();
-        let WaitingCalled { result, memory_bytes_peak, cpu, .. } = guests.poll(cursor).await;
+        let AsyncCalled { result, memory_bytes_peak, cpu, .. } = guests.poll(cursor).await;
         let took = asked.elapsed();
         let outcome = match &result {
             Ok(Ok(PollAnswer { snapshot: Snapshot::Unchanged, .. })) => CallOutcome::Unchanged,
@@ -112,9 +112,9 @@ impl Shared {
     }
 
     /// What can be asked; an attempt that can't is counted.
-    fn source_guests(&self, plugin: &Plugin) -> Result<Arc<WaitingGuests>, CallError> {
+    fn source_guests(&self, plugin: &Plugin) -> Result<Arc<AsyncInstancePool>, CallError> {
         let gate = plugin.gate(Role::PodSource, Instant::now());
-        gate.and_then(|loaded| loaded.waiting.clone().ok_or(CallError::Host)).inspect_err(|error| {
+        gate.and_then(|loaded| loaded.async_pool.clone().ok_or(CallError::Host)).inspect_err(|error| {
             let outcome = CallOutcome::from(error.kind());
             let call = Call { outcome, took: Duration::ZERO, memory_bytes_peak: 0, cpu: Duration::ZERO };
             self.note_source(plugin, call, Some(error));

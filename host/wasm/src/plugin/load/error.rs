@@ -6,9 +6,9 @@ use thiserror::Error;
 use witlet_core::error::one_line;
 use witlet_ports::FetchError;
 
+use super::super::async_engine::AsyncStartError;
 use super::super::call::CallError;
 use super::super::conformance::ConformanceError;
-use super::super::waiting::WaitingStartError;
 use crate::compile::CompileError;
 use crate::limits::NeedsError;
 
@@ -103,13 +103,13 @@ impl LoadError {
         }
     }
 
-    pub(super) fn of_waiting(error: WaitingStartError) -> Self {
+    pub(super) fn of_async(error: AsyncStartError) -> Self {
         match error {
-            WaitingStartError::Mismatch { message } => Self::Mismatch { message },
-            other @ (WaitingStartError::Engine(_)
-            | WaitingStartError::Ticker(_)
-            | WaitingStartError::Threads { .. }
-            | WaitingStartError::Linker { .. }) => Self::Engine(other.into()),
+            AsyncStartError::Mismatch { message } => Self::Mismatch { message },
+            other @ (AsyncStartError::Engine(_)
+            | AsyncStartError::Ticker(_)
+            | AsyncStartError::Threads { .. }
+            | AsyncStartError::Linker { .. }) => Self::Engine(other.into()),
         }
     }
 

@@ -61,7 +61,7 @@ fn what_another_role_needs_links_as_a_refusal_on_the_engine_that_has_it_not() {
     ];
     let found = detected(&imports, &[HANDLER, PROBER], Capabilities::ALL);
     assert_eq!(found.denied, &imports[1..]);
-    assert_eq!(found.denied_waiting, [imports[0], imports[5], imports[6]]);
+    assert_eq!(found.denied_async, [imports[0], imports[5], imports[6]]);
     assert!(found.network);
     assert_eq!(found.wants, Capabilities { secret: false, exec: true });
 }

@@ -6,7 +6,7 @@ use wasmtime::Store;
 use wasmtime::component::InstancePre;
 use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
 
-use crate::guest::waiting::WaitingState;
+use crate::guest::async_guest::AsyncState;
 use crate::worlds::{Reply, unfit};
 
 mod bindings {
@@ -38,7 +38,7 @@ mod feedback {
 }
 
 pub(crate) struct Pre {
-    component: InstancePre<WaitingState>,
+    component: InstancePre<AsyncState>,
     source: bindings::PodSourceIndices,
     feedback: Option<feedback::ToldIndices>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Instance {
 }
 
 impl Pre {
-    pub(crate) fn new(pre: &InstancePre<WaitingState>, feedback: bool) -> wasmtime::Result<Self> {
+    pub(crate) fn new(pre: &InstancePre<AsyncState>, feedback: bool) -> wasmtime::Result<Self> {
         let source = bindings::PodSourceIndices::new(pre)?;
         let feedback = match feedback {
             true => Some(feedback::ToldIndices::new(pre)?),
@@ -62,7 +62,7 @@ impl Pre {
         self.feedback.is_some()
     }
 
-    pub(crate) async fn instantiate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Instance> {
+    pub(crate) async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Instance> {
         let instance = self.component.instantiate_async(&mut *store).await?;
         let source = self.source.load(&mut *store, &instance).map_err(unfit)?;
         let feedback = match &self.feedback {
@@ -74,7 +74,7 @@ impl Pre {
 }
 
 impl Instance {
-    pub(crate) async fn validate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Reply<()>> {
+    pub(crate) async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<()>> {
         let config = store.data().config();
         let answer = self.source.witlet_pod_source_source().call_validate(store, &config).await?;
         Ok(convert::reply(answer))
@@ -82,7 +82,7 @@ impl Instance {
 
     pub(crate) async fn poll(
         &self,
-        store: &mut Store<WaitingState>,
+        store: &mut Store<AsyncState>,
         cursor: Option<&str>,
     ) -> wasmtime::Result<Reply<Result<PollAnswer, SourceFault>>> {
         let answer = self.source.witlet_pod_source_source().call_poll(store, cursor).await?;
@@ -94,7 +94,7 @@ impl Instance {
 
     pub(crate) async fn statuses(
         &self,
-        store: &mut Store<WaitingState>,
+        store: &mut Store<AsyncState>,
         changed: Vec<PodStatusChange>,
     ) -> wasmtime::Result<Reply<()>> {
         let Some(feedback) = &self.feedback else { return Ok(Reply::Answer(())) };

@@ -11,7 +11,7 @@ use witlet_core::probe::ProbeOutcome;
 use witlet_ports::RuntimeError;
 
 use super::facts::ProbeFacts;
-use crate::guest::waiting::WaitingState;
+use crate::guest::async_guest::AsyncState;
 use crate::worlds::{Reply, unfit};
 use bindings::witlet::probe::{exec, types as wit};
 
@@ -37,17 +37,17 @@ mod bindings {
 pub(crate) type Instance = bindings::Probing;
 
 pub(crate) struct Pre {
-    component: InstancePre<WaitingState>,
+    component: InstancePre<AsyncState>,
     prober: bindings::ProbingIndices,
 }
 
 impl Pre {
-    pub(crate) fn new(component: InstancePre<WaitingState>) -> wasmtime::Result<Self> {
+    pub(crate) fn new(component: InstancePre<AsyncState>) -> wasmtime::Result<Self> {
         let prober = bindings::ProbingIndices::new(&component)?;
         Ok(Self { component, prober })
     }
 
-    pub(crate) async fn instantiate(&self, store: &mut Store<WaitingState>) -> wasmtime::Result<Instance> {
+    pub(crate) async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Instance> {
         let instance = self.component.instantiate_async(&mut *store).await?;
         self.prober.load(store, &instance).map_err(unfit)
     }
@@ -59,14 +59,14 @@ impl Pre {
 #[allow(unreachable_pub, reason = "the generated bindings re-export it")]
 pub struct TargetHandle;
 
-pub(crate) fn add_to_linker(linker: &mut Linker<WaitingState>) -> wasmtime::Result<()> {
-    wit::add_to_linker::<WaitingState, HasSelf<WaitingState>>(linker, |state| state)?;
-    exec::add_to_linker::<WaitingState, HasSelf<WaitingState>>(linker, |state| state)
+pub(crate) fn add_to_linker(linker: &mut Linker<AsyncState>) -> wasmtime::Result<()> {
+    wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)?;
+    exec::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)
 }
 
 pub(crate) async fn validate(
     instance: &Instance,
-    store: &mut Store<WaitingState>,
+    store: &mut Store<AsyncState>,
 ) -> wasmtime::Result<Reply<()>> {
     let config = store.data().config();
     Ok(convert::reply(instance.witlet_probe_prober().call_validate(store, &config).await?))
@@ -74,7 +74,7 @@ pub(crate) async fn validate(
 
 pub(crate) async fn check_parameters(
     instance: &Instance,
-    store: &mut Store<WaitingState>,
+    store: &mut Store<AsyncState>,
     parameters: &str,
 ) -> wasmtime::Result<Reply<()>> {
     Ok(convert::reply(instance.witlet_probe_prober().call_check_parameters(store, parameters).await?))
@@ -82,7 +82,7 @@ pub(crate) async fn check_parameters(
 
 pub(crate) async fn probe(
     instance: &Instance,
-    store: &mut Store<WaitingState>,
+    store: &mut Store<AsyncState>,
     parameters: &str,
 ) -> wasmtime::Result<Reply<ProbeOutcome>> {
     let target = Resource::new_borrow(store.data().serial());
@@ -90,7 +90,7 @@ pub(crate) async fn probe(
     Ok(convert::reply(answer.map(convert::outcome)))
 }
 
-impl WaitingState {
+impl AsyncState {
     pub(super) fn target(&self, target: &Resource<TargetHandle>) -> wasmtime::Result<&Arc<ProbeFacts>> {
         match self.probe() {
             Some(probe) if target.rep() == self.serial() => Ok(probe),
@@ -99,9 +99,9 @@ impl WaitingState {
     }
 }
 
-impl wit::Host for WaitingState {}
+impl wit::Host for AsyncState {}
 
-impl wit::HostTarget for WaitingState {
+impl wit::HostTarget for AsyncState {
     fn pod(&mut self, target: Resource<TargetHandle>) -> wasmtime::Result<wit::PodRef> {
         Ok(convert::pod_ref(&self.target(&target)?.request.pod))
     }
@@ -155,7 +155,7 @@ impl wit::HostTarget for WaitingState {
     }
 }
 
-impl exec::Host for WaitingState {
+impl exec::Host for AsyncState {
     /// One at a time by nature: the guest waits for it.
     async fn run(
         &mut self,

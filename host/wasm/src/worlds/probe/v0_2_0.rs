@@ -5,7 +5,7 @@ use wasmtime::Store;
 use wasmtime::component::{HasSelf, Linker, Resource};
 use witlet_core::probe::ProbeOutcome;
 
-use crate::guest::waiting::WaitingState;
+use crate::guest::async_guest::AsyncState;
 use crate::worlds::Reply;
 use bindings::witlet::probe::types as wit;
 
@@ -23,12 +23,12 @@ mod bindings {
     });
 }
 
-pub(crate) type Pre = bindings::ProbeTypePre<WaitingState>;
+pub(crate) type Pre = bindings::ProbeTypePre<AsyncState>;
 pub(crate) type Instance = bindings::ProbeType;
 type Target = Resource<super::v0_1_0::TargetHandle>;
 
-pub(crate) fn add_to_linker(linker: &mut Linker<WaitingState>) -> wasmtime::Result<()> {
-    wit::add_to_linker::<WaitingState, HasSelf<WaitingState>>(linker, |state| state)
+pub(crate) fn add_to_linker(linker: &mut Linker<AsyncState>) -> wasmtime::Result<()> {
+    wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)
 }
 
 fn reply(answer: Result<(), String>) -> Reply<()> {
@@ -40,7 +40,7 @@ fn reply(answer: Result<(), String>) -> Reply<()> {
 
 pub(crate) async fn validate(
     instance: &Instance,
-    store: &mut Store<WaitingState>,
+    store: &mut Store<AsyncState>,
 ) -> wasmtime::Result<Reply<()>> {
     let config = store.data().config();
     Ok(reply(instance.witlet_probe_prober().call_validate(store, &config).await?))
@@ -48,7 +48,7 @@ pub(crate) async fn validate(
 
 pub(crate) async fn check_parameters(
     instance: &Instance,
-    store: &mut Store<WaitingState>,
+    store: &mut Store<AsyncState>,
     parameters: &str,
 ) -> wasmtime::Result<Reply<()>> {
     Ok(reply(instance.witlet_probe_prober().call_check_parameters(store, parameters).await?))
@@ -56,7 +56,7 @@ pub(crate) async fn check_parameters(
 
 pub(crate) async fn probe(
     instance: &Instance,
-    store: &mut Store<WaitingState>,
+    store: &mut Store<AsyncState>,
     parameters: &str,
 ) -> wasmtime::Result<Reply<ProbeOutcome>> {
     let target = Resource::new_borrow(store.data().serial());
@@ -68,9 +68,9 @@ pub(crate) async fn probe(
     })
 }
 
-impl wit::Host for WaitingState {}
+impl wit::Host for AsyncState {}
 
-impl wit::HostTarget for WaitingState {
+impl wit::HostTarget for AsyncState {
     fn container(&mut self, target: Target) -> wasmtime::Result<String> {
         Ok(self.target(&target)?.request.container.clone())
     }

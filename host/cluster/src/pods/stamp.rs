@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::static_pod::{CONFIG_SEEN, is_mirror};
 
-use super::fitted::fit;
+use super::shrink::shrink_pod;
 use crate::watch::Change;
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ pub(super) fn stamped(
 pub(super) fn stamp(mut pod: Arc<Pod>, before: impl Fn(&str) -> Option<String>, now: Timestamp) -> Arc<Pod> {
     // Nobody else has it yet, so that nothing is copied.
     let own = Arc::make_mut(&mut pod);
-    fit(own);
+    shrink_pod(own);
     if is_mirror(own) {
         return pod;
     }

@@ -1,4 +1,4 @@
-//! What the status manager remembers: the newest report of each pod, what was settled, and whose turn it is.
+//! The work queue of the status manager: the newest report of each pod, what the server has of it, and which write is due next.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,14 +22,14 @@ pub(super) const PATCH_GAP: Duration = Duration::from_millis(100);
 /// So is one whose object was deleted and is still there.
 pub(super) const NEWS_WAIT_MAX: Duration = Duration::from_secs(60);
 
-/// What the manager knows of its pods. Decides nothing about what is written, only when.
+/// Decides when each pod's status is written, not what is written.
 #[derive(Default)]
-pub(super) struct Desk {
-    cards: HashMap<PodUid, Card>,
-    /// Pods in order of their turn.
+pub(super) struct StatusQueue {
+    entries: HashMap<PodUid, Entry>,
+    /// Pods by the time at which their write is due.
     due: BTreeSet<(Instant, PodUid)>,
     writing: usize,
-    turns: u64,
+    writes_begun: u64,
     pause: Option<Pause>,
 }
 
@@ -40,13 +40,13 @@ struct Pause {
     failures: u32,
 }
 
-struct Card {
+struct Entry {
     report: PodReport,
     /// One more with each report.
     version: u64,
     due: Option<Instant>,
-    /// The turn that it has now.
-    turn: Option<u64>,
+    /// The write that is in flight.
+    in_flight: Option<u64>,
     /// When the last PATCH began.
     patched_at: Option<Instant>,
     /// When the object was deleted.
@@ -58,7 +58,7 @@ struct Card {
     memory: Memory,
 }
 
-/// What was told of a pod, and to which object.
+/// What the server was sent of a pod, and for which object.
 struct Settled {
     version: u64,
     object: Option<Object>,
@@ -90,8 +90,8 @@ pub(super) struct Memory {
     pub(super) leftover: Option<Arc<serde_json::Value>>,
 }
 
-/// A pod whose turn it is.
-pub(super) struct Turn {
+/// A write that may begin now.
+pub(super) struct InFlightWrite {
     pub(super) number: u64,
     pub(super) uid: PodUid,
     pub(super) report: PodReport,
@@ -100,17 +100,17 @@ pub(super) struct Turn {
     pub(super) deleted_at: Option<Instant>,
 }
 
-/// Which turn ended.
+/// A write that ended.
 pub(super) struct Done {
-    pub(super) turn: u64,
+    pub(super) in_flight: u64,
     pub(super) uid: PodUid,
     pub(super) version: u64,
     pub(super) began: Instant,
 }
 
-/// How a turn ended.
+/// How a write ended.
 pub(super) enum End {
-    /// There was nothing to write, or nobody to write to.
+    /// There was nothing to write, or no object to write to.
     Idle(Option<Object>),
     /// Not before then.
     Later(Option<Object>, Instant),
@@ -126,53 +126,53 @@ pub(super) enum End {
     Troubled,
 }
 
-impl Desk {
-    /// Takes a report in. A pod that was told of before keeps what is remembered of it.
+impl StatusQueue {
+    /// Takes a report in. A pod that is in the queue keeps what is known of it.
     pub(super) fn report(&mut self, report: PodReport, now: Instant) {
         let uid = PodUid::of(&report.pod);
-        match self.cards.get_mut(&uid) {
-            Some(card) => {
-                card.report = report;
-                card.version += 1;
+        match self.entries.get_mut(&uid) {
+            Some(entry) => {
+                entry.report = report;
+                entry.version += 1;
             }
             None => {
-                self.cards.insert(uid.clone(), Card::new(report));
+                self.entries.insert(uid.clone(), Entry::new(report));
             }
         }
-        self.line_up(&uid, now);
+        self.enqueue(&uid, now);
     }
 
     /// Nothing is written of the pod any more. A write that is under way isn't taken back.
     pub(super) fn forget(&mut self, uid: &PodUid) {
-        if let Some(card) = self.cards.remove(uid)
-            && let Some(due) = card.due
+        if let Some(entry) = self.entries.remove(uid)
+            && let Some(due) = entry.due
         {
             self.due.remove(&(due, uid.clone()));
         }
     }
 
-    /// Lines up everybody about whom the server has something newer than what was settled. `newest` gives its object.
+    /// Enqueues all pods of which the server has a newer object than the one that was settled; `newest` gives it.
     pub(super) fn reconsider(&mut self, newest: impl Fn(&PodReport) -> Option<Object>, now: Instant) {
-        let is_new = |card: &Card| match (&card.settled, newest(&card.report)) {
-            (Some(Settled { version, .. }), _) if *version != card.version => true,
+        let is_new = |entry: &Entry| match (&entry.settled, newest(&entry.report)) {
+            (Some(Settled { version, .. }), _) if *version != entry.version => true,
             (Some(Settled { object: Some(settled), .. }), Some(newest)) => newest.tells_more_than(settled),
             (Some(Settled { object: None, .. }), newest) => newest.is_some(),
             (Some(_), None) => false,
             (None, _) => true,
         };
-        let idle = self.cards.iter().filter(|(_, card)| card.turn.is_none());
-        let idle = idle.filter(|(_, card)| card.due.is_none_or(|due| due > now));
-        let uids: Vec<PodUid> = idle.filter(|(_, card)| is_new(card)).map(|(uid, _)| uid.clone()).collect();
+        let idle = self.entries.iter().filter(|(_, entry)| entry.in_flight.is_none());
+        let idle = idle.filter(|(_, entry)| entry.due.is_none_or(|due| due > now));
+        let uids: Vec<PodUid> = idle.filter(|(_, entry)| is_new(entry)).map(|(uid, _)| uid.clone()).collect();
         for uid in uids {
-            self.line_up(&uid, now);
+            self.enqueue(&uid, now);
         }
     }
 
     /// What was settled and answered counts for nothing: versions may have begun anew. Contents are compared instead.
     pub(super) fn forget_versions(&mut self) {
-        for card in self.cards.values_mut() {
-            card.memory.answer = None;
-            if let Some(settled) = &mut card.settled {
+        for entry in self.entries.values_mut() {
+            entry.memory.answer = None;
+            if let Some(settled) = &mut entry.settled {
                 settled.object = None;
             }
         }
@@ -180,11 +180,11 @@ impl Desk {
 
     /// All reports, as they are now.
     pub(super) fn reports(&self) -> impl Iterator<Item = &PodReport> {
-        self.cards.values().map(|card| &card.report)
+        self.entries.values().map(|entry| &entry.report)
     }
 
-    /// When somebody's turn comes, if nothing else happens before.
-    pub(super) fn next_turn(&self) -> Option<Instant> {
+    /// When the next write is due, if nothing changes before.
+    pub(super) fn next_due(&self) -> Option<Instant> {
         let (first, _) = self.due.first()?;
         match &self.pause {
             None => (self.writing < WRITES_MAX).then_some(*first),
@@ -192,86 +192,88 @@ impl Desk {
         }
     }
 
-    /// Whose turn it is now, if a write may begin. It has to be ended with [`Desk::end`].
-    pub(super) fn take_turn(&mut self, now: Instant) -> Option<Turn> {
-        if self.next_turn().is_none_or(|next| next > now) {
+    /// Takes the next write if one is due and may begin. It has to be ended with [`StatusQueue::end`].
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<InFlightWrite> {
+        if self.next_due().is_none_or(|next| next > now) {
             return None;
         }
         let (_, uid) = self.due.pop_first()?;
-        let card = self.cards.get_mut(&uid)?;
-        card.due = None;
-        self.turns += 1;
+        let entry = self.entries.get_mut(&uid)?;
+        entry.due = None;
+        self.writes_begun += 1;
         self.writing += 1;
-        let number = self.turns;
-        card.turn = Some(number);
-        let (report, version, memory) = (card.report.clone(), card.version, card.memory.clone());
-        Some(Turn { number, uid, report, version, memory, deleted_at: card.deleted_at })
+        let number = self.writes_begun;
+        entry.in_flight = Some(number);
+        let (report, version, memory) = (entry.report.clone(), entry.version, entry.memory.clone());
+        Some(InFlightWrite { number, uid, report, version, memory, deleted_at: entry.deleted_at })
     }
 
-    /// Ends a turn.
+    /// Ends a write.
     pub(super) fn end(&mut self, done: &Done, end: End, now: Instant) {
-        let Done { turn, uid, version, began } = done;
-        let (turn, version, began) = (*turn, *version, *began);
+        let Done { in_flight, uid, version, began } = done;
+        let (in_flight, version, began) = (*in_flight, *version, *began);
         self.writing = self.writing.saturating_sub(1);
         match end {
             End::Troubled | End::Idle(_) | End::Later(..) => {}
             // The server is there, whatever it says.
             End::Patched(..) | End::Deleted(_) | End::AwaitNews(_) | End::Failed(_) => self.pause = None,
         }
-        // A pod that was forgotten meanwhile, and maybe told of anew, has another card.
-        let Some(card) = self.cards.get_mut(uid).filter(|card| card.turn == Some(turn)) else { return };
-        card.turn = None;
+        // A pod that was forgotten meanwhile, and maybe added again, has another entry.
+        let Some(entry) = self.entries.get_mut(uid).filter(|entry| entry.in_flight == Some(in_flight)) else {
+            return;
+        };
+        entry.in_flight = None;
         let mut again = None;
-        let settle = |card: &mut Card, object| {
-            card.settled = Some(Settled { version, object });
-            (card.failures, card.retry_at) = (0, None);
+        let settle = |entry: &mut Entry, object| {
+            entry.settled = Some(Settled { version, object });
+            (entry.failures, entry.retry_at) = (0, None);
         };
         match end {
-            End::Idle(object) => settle(card, object),
+            End::Idle(object) => settle(entry, object),
             End::Later(object, at) => {
-                settle(card, object);
+                settle(entry, object);
                 again = Some(at);
             }
             End::Patched(object, memory) => {
-                settle(card, Some(object));
-                card.memory = memory;
-                card.patched_at = Some(began);
+                settle(entry, Some(object));
+                entry.memory = memory;
+                entry.patched_at = Some(began);
                 // Its object may be ready to go.
-                again = card.report.is_finished.then_some(now);
+                again = entry.report.is_finished.then_some(now);
             }
             End::Deleted(object) => {
-                settle(card, Some(object));
-                card.deleted_at = Some(now);
+                settle(entry, Some(object));
+                entry.deleted_at = Some(now);
                 again = Some(now + NEWS_WAIT_MAX);
             }
             End::AwaitNews(object) => {
-                settle(card, object);
-                card.memory = Memory::default();
+                settle(entry, object);
+                entry.memory = Memory::default();
                 again = Some(now + NEWS_WAIT_MAX);
             }
             End::Failed(retry_at) => {
-                card.failures = card.failures.saturating_add(1);
-                card.retry_at = Some(retry_at);
+                entry.failures = entry.failures.saturating_add(1);
+                entry.retry_at = Some(retry_at);
                 again = Some(retry_at);
             }
             End::Troubled => again = Some(now),
         }
-        if card.version != version {
+        if entry.version != version {
             again = Some(again.map_or(now, |at| at.min(now)));
         }
         if let Some(at) = again {
-            self.line_up(uid, at);
+            self.enqueue(uid, at);
         }
     }
 
     /// The answer that is remembered of a pod isn't newer than what the watch brought.
     pub(super) fn drop_answer(&mut self, uid: &PodUid) {
-        if let Some(card) = self.cards.get_mut(uid) {
-            card.memory.answer = None;
+        if let Some(entry) = self.entries.get_mut(uid) {
+            entry.memory.answer = None;
         }
     }
 
-    /// Nobody's writes are sent for `wait(failures)`. Several that failed at the same time count once.
+    /// Stops all writes for `wait(failures)`. Several that failed at the same time count once.
     pub(super) fn pause(&mut self, began: Instant, now: Instant, wait: impl FnOnce(u32) -> Duration) -> bool {
         let failures = match &self.pause {
             Some(pause) if began < pause.since => return false,
@@ -284,29 +286,29 @@ impl Desk {
 
     /// How often in a row writes of this pod have failed.
     pub(super) fn failures(&self, uid: &PodUid) -> u32 {
-        self.cards.get(uid).map_or(0, |card| card.failures)
+        self.entries.get(uid).map_or(0, |entry| entry.failures)
     }
 
-    fn line_up(&mut self, uid: &PodUid, at: Instant) {
-        let Some(card) = self.cards.get_mut(uid).filter(|card| card.turn.is_none()) else { return };
-        let gap_ends = card.patched_at.map(|patched| patched + PATCH_GAP);
-        let not_before = [gap_ends.filter(|_| !card.report.is_finished), card.retry_at];
+    fn enqueue(&mut self, uid: &PodUid, at: Instant) {
+        let Some(entry) = self.entries.get_mut(uid).filter(|entry| entry.in_flight.is_none()) else { return };
+        let gap_ends = entry.patched_at.map(|patched| patched + PATCH_GAP);
+        let not_before = [gap_ends.filter(|_| !entry.report.is_finished), entry.retry_at];
         let at = not_before.into_iter().flatten().fold(at, Instant::max);
-        let at = card.due.map_or(at, |due| due.min(at));
-        if let Some(due) = card.due.replace(at) {
+        let at = entry.due.map_or(at, |due| due.min(at));
+        if let Some(due) = entry.due.replace(at) {
             self.due.remove(&(due, uid.clone()));
         }
         self.due.insert((at, uid.clone()));
     }
 }
 
-impl Card {
+impl Entry {
     fn new(report: PodReport) -> Self {
         Self {
             report,
             version: 0,
             due: None,
-            turn: None,
+            in_flight: None,
             patched_at: None,
             deleted_at: None,
             failures: 0,

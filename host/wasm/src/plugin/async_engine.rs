@@ -6,8 +6,8 @@
 
 mod checked;
 mod error;
-mod guests;
 mod metered;
+mod pool;
 mod question;
 mod state;
 mod threads;
@@ -15,8 +15,8 @@ mod threads;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use error::WaitingStartError;
-pub(crate) use guests::{WaitingCalled, WaitingGuests};
+pub(crate) use error::AsyncStartError;
+pub(crate) use pool::{AsyncCalled, AsyncInstancePool};
 pub use state::StateExcess;
 
 use std::path::PathBuf;
@@ -31,10 +31,10 @@ use witlet_egress::Egress;
 
 use super::config::{Grants, Warm};
 use crate::engine::{self, WAITING_SLOTS, WAITING_TABLES_PER_SLOT};
-use crate::guest::waiting::{GuestSetting, WaitingState};
+use crate::guest::async_guest::{AsyncState, GuestSetting};
 use crate::guest::{Given, GrantedSecrets, GuestLog};
 use crate::limits::{EpochTicker, Limits, MemoryPool, SHARED_MEMORY_BYTES_MAX, StaticNeeds};
-use crate::wasi::{self, waiting::CONNECTIONS_ALL_MAX};
+use crate::wasi::{self, async_host::CONNECTIONS_ALL_MAX};
 use crate::worlds::detect::Detected;
 use crate::worlds::host;
 use crate::worlds::pod_source::SourcePre;
@@ -59,7 +59,7 @@ pub(crate) fn cpu_limit(time: Duration) -> Duration {
 }
 
 /// Runs probes and pod sources. The engine and its threads are there as soon as a component is to be linked.
-pub(crate) struct WaitingHost {
+pub(crate) struct AsyncHost {
     egress: Egress,
     machine: Mutex<Option<Arc<Machine>>>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct WaitingHost {
 /// What the calls need.
 struct Machine {
     engine: Engine,
-    linker: Linker<WaitingState>,
+    linker: Linker<AsyncState>,
     ticker: EpochTicker,
     threads: Threads,
     /// Of the pool, for instances that may be alive.
@@ -104,7 +104,7 @@ const fn three_quarters(of: usize) -> usize {
 
 /// What the host needs to know of a plugin of these roles, beside its code.
 #[derive(Clone, Debug)]
-pub(crate) struct WaitingSpec {
+pub(crate) struct AsyncPoolSpec {
     pub(crate) name: Arc<str>,
     /// As JSON text.
     pub(crate) config: Arc<str>,
@@ -121,18 +121,18 @@ pub(crate) struct WaitingSpec {
     pub(crate) state_folder: Option<PathBuf>,
 }
 
-impl WaitingHost {
+impl AsyncHost {
     /// Connections leave the node through `egress`.
     pub(crate) fn new(egress: Egress) -> Self {
         Self { egress, machine: Mutex::default() }
     }
 
     /// The engine that components for this host are compiled for, as `EngineKind::Asynchronous`.
-    pub(crate) fn engine(&self) -> Result<Engine, WaitingStartError> {
+    pub(crate) fn engine(&self) -> Result<Engine, AsyncStartError> {
         Ok(self.machine()?.engine.clone())
     }
 
-    fn machine(&self) -> Result<Arc<Machine>, WaitingStartError> {
+    fn machine(&self) -> Result<Arc<Machine>, AsyncStartError> {
         let mut machine = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(machine) = &*machine {
             return Ok(machine.clone());
@@ -143,7 +143,7 @@ impl WaitingHost {
     }
 
     /// What a store of this plugin may take.
-    pub(crate) fn limits(spec: &WaitingSpec, detected: &Detected) -> Limits {
+    pub(crate) fn limits(spec: &AsyncPoolSpec, detected: &Detected) -> Limits {
         let mut limits = Limits::with_memory(spec.memory_bytes);
         if detected.pod_source.is_some() {
             limits.hostcall_bytes_max = SOURCE_HOSTCALL_BYTES_MAX;
@@ -155,15 +155,15 @@ impl WaitingHost {
     /// its imports or exports doesn't fit the contract.
     pub(crate) fn link(
         &self,
-        spec: WaitingSpec,
+        spec: AsyncPoolSpec,
         given: &Given,
         component: &Component,
         detected: &Detected,
-    ) -> Result<Arc<WaitingGuests>, WaitingStartError> {
+    ) -> Result<Arc<AsyncInstancePool>, AsyncStartError> {
         let machine = self.machine()?;
         let linked = machine
             .link(component, detected)
-            .map_err(|error| WaitingStartError::Mismatch { message: format!("{error:#}") })?;
+            .map_err(|error| AsyncStartError::Mismatch { message: format!("{error:#}") })?;
         let limits = Self::limits(&spec, detected);
         let setting = GuestSetting {
             log: GuestLog::new(spec.name.clone(), given.log.clone()),
@@ -176,7 +176,7 @@ impl WaitingHost {
             egress: self.egress.share(),
             grants: spec.grants,
         };
-        Ok(Arc::new(WaitingGuests {
+        Ok(Arc::new(AsyncInstancePool {
             share: Share::of(&machine),
             machine,
             setting: Arc::new(setting),
@@ -204,12 +204,12 @@ struct Linked {
 }
 
 impl Machine {
-    fn start() -> Result<Self, WaitingStartError> {
-        let engine = engine::waiting()?;
+    fn start() -> Result<Self, AsyncStartError> {
+        let engine = engine::async_pooled()?;
         let ticker = EpochTicker::start(&engine, YIELD_PERIOD)?;
-        let threads = Threads::start().map_err(|cause| WaitingStartError::Threads { cause })?;
+        let threads = Threads::start().map_err(|cause| AsyncStartError::Threads { cause })?;
         let linker =
-            linker(&engine).map_err(|error| WaitingStartError::Linker { message: format!("{error:#}") })?;
+            linker(&engine).map_err(|error| AsyncStartError::Linker { message: format!("{error:#}") })?;
         Ok(Self {
             engine,
             linker,
@@ -229,7 +229,7 @@ impl Machine {
         let mut linker = self.linker.clone();
         for (name, item) in &imports {
             if let ComponentItem::ComponentInstance(wanted) = &item.ty
-                && detected.denied_waiting.iter().any(|denied| denied == name)
+                && detected.denied_async.iter().any(|denied| denied == name)
             {
                 let mut instance = linker.instance(name)?;
                 wasi::define_denied(&self.engine, &mut instance, wanted, &given)?;
@@ -248,10 +248,10 @@ impl Machine {
     }
 }
 
-fn linker(engine: &Engine) -> wasmtime::Result<Linker<WaitingState>> {
+fn linker(engine: &Engine) -> wasmtime::Result<Linker<AsyncState>> {
     let mut linker = Linker::new(engine);
-    wasi::waiting::add_to_linker(&mut linker)?;
-    host::v0_1_0::add_to_linker(&mut linker, WaitingState::host)?;
+    wasi::async_host::add_to_linker(&mut linker)?;
+    host::v0_1_0::add_to_linker(&mut linker, AsyncState::host)?;
     probe::add_to_linker(&mut linker)?;
     Ok(linker)
 }

@@ -17,7 +17,7 @@ use witlet_ports::Containers;
 use super::{GrantedSecrets, GuestLog};
 use crate::limits::{PooledLimits, Usage};
 use crate::plugin::config::Grants;
-use crate::wasi::waiting::{self, ConnectionBudget, Hooks};
+use crate::wasi::async_host::{self, ConnectionBudget, Hooks};
 use crate::worlds::host::HostView;
 use crate::worlds::probe::facts::ProbeFacts;
 
@@ -44,7 +44,7 @@ pub(crate) struct GuestSetting {
 }
 
 /// The data of a store.
-pub(crate) struct WaitingState {
+pub(crate) struct AsyncState {
     pub(crate) limits: PooledLimits,
     pub(crate) log: GuestLog,
     setting: Arc<GuestSetting>,
@@ -67,7 +67,7 @@ pub(crate) struct WaitingState {
 /// The sockets that an instance made. They count until the end of the call, however many were closed before.
 pub(crate) struct Connections {
     budget: ConnectionBudget,
-    made: Vec<waiting::ConnectionPermit>,
+    made: Vec<async_host::ConnectionPermit>,
 }
 
 impl Connections {
@@ -80,7 +80,7 @@ impl Connections {
     }
 }
 
-impl WaitingState {
+impl AsyncState {
     pub(crate) fn new(setting: Arc<GuestSetting>, limits: PooledLimits, budget: ConnectionBudget) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(RESOURCES_MAX);
@@ -93,7 +93,7 @@ impl WaitingState {
             reach: Reach::nothing(),
             table,
             connections: Connections { budget: budget.clone(), made: Vec::new() },
-            clocks: waiting::clocks(setting.clock_ahead),
+            clocks: async_host::clocks(setting.clock_ahead),
             wasi: None,
             http: WasiHttpCtx::new(),
             hooks: Hooks::new(setting.egress.clone(), setting.grants.tls, budget),
@@ -186,28 +186,28 @@ impl WaitingState {
         HostView { log: &self.log, config: &self.setting.config, secrets: &self.setting.secrets }
     }
 
-    pub(crate) fn counted(&mut self) -> waiting::Counted<'_> {
+    pub(crate) fn counted(&mut self) -> async_host::Counted<'_> {
         // Makes the context, if it isn't there yet.
         self.sockets();
         let ctx = self.wasi.get_or_insert_with(WasiCtx::default).sockets();
-        waiting::Counted {
+        async_host::Counted {
             view: WasiSocketsCtxView { ctx, table: &mut self.table },
             connections: &mut self.connections,
         }
     }
 }
 
-impl WasiView for WaitingState {
+impl WasiView for AsyncState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let Self { setting, reach, log, .. } = self;
         let ctx = self.wasi.get_or_insert_with(|| {
-            waiting::granted(&setting.grants, setting.state_folder.as_deref(), reach.clone(), log)
+            async_host::granted(&setting.grants, setting.state_folder.as_deref(), reach.clone(), log)
         });
         WasiCtxView { ctx, table: &mut self.table }
     }
 }
 
-impl WasiHttpView for WaitingState {
+impl WasiHttpView for AsyncState {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         WasiHttpCtxView { hooks: &mut self.hooks, table: &mut self.table, ctx: &mut self.http }
     }

@@ -6,7 +6,7 @@ use wasmtime_wasi::p2::bindings::sockets::{tcp_create_socket, udp_create_socket}
 use wasmtime_wasi::p2::{SocketError, SocketResult, TcpSocket, UdpSocket};
 use wasmtime_wasi::sockets::WasiSocketsCtxView;
 
-use crate::guest::waiting::{Connections, WaitingState};
+use crate::guest::async_guest::{AsyncState, Connections};
 
 /// Sockets of an instance.
 pub(crate) struct Counted<'a> {
@@ -21,9 +21,9 @@ impl HasData for CountedData {
 }
 
 /// Replaces what makes sockets.
-pub(super) fn add_to_linker(linker: &mut Linker<WaitingState>) -> wasmtime::Result<()> {
-    tcp_create_socket::add_to_linker::<_, CountedData>(linker, WaitingState::counted)?;
-    udp_create_socket::add_to_linker::<_, CountedData>(linker, WaitingState::counted)
+pub(super) fn add_to_linker(linker: &mut Linker<AsyncState>) -> wasmtime::Result<()> {
+    tcp_create_socket::add_to_linker::<_, CountedData>(linker, AsyncState::counted)?;
+    udp_create_socket::add_to_linker::<_, CountedData>(linker, AsyncState::counted)
 }
 
 impl Counted<'_> {

@@ -54,7 +54,7 @@ fn lists_have_no_room_to_spare_and_say_the_same() {
     let read = pod();
     assert!(room(&read).iter().any(|(capacity, length)| capacity > length), "{:?}", room(&read));
     let mut fitted = pod();
-    fit(&mut fitted);
+    shrink_pod(&mut fitted);
     assert_eq!(fitted, read);
     assert!(room(&fitted).iter().all(|(capacity, length)| capacity == length), "{:?}", room(&fitted));
 }
@@ -62,6 +62,6 @@ fn lists_have_no_room_to_spare_and_say_the_same() {
 #[test]
 fn a_pod_without_anything_is_left_as_it_is() {
     let mut pod = Pod::default();
-    fit(&mut pod);
+    shrink_pod(&mut pod);
     assert_eq!(pod, Pod::default());
 }

@@ -6,34 +6,34 @@ use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodSpec, PodSt
 mod tests;
 
 /// Gives back the room of lists with large items. What the pod says stays as it is.
-pub(super) fn fit(pod: &mut Pod) {
+pub(super) fn shrink_pod(pod: &mut Pod) {
     if let Some(spec) = &mut pod.spec {
-        fit_spec(spec);
+        shrink_spec(spec);
     }
     if let Some(status) = &mut pod.status {
-        fit_status(status);
+        shrink_status(status);
     }
 }
 
-fn fit_spec(spec: &mut PodSpec) {
+fn shrink_spec(spec: &mut PodSpec) {
     shrink(Some(&mut spec.containers));
     shrink(spec.init_containers.as_mut());
     shrink(spec.ephemeral_containers.as_mut());
     shrink(spec.tolerations.as_mut());
     shrink(spec.image_pull_secrets.as_mut());
     shrink(spec.volumes.as_mut());
-    spec.containers.iter_mut().for_each(fit_container);
-    spec.init_containers.iter_mut().flatten().for_each(fit_container);
-    spec.volumes.iter_mut().flatten().for_each(fit_volume);
+    spec.containers.iter_mut().for_each(shrink_container);
+    spec.init_containers.iter_mut().flatten().for_each(shrink_container);
+    spec.volumes.iter_mut().flatten().for_each(shrink_volume);
 }
 
-fn fit_container(container: &mut Container) {
+fn shrink_container(container: &mut Container) {
     shrink(container.env.as_mut());
     shrink(container.ports.as_mut());
     shrink(container.volume_mounts.as_mut());
 }
 
-fn fit_volume(volume: &mut Volume) {
+fn shrink_volume(volume: &mut Volume) {
     let sources = volume.projected.as_mut().and_then(|projected| projected.sources.as_mut());
     let Some(sources) = sources else { return };
     sources.shrink_to_fit();
@@ -44,7 +44,7 @@ fn fit_volume(volume: &mut Volume) {
     }
 }
 
-fn fit_status(status: &mut PodStatus) {
+fn shrink_status(status: &mut PodStatus) {
     shrink(status.conditions.as_mut());
     shrink(status.host_ips.as_mut());
     shrink(status.pod_ips.as_mut());
@@ -55,11 +55,11 @@ fn fit_status(status: &mut PodStatus) {
     ];
     for statuses in statuses {
         shrink(statuses.as_mut());
-        statuses.iter_mut().flatten().for_each(fit_container_status);
+        statuses.iter_mut().flatten().for_each(shrink_container_status);
     }
 }
 
-fn fit_container_status(status: &mut ContainerStatus) {
+fn shrink_container_status(status: &mut ContainerStatus) {
     shrink(status.volume_mounts.as_mut());
 }
 

@@ -11,7 +11,7 @@ use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
 use wasmtime_wasi::runtime::{AbortOnDropJoinHandle, spawn};
 use witlet_egress::{LookupError, ResolveError};
 
-use crate::guest::waiting::WaitingState;
+use crate::guest::async_guest::AsyncState;
 
 /// The release of WASI that wasmtime-wasi serves; the linker serves older ones with it.
 const IP_NAME_LOOKUP: &str = "wasi:sockets/ip-name-lookup@0.2.12";
@@ -35,10 +35,10 @@ impl Pollable for Lookup {
     }
 }
 
-type Store<'a> = StoreContextMut<'a, WaitingState>;
+type Store<'a> = StoreContextMut<'a, AsyncState>;
 
 /// Replaces the interface.
-pub(super) fn add_to_linker(linker: &mut Linker<WaitingState>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(linker: &mut Linker<AsyncState>) -> wasmtime::Result<()> {
     let mut lookup = linker.instance(IP_NAME_LOOKUP)?;
     lookup.resource(
         "resolve-address-stream",
@@ -81,7 +81,7 @@ fn next(lookup: &mut Lookup) -> Result<Option<IpAddress>, ErrorCode> {
 }
 
 /// Addresses need nobody's answer, and naming one opens nothing.
-fn begin(state: &WaitingState, name: String) -> Lookup {
+fn begin(state: &AsyncState, name: String) -> Lookup {
     let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     if let Ok(address) = address {
         return Lookup::Found(vec![address].into_iter());

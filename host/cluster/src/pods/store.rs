@@ -20,7 +20,7 @@ const UID_CHARACTERS_MAX: usize = 128;
 
 /// Pods by namespace and name: while one ends another can't take its name, so that each name has one object.
 #[derive(Debug, Default)]
-pub(super) struct PodSet {
+pub(super) struct PodStore {
     node_name: String,
     pods: BTreeMap<PodFullName, Arc<Pod>>,
     /// Pods whose newest object can't be read; whoever was known before stays as it was.
@@ -46,7 +46,7 @@ pub(super) struct Changed {
     pub(super) warnings: Vec<Malformed>,
 }
 
-impl PodSet {
+impl PodStore {
     pub(super) fn new(node_name: &str) -> Self {
         Self { node_name: node_name.to_owned(), ..Self::default() }
     }

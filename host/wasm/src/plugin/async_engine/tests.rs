@@ -1,4 +1,4 @@
-//! Guests that wait: what they are given, what they take, and how they end.
+//! InstancePool that wait: what they are given, what they take, and how they end.
 
 mod node;
 mod probes;
@@ -7,7 +7,7 @@ mod versions;
 
 use std::time::Duration;
 
-use super::guests::{Overtime, overtime};
+use super::pool::{Overtime, overtime};
 use super::{CPU_MIN, cpu_limit, slots};
 use crate::limits::StaticNeeds;
 

@@ -9,7 +9,7 @@ use crate::limits::TickerError;
 
 /// A plugin can't be run on the engine of probes and pod sources.
 #[derive(Debug, Error)]
-pub(crate) enum WaitingStartError {
+pub(crate) enum AsyncStartError {
     /// The engine couldn't be made.
     #[error(transparent)]
     Engine(#[from] EngineError),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
 use witlet_core::probe::ProbeOutcome;
 
-use super::guests::{Guest, Handle};
-use crate::guest::waiting::WaitingState;
+use super::pool::{Guest, Handle};
+use crate::guest::async_guest::AsyncState;
 use crate::role::Role;
 use crate::worlds::Reply;
 use crate::worlds::probe::facts::ProbeFacts;
@@ -19,7 +19,7 @@ pub(super) trait Question: Send + Sync + 'static {
     fn role(&self) -> Role;
 
     /// Puts into the store what the guest may look at.
-    fn begin(&self, state: &mut WaitingState);
+    fn begin(&self, state: &mut AsyncState);
 
     /// Calls the guest.
     fn ask(&self, guest: &mut Guest) -> impl Future<Output = wasmtime::Result<Reply<Self::Answer>>> + Send;
@@ -40,7 +40,7 @@ impl Question for Validate {
         self.0
     }
 
-    fn begin(&self, _state: &mut WaitingState) {}
+    fn begin(&self, _state: &mut AsyncState) {}
 
     async fn ask(&self, guest: &mut Guest) -> wasmtime::Result<Reply<()>> {
         match &guest.handle {
@@ -60,7 +60,7 @@ impl Question for CheckParameters {
         Role::Probe
     }
 
-    fn begin(&self, _state: &mut WaitingState) {}
+    fn begin(&self, _state: &mut AsyncState) {}
 
     async fn ask(&self, guest: &mut Guest) -> wasmtime::Result<Reply<()>> {
         match &guest.handle {
@@ -80,7 +80,7 @@ impl Question for Probe {
         Role::Probe
     }
 
-    fn begin(&self, state: &mut WaitingState) {
+    fn begin(&self, state: &mut AsyncState) {
         state.begin_probe(self.0.clone());
     }
 
@@ -102,7 +102,7 @@ impl Question for Poll {
         Role::PodSource
     }
 
-    fn begin(&self, state: &mut WaitingState) {
+    fn begin(&self, state: &mut AsyncState) {
         state.open_network();
     }
 
@@ -124,7 +124,7 @@ impl Question for Statuses {
         Role::PodSource
     }
 
-    fn begin(&self, state: &mut WaitingState) {
+    fn begin(&self, state: &mut AsyncState) {
         state.open_network();
     }
 

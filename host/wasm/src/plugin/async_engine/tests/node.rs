@@ -19,8 +19,8 @@ use witlet_ports::{Containers, RuntimeError};
 
 use crate::guest::{Given, Secrets};
 use crate::plugin::CallError;
+use crate::plugin::async_engine::{AsyncCalled, AsyncHost, AsyncInstancePool, AsyncPoolSpec, Machine};
 use crate::plugin::config::{Grants, Warm};
-use crate::plugin::waiting::{Machine, WaitingCalled, WaitingGuests, WaitingHost, WaitingSpec};
 use crate::worlds::detect::{Capabilities, detect};
 use crate::worlds::probe::facts::ProbeFacts;
 
@@ -76,32 +76,32 @@ impl Setting {
         Self { grants: Grants { network: network.into(), ..Grants::default() }, ..Self::default() }
     }
 
-    pub(super) fn prober(self) -> Arc<WaitingGuests> {
+    pub(super) fn prober(self) -> Arc<AsyncInstancePool> {
         self.link(&COMPILED.prober)
     }
 
-    pub(super) fn sourcer(self) -> Arc<WaitingGuests> {
+    pub(super) fn sourcer(self) -> Arc<AsyncInstancePool> {
         self.link(&COMPILED.sourcer)
     }
 
     /// A component of a test's own.
-    pub(super) fn made(self, wasm: &[u8]) -> Arc<WaitingGuests> {
+    pub(super) fn made(self, wasm: &[u8]) -> Arc<AsyncInstancePool> {
         let component = Component::new(&COMPILED.machine.engine, wasm).expect("a component");
         self.link(&component)
     }
 
-    fn link(self, component: &Component) -> Arc<WaitingGuests> {
+    fn link(self, component: &Component) -> Arc<AsyncInstancePool> {
         let secrets = Arc::new(Secrets::default());
         secrets.replace(self.secrets);
         let given = Given { secrets, containers: self.containers, ..Given::default() };
         let host =
-            WaitingHost { egress: Egress::system(), machine: Mutex::new(Some(COMPILED.machine.clone())) };
+            AsyncHost { egress: Egress::system(), machine: Mutex::new(Some(COMPILED.machine.clone())) };
         let ty = component.component_type();
         let engine = &COMPILED.machine.engine;
         let imports: Vec<_> = ty.imports(engine).map(|(name, _)| name).collect();
         let exports: Vec<_> = ty.exports(engine).map(|(name, _)| name).collect();
         let detected = detect(imports, exports, Capabilities::ALL).expect("nothing is in the way");
-        let spec = WaitingSpec {
+        let spec = AsyncPoolSpec {
             name: "guest".into(),
             config: self.config.into(),
             source_timeout: self.source_timeout,
@@ -149,14 +149,17 @@ pub(super) fn request(parameters: &str) -> ProbeRequest {
 }
 
 /// What came of a probe with these parameters.
-pub(super) async fn ask(guests: &Arc<WaitingGuests>, parameters: &str) -> Result<ProbeOutcome, CallError> {
+pub(super) async fn ask(
+    guests: &Arc<AsyncInstancePool>,
+    parameters: &str,
+) -> Result<ProbeOutcome, CallError> {
     called(guests, request(parameters)).await.result
 }
 
 pub(super) async fn called(
-    guests: &Arc<WaitingGuests>,
+    guests: &Arc<AsyncInstancePool>,
     request: ProbeRequest,
-) -> WaitingCalled<ProbeOutcome> {
+) -> AsyncCalled<ProbeOutcome> {
     guests.probe(Arc::new(ProbeFacts::new(request, false))).await
 }
 

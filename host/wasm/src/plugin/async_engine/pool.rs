@@ -16,13 +16,13 @@ use super::metered::{Metered, TooBusy};
 use super::question::{CheckParameters, Poll, Probe, Question, Statuses, Validate};
 use super::state::StateExcess;
 use super::{GRACE, Linked, Machine, Share, cpu_limit, state};
+use crate::guest::async_guest::{AsyncState, GuestSetting};
 use crate::guest::printable;
-use crate::guest::waiting::{GuestSetting, WaitingState};
 use crate::limits::{HANDLES_MAX, Limits, PooledLimits, Usage};
 use crate::plugin::call::{CallError, classify, has_grown};
 use crate::plugin::config::Warm;
 use crate::role::Role;
-use crate::wasi::waiting::ConnectionBudget;
+use crate::wasi::async_host::ConnectionBudget;
 use crate::worlds::Reply;
 use crate::worlds::admission::MESSAGE_BYTES_MAX;
 use crate::worlds::pod_source::Source;
@@ -30,7 +30,7 @@ use crate::worlds::probe::Prober;
 use crate::worlds::probe::facts::ProbeFacts;
 
 /// A linked plugin with its limits, and the instances of it that wait for their next call.
-pub(crate) struct WaitingGuests {
+pub(crate) struct AsyncInstancePool {
     pub(super) machine: Arc<Machine>,
     pub(super) share: Share,
     pub(super) setting: Arc<GuestSetting>,
@@ -53,9 +53,9 @@ pub(super) struct Idle {
     retired: bool,
 }
 
-impl fmt::Debug for WaitingGuests {
+impl fmt::Debug for AsyncInstancePool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitingGuests").field("name", &self.setting.name).finish_non_exhaustive()
+        f.debug_struct("AsyncInstancePool").field("name", &self.setting.name).finish_non_exhaustive()
     }
 }
 
@@ -76,7 +76,7 @@ impl Handle {
 
 /// One instance.
 pub(super) struct Guest {
-    pub(super) store: Store<WaitingState>,
+    pub(super) store: Store<AsyncState>,
     pub(super) handle: Handle,
     uses: u64,
     last_used: Instant,
@@ -88,7 +88,7 @@ pub(super) struct Guest {
 
 /// What a call came to, and what it took.
 #[derive(Debug)]
-pub(crate) struct WaitingCalled<T> {
+pub(crate) struct AsyncCalled<T> {
     pub(crate) result: Result<T, CallError>,
     pub(crate) memory_bytes_peak: usize,
     pub(crate) cpu: Duration,
@@ -104,7 +104,7 @@ enum Ended<T> {
     Waiting,
 }
 
-impl WaitingGuests {
+impl AsyncInstancePool {
     /// Whether it has this role.
     pub(crate) fn has(&self, role: Role) -> bool {
         match role {
@@ -130,7 +130,7 @@ impl WaitingGuests {
     }
 
     /// Asks whether a probe with these parameters makes sense, and keeps the answer.
-    pub(crate) async fn check_parameters(self: &Arc<Self>, parameters: &Arc<str>) -> WaitingCalled<()> {
+    pub(crate) async fn check_parameters(self: &Arc<Self>, parameters: &Arc<str>) -> AsyncCalled<()> {
         let question = CheckParameters(parameters.clone());
         let called = self.call(question, self.validate_timeout).await.finish(self.validate_timeout);
         let answer = match &called.result {
@@ -144,7 +144,7 @@ impl WaitingGuests {
     }
 
     /// Probes. One that waits for something when its time is over has failed, and so has one that passes too late.
-    pub(crate) async fn probe(self: &Arc<Self>, facts: Arc<ProbeFacts>) -> WaitingCalled<ProbeOutcome> {
+    pub(crate) async fn probe(self: &Arc<Self>, facts: Arc<ProbeFacts>) -> AsyncCalled<ProbeOutcome> {
         let (timeout, deadline) = (facts.request.timeout, facts.deadline());
         let Call { ended, at, usage } = self.call(Probe(facts), timeout).await;
         let late = at > deadline;
@@ -166,17 +166,17 @@ impl WaitingGuests {
     pub(crate) async fn poll(
         self: &Arc<Self>,
         cursor: Option<&str>,
-    ) -> WaitingCalled<Result<PollAnswer, SourceFault>> {
+    ) -> AsyncCalled<Result<PollAnswer, SourceFault>> {
         let cursor = cursor.map(str::to_owned);
         self.call_source(Poll(cursor)).await
     }
 
     /// Tells a pod source how its pods fare.
-    pub(crate) async fn statuses(self: &Arc<Self>, changed: Arc<[PodStatusChange]>) -> WaitingCalled<()> {
+    pub(crate) async fn statuses(self: &Arc<Self>, changed: Arc<[PodStatusChange]>) -> AsyncCalled<()> {
         self.call_source(Statuses(changed)).await
     }
 
-    async fn call_source<Q: Question>(self: &Arc<Self>, question: Q) -> WaitingCalled<Q::Answer> {
+    async fn call_source<Q: Question>(self: &Arc<Self>, question: Q) -> AsyncCalled<Q::Answer> {
         let Call { ended, at, usage } = self.call(question, self.source_timeout).await;
         let ended = self.within_state(ended).await;
         Call { ended, at, usage }.finish(self.source_timeout)
@@ -364,10 +364,10 @@ impl WaitingGuests {
         Ok((own, all))
     }
 
-    fn store(&self) -> Store<WaitingState> {
+    fn store(&self) -> Store<AsyncState> {
         let limits = PooledLimits::new(self.limits, self.share.memory.clone());
         let budget = ConnectionBudget::new(self.share.connections.clone(), self.machine.connections.clone());
-        let state = WaitingState::new(self.setting.clone(), limits, budget);
+        let state = AsyncState::new(self.setting.clone(), limits, budget);
         let mut store = Store::new(&self.machine.engine, state);
         store.limiter(|state| &mut state.limits);
         store.set_hostcall_fuel(self.limits.hostcall_bytes_max);
@@ -380,7 +380,7 @@ impl WaitingGuests {
         store
     }
 
-    fn failure(&self, error: &wasmtime::Error, state: &WaitingState) -> CallError {
+    fn failure(&self, error: &wasmtime::Error, state: &AsyncState) -> CallError {
         // Others have the memory that it may have: no fault of its own.
         if state.limits.crowded() {
             return CallError::Busy;
@@ -460,7 +460,7 @@ struct Call<T> {
 
 impl<T> Call<T> {
     /// Waiting for too long is as bad as computing for too long.
-    fn finish(self, limit: Duration) -> WaitingCalled<T> {
+    fn finish(self, limit: Duration) -> AsyncCalled<T> {
         let Self { ended, at: _, usage } = self;
         usage.with(match ended {
             Ended::By(result) => result,
@@ -470,8 +470,8 @@ impl<T> Call<T> {
 }
 
 impl Usage {
-    fn with<T>(&self, result: Result<T, CallError>) -> WaitingCalled<T> {
+    fn with<T>(&self, result: Result<T, CallError>) -> AsyncCalled<T> {
         let (memory_bytes_peak, cpu) = (self.memory_bytes_peak(), self.cpu());
-        WaitingCalled { result, memory_bytes_peak, cpu, runnable: self.runnable() }
+        AsyncCalled { result, memory_bytes_peak, cpu, runnable: self.runnable() }
     }
 }
