@@ -20,14 +20,15 @@ use witlet_core::network::dns;
 use witlet_core::pleg::PlegEvent;
 use witlet_core::pod::SourceName;
 use witlet_ports::{
-    Admission, AgentStats, AgentView, Clock, ClusterObjects, ContainerFiles, ContainerLogs, EventSink,
-    HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource, PodSourceSet,
-    ProbeTypes, PullRecords, RecordedEvent, Runtime, SOURCE_EVENTS_MAX, SourceEvent, StateStore, StatusSink,
-    Volumes,
+    Admission, AgentStats, AgentView, CgroupDrivers, Clock, ClusterObjects, ContainerFiles, ContainerLogs,
+    EventSink, HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource,
+    PodSourceSet, ProbeTypes, PullRecords, RecordedEvent, Runtime, SOURCE_EVENTS_MAX, SourceEvent,
+    StateStore, StatusSink, Volumes,
 };
 
 use crate::board::Board;
 use crate::cache::PodCache;
+use crate::cgroups::{CgroupManager, CgroupStartError};
 use crate::checkpoints::{self, IdsUnknown};
 use crate::config::{AgentConfig, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
 use crate::container_logs::LogKeeper;
@@ -54,6 +55,8 @@ pub struct Ports {
     pub files: Arc<dyn PodFiles>,
     /// Small files that survive a restart.
     pub state: Arc<dyn StateStore>,
+    /// The kernel's cgroups.
+    pub cgroups: CgroupDrivers,
     /// Where events go, and where the handle shows them from. Give it to the sources, too.
     pub events: Arc<EventLog>,
     /// Wall time.
@@ -96,6 +99,9 @@ pub enum AgentError {
     /// Which ids pods have that may run isn't known, and others would be given the same.
     #[error(transparent)]
     UserNamespaces(#[from] IdsUnknown),
+    /// Cgroups can't be kept as they are asked for.
+    #[error("failed to start ContainerManager: {0} (cgroupsPerQOS: false keeps no cgroups for pods)")]
+    Cgroups(CgroupStartError),
     /// A source of pods ended though nothing asked it to.
     #[error("source {source_name} ended unexpectedly{}", if *panicked { ": it panicked" } else { "" })]
     SourceEnded {
@@ -235,6 +241,14 @@ impl Agent {
         }
 
         let (node, at_runtime) = (ports.node.watch(), ports.runtime.images.clone());
+        let cgroups = Arc::new(CgroupManager::new(
+            config.cgroups.clone(),
+            ports.cgroups,
+            ports.runtime.info.clone(),
+            node.clone(),
+            ports.events.clone(),
+        ));
+        keep_cgroups(cgroups.clone(), &mut tasks, &serves);
         let access =
             PullAccess::new(ports.pull_records, config.image_verification.clone(), ports.clock.clone());
         let executor = Executor {
@@ -257,6 +271,7 @@ impl Agent {
             health: health.clone(),
             host: ports.host,
             host_files: ports.host_files,
+            cgroups,
             volumes: ports.volumes,
             removals: Arc::default(),
             container_files: ports.container_files,
@@ -348,6 +363,18 @@ fn watch_runtime(ports: &Ports, config: &AgentConfig, tasks: &mut JoinSet<()>, s
     let told = RuntimeEvents { view, relists: relists.clone(), health: health_seen };
     serves.spawn(tasks, "the watch of the runtime's events", told.run(serves.stop.clone()));
     Watched { looker, relists, relisted, pleg, pleg_dropped, health }
+}
+
+/// Starts what keeps the cgroups above those of pods. The agent ends if it can't start.
+fn keep_cgroups(cgroups: Arc<CgroupManager>, tasks: &mut JoinSet<()>, serves: &Lifeline) {
+    let (stop, ended) = (serves.stop.clone(), serves.ended.clone());
+    let keeping = async move {
+        if let Err(error) = cgroups.run(stop).await {
+            // The first that is told of ends the agent; there is room for one.
+            let _told = ended.try_send(AgentError::Cgroups(error));
+        }
+    };
+    serves.spawn(tasks, "the container manager", keeping);
 }
 
 /// Starts the probe manager.

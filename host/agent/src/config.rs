@@ -10,6 +10,8 @@ use witlet_core::image::records::VerificationPolicy;
 use witlet_core::pod::user_namespace::IdRange;
 use witlet_core::pod::worker::RequeueIntervals;
 
+use crate::cgroups::CgroupSettings;
+
 /// How many events of the PLEG may wait for the loop; more are dropped and counted (upstream: 1000).
 pub const PLEG_EVENTS_MAX: usize = 1000;
 /// How many pods may wait for a look on demand; a pod that finds no room is seen at the next relist
@@ -108,6 +110,8 @@ pub struct AgentConfig {
     pub readmit_on_restart: bool,
     /// Host ids that pods with user namespaces of their own get.
     pub user_namespace_ids: IdRange,
+    /// Cgroups of the node and of pods.
+    pub cgroups: CgroupSettings,
     /// Whether the end of the agent is the end of its pods. The kubelet's pods survive it.
     pub stop_pods_on_exit: bool,
     /// With `stop_pods_on_exit`, pods have this long to end, whatever grace they have.
@@ -132,6 +136,7 @@ impl Default for AgentConfig {
             stop_wait_max: Duration::from_secs(5),
             readmit_on_restart: false,
             user_namespace_ids: IdRange::default(),
+            cgroups: CgroupSettings::default(),
             stop_pods_on_exit: false,
             stop_pods_wait_max: Duration::from_secs(60),
         }

@@ -2,6 +2,7 @@
 //!
 //! What is to be done is decided by `witlet_core`; here it is done, step by step, and told as events and statuses.
 
+mod cgroup;
 mod cut;
 pub(crate) mod events;
 mod hooks;
@@ -39,6 +40,7 @@ use witlet_ports::{
 
 use crate::board::Board;
 use crate::cache::PodCache;
+use crate::cgroups::CgroupManager;
 use crate::config::HostSettings;
 use crate::health::Health;
 use crate::pleg::{Looker, RelistRequests};
@@ -113,6 +115,8 @@ pub(crate) struct Executor {
     /// What configurations draw from beside the pod and the node.
     pub(crate) host: HostSettings,
     pub(crate) host_files: Arc<dyn HostFiles>,
+    /// Cgroups of pods and of those above.
+    pub(crate) cgroups: Arc<CgroupManager>,
     /// How long a container that could not be made or started is left alone.
     pub(crate) start_retry: SignedDuration,
     /// What running containers were last given.
@@ -184,7 +188,7 @@ impl Executor {
         let previous = self.board.status(&job.uid);
         let (node, health) = (self.node.borrow().clone(), self.health.borrow().clone());
         let probes = self.prober.results(&job.uid);
-        let resize = resize_status(job, pod, observed);
+        let resize = self.resize_status(job, pod, observed);
         let status = status::generate(StatusInput {
             pod,
             observed,
@@ -220,6 +224,28 @@ impl Executor {
         }
     }
 
+    fn resize_status(&self, job: &Job, pod: &Pod, observed: &ObservedPod) -> ResizeStatus {
+        let in_progress = in_progress(pod, observed, self.resize_facts(&job.memory));
+        ResizeStatus {
+            pending: job.resize_pending.clone(),
+            in_progress: in_progress.then(|| ResizeInProgress {
+                error: job.memory.resize_error.clone(),
+                generation: pod.metadata.generation,
+            }),
+        }
+    }
+
+    /// What containers use isn't measured, so that a limit below that is the runtime's to refuse.
+    fn resize_facts<'a>(&self, memory: &'a PodMemory) -> ResizeFacts<'a> {
+        const UNKNOWN: &BTreeMap<ContainerId, i64> = &BTreeMap::new();
+        ResizeFacts {
+            actuated: &memory.actuated,
+            memory_usage: UNKNOWN,
+            pod_cgroup: memory.pod_cgroup,
+            cpu_quota: self.cgroups.settings.cpu_quota,
+        }
+    }
+
     fn show(&self, job: &Job, pod: &Pod, previous: Option<&PodStatus>, status: PodStatus) {
         let legal = previous.map_or(Ok(()), |old| status::check_container_transition(pod, old, &status));
         match legal {
@@ -229,22 +255,4 @@ impl Executor {
             Err(error) => tracing::error!(pod = %job.full_name, %error, "status not taken over"),
         }
     }
-}
-
-fn resize_status(job: &Job, pod: &Pod, observed: &ObservedPod) -> ResizeStatus {
-    let in_progress = in_progress(pod, observed, resize_facts(&job.memory));
-    ResizeStatus {
-        pending: job.resize_pending.clone(),
-        in_progress: in_progress.then(|| ResizeInProgress {
-            error: job.memory.resize_error.clone(),
-            generation: pod.metadata.generation,
-        }),
-    }
-}
-
-/// Nobody measures what containers use, so that a limit below that is the runtime's to refuse; and the pods' own cgroups are
-/// the runtime's.
-fn resize_facts(memory: &PodMemory) -> ResizeFacts<'_> {
-    const UNKNOWN: &BTreeMap<ContainerId, i64> = &BTreeMap::new();
-    ResizeFacts { actuated: &memory.actuated, memory_usage: UNKNOWN, pod_cgroup: None }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
+use witlet_core::cgroup::{ResourceConfig, cpu_shares};
 use witlet_core::container::gc::{DeadContainer, Garbage, GcInput, GcPolicy, PodNeed, collect};
 use witlet_core::error::one_line;
 use witlet_core::pod::lifecycle::Need;
@@ -15,6 +16,7 @@ use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{ContainerId, ContainerRunState, RuntimePod, SandboxId, SandboxState};
 use witlet_ports::{ContainerFiles, PodFiles, Runtime, Volumes};
 
+use crate::cgroups::{CgroupManager, CgroupState};
 use crate::config::REMOVALS_MAX;
 use crate::removals::Removals;
 
@@ -91,6 +93,7 @@ pub(crate) struct Machine {
     pub(crate) volumes: Arc<dyn Volumes>,
     pub(crate) container_files: Arc<dyn ContainerFiles>,
     pub(crate) removals: Arc<Removals>,
+    pub(crate) cgroups: Arc<CgroupManager>,
 }
 
 /// Removes what is to go, containers with their `logs`, and the folders of pods that nobody knows. `is_known` is asked
@@ -105,6 +108,8 @@ pub(crate) async fn carry_out(
     machine: Machine,
 ) {
     let files = &machine.files;
+    // Before it is asked which pods there are: one that comes meanwhile has none in this list, or is known.
+    let cgroups = machine.cgroups.pods().await;
     let containers = clean_up.containers.into_iter().map(|dead| {
         let log = logs.remove(&dead.id);
         remove_container(runtime.clone(), files.clone(), dead, log)
@@ -115,14 +120,15 @@ pub(crate) async fn carry_out(
     }
     let sandboxes = clean_up.sandboxes.into_iter().map(|id| remove_sandbox(runtime.clone(), id));
     stream::iter(sandboxes).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
-    remove_folders(is_known, &machine).await;
+    remove_folders(&is_known, &machine).await;
+    remove_cgroups(cgroups, &is_known, &machine).await;
     if let Err(error) = machine.container_files.remove_dead_links(running).await {
         tracing::warn!(%error, "removing dead links to logs failed");
     }
 }
 
 /// Folders go once nothing is mounted in them any more.
-async fn remove_folders(is_known: impl Fn(&PodUid) -> bool, machine: &Machine) {
+async fn remove_folders(is_known: &impl Fn(&PodUid) -> bool, machine: &Machine) {
     let on_disk = match machine.files.list().await {
         Ok(on_disk) => on_disk,
         Err(error) => {
@@ -130,7 +136,7 @@ async fn remove_folders(is_known: impl Fn(&PodUid) -> bool, machine: &Machine) {
             return;
         }
     };
-    let removals = on_disk.into_iter().map(|uid| remove_folders_of(uid, &is_known, machine));
+    let removals = on_disk.into_iter().map(|uid| remove_folders_of(uid, is_known, machine));
     stream::iter(removals).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
 }
 
@@ -148,6 +154,49 @@ async fn remove_folders_of(uid: PodUid, is_known: impl Fn(&PodUid) -> bool, mach
     if tokio::time::timeout(FOLDERS_OF_POD_MAX, removing).await.is_err() {
         tracing::warn!(%uid, "removing a pod's volumes and folders takes long, and is tried again");
     }
+}
+
+/// Cgroups of pods that aren't known go with all that runs in them, once the pods' volumes are gone: memory that these hold would
+/// count for the tier. Until then what runs in them gets as little CPU as can be.
+async fn remove_cgroups(
+    cgroups: BTreeMap<PodUid, String>,
+    is_known: &impl Fn(&PodUid) -> bool,
+    machine: &Machine,
+) {
+    let CgroupState::Kept(kept) = machine.cgroups.state() else { return };
+    let orphans: Vec<_> = cgroups.into_iter().filter(|(uid, _)| !is_known(uid)).collect();
+    if orphans.is_empty() {
+        return;
+    }
+    let with_folders: BTreeSet<PodUid> = match machine.files.list().await {
+        Ok(on_disk) => on_disk.into_iter().collect(),
+        Err(error) => {
+            tracing::warn!(%error, "listing pod folders failed");
+            return;
+        }
+    };
+    let removals = orphans.into_iter().map(|(uid, path)| {
+        let (port, has_folder) = (kept.port.clone(), with_folders.contains(&uid));
+        async move {
+            // A pod that comes back with this UID waits.
+            let Some(_removal) = machine.removals.begin(&uid).filter(|_| !is_known(&uid)) else { return };
+            let done = match has_folder {
+                true => {
+                    let least =
+                        ResourceConfig { cpu_shares: Some(cpu_shares(0)), ..ResourceConfig::default() };
+                    port.update(&path, &least).await
+                }
+                false => {
+                    tracing::info!(%uid, cgroup = path, "Orphaned pod found, removing pod cgroups");
+                    port.remove(&path).await
+                }
+            };
+            if let Err(error) = done {
+                tracing::warn!(%uid, cgroup = path, %error, "Failed to clean up an orphaned pod's cgroup");
+            }
+        }
+    });
+    stream::iter(removals).buffer_unordered(REMOVALS_MAX).collect::<()>().await;
 }
 
 /// The log goes first, as upstream's does: should the agent end in between, the container is still there to be found.

@@ -8,6 +8,7 @@ mod admission_queue;
 mod agent;
 mod board;
 mod cache;
+mod cgroups;
 mod checkpoints;
 mod config;
 mod container_logs;
@@ -26,6 +27,7 @@ mod tasks;
 mod work_queue;
 
 pub use agent::{Agent, AgentError, AgentHandle, Ports};
+pub use cgroups::{CgroupMode, CgroupSettings, CgroupStartError};
 pub use checkpoints::IdsUnknown;
 pub use config::{
     ADMISSIONS_MAX, AgentConfig, EVENTS_MAX, HostSettings, INSPECTIONS_MAX, ImagePullLimits, LogLimits,

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod admission;
+pub mod cgroup;
 pub mod config;
 pub mod container;
 pub mod error;

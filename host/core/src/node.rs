@@ -1,5 +1,6 @@
 //! The node as admission and status see it.
 
+pub mod allocatable;
 pub mod conditions;
 pub mod facts;
 pub mod lease;

@@ -12,7 +12,8 @@ pub use config::{
     SupplementalGroupsPolicy, UserNamespace,
 };
 pub use observed::{
-    CgroupDriver, ContainerId, ContainerRunState, ContainerUser, ExecOutput, ImageAuth, ImageInfo,
-    ListedContainer, ListedSandbox, ObservedContainer, ObservedPod, ObservedSandbox, RuntimeCondition,
-    RuntimeEvent, RuntimeHandler, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxId, SandboxState,
+    CgroupDriver, CgroupParent, ContainerId, ContainerRunState, ContainerUser, ExecOutput, ImageAuth,
+    ImageInfo, ListedContainer, ListedSandbox, ObservedContainer, ObservedPod, ObservedSandbox,
+    RuntimeCondition, RuntimeEvent, RuntimeHandler, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxId,
+    SandboxState,
 };

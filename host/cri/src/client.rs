@@ -286,6 +286,19 @@ impl Sandboxes for CriClient {
         let mut client = self.runtime.runtime_service();
         gone(self.runtime.answer("RemovePodSandbox", limit, client.remove_pod_sandbox(remove)).await)
     }
+
+    async fn update_resources(
+        &self,
+        id: &SandboxId,
+        overhead: &LinuxResources,
+        resources: &LinuxResources,
+    ) -> Result<(), RuntimeError> {
+        let limit = self.deadlines.request;
+        let update = request(convert::update_sandbox(id, overhead, resources), limit);
+        let mut client = self.runtime.runtime_service();
+        let answer = client.update_pod_sandbox_resources(update);
+        self.runtime.answer("UpdatePodSandboxResources", limit, answer).await.map(|_| ())
+    }
 }
 
 #[async_trait]

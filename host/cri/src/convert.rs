@@ -11,5 +11,5 @@ pub(crate) use answers::{
 };
 pub(crate) use requests::{
     container_config, containers_of, image_spec, pull_image, sandbox_config, sandboxes_of, update_resources,
-    whole_seconds,
+    update_sandbox, whole_seconds,
 };

@@ -1,5 +1,6 @@
 //! The machine under the agent: time, files, volumes, logs, facts about the node, and manifests on its disk.
 
+mod cgroups;
 mod clock;
 mod container_files;
 mod container_logs;
@@ -20,6 +21,7 @@ mod subordinate_ids;
 mod tree;
 mod volumes;
 
+pub use cgroups::{CgroupFs, CgroupResources};
 pub use clock::{SystemClock, ThreadJitter};
 pub use container_files::NodeContainerFiles;
 pub use container_logs::NodeContainerLogs;

@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use thiserror::Error;
 use tokio::sync::{Mutex, watch};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use witlet_core::node::NodeFacts;
+use witlet_core::node::allocatable::Reservations;
 use witlet_ports::{Clock, NodeWatch};
 
 use describe::describe;
@@ -54,9 +54,8 @@ pub struct NodeOptions {
     /// Addresses in place of the one that the machine reaches the world from (`--node-ip`): at most one of each family. An
     /// unspecified one (`0.0.0.0`, `::`) says which family goes before.
     pub node_ips: Vec<IpAddr>,
-    /// What pods may not have of the capacity, by the names of resources (`systemReserved`, `kubeReserved` and `evictionHard`
-    /// added up).
-    pub reserved: BTreeMap<String, Quantity>,
+    /// What pods may not have of the capacity.
+    pub reserved: Reservations,
     /// How many pods it takes per CPU, at most `max_pods` in all; 0 is no such limit (`podsPerCore`).
     pub pods_per_core: u32,
 }
@@ -69,7 +68,7 @@ impl Default for NodeOptions {
             labels: BTreeMap::new(),
             root: PathBuf::from("/"),
             node_ips: Vec::new(),
-            reserved: BTreeMap::new(),
+            reserved: Reservations::default(),
             pods_per_core: 0,
         }
     }

@@ -6,6 +6,7 @@
 
 mod access;
 mod admission;
+mod cgroups;
 mod clock;
 mod components;
 mod credentials;
@@ -28,6 +29,7 @@ mod volumes;
 
 pub use access::{AccessError, Identity, NodeAccess, NodeAction};
 pub use admission::Admission;
+pub use cgroups::{CgroupDrivers, CgroupError, Cgroups};
 pub use clock::{Clock, Jitter};
 pub use components::{
     ComponentFetcher, ComponentReference, ComponentReferenceError, FetchError, OCI_SCHEME, Reports,

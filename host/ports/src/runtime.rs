@@ -175,6 +175,14 @@ pub trait Sandboxes: Send + Sync {
     async fn stop(&self, id: &SandboxId) -> Result<(), RuntimeError>;
     /// Removes it with its containers. A sandbox that isn't there is removed.
     async fn remove(&self, id: &SandboxId) -> Result<(), RuntimeError>;
+    /// Says that the pod's cgroup is about to have other limits, for runtimes that size something by them. Most don't implement
+    /// it.
+    async fn update_resources(
+        &self,
+        id: &SandboxId,
+        overhead: &LinuxResources,
+        resources: &LinuxResources,
+    ) -> Result<(), RuntimeError>;
 }
 
 /// Containers.

@@ -4,6 +4,7 @@
 
 mod admission;
 mod builders;
+mod cgroups;
 mod files;
 mod node;
 mod probes;
@@ -16,6 +17,7 @@ mod volumes;
 
 pub use admission::{FakeAdmission, NOT_BEFORE_SECONDS};
 pub use builders::{ContainerBuilder, PodBuilder, container, pod};
+pub use cgroups::FakeCgroups;
 pub use files::{FixedHostFiles, MemoryPodFiles, MemoryStateStore};
 pub use node::{ClusterEdge, ConnectCluster, FakeNode, NODE_NAME, fixed_node};
 pub use probes::{Endpoint, FakeEndpoints, FixedCredentials};

@@ -12,14 +12,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use witlet_agent::{Agent, AgentConfig, AgentHandle, EventLog, HostSettings, Ports};
+use witlet_agent::{Agent, AgentConfig, AgentHandle, CgroupMode, EventLog, HostSettings, Ports};
 use witlet_core::node::NodeFacts;
-use witlet_ports::{ClusterObjects, EventSink, NoObjects, NoStatuses, NodeWatch, PodSource, StatusSink};
+use witlet_ports::{
+    CgroupDrivers, ClusterObjects, EventSink, NoObjects, NoStatuses, NodeWatch, PodSource, StatusSink,
+};
 
 use crate::volumes::MachinePorts;
 use crate::{
-    FakeAdmission, FakeEndpoints, FakeRuntime, FakeSourceSet, FixedCredentials, FixedHostFiles, FixedJitter,
-    ManualClock, MemoryMachine, MemoryPodFiles, MemoryPullRecords, MemoryStateStore, SourceHandle,
+    FakeAdmission, FakeCgroups, FakeEndpoints, FakeRuntime, FakeSourceSet, FixedCredentials, FixedHostFiles,
+    FixedJitter, ManualClock, MemoryMachine, MemoryPodFiles, MemoryPullRecords, MemoryStateStore,
+    SourceHandle,
 };
 
 /// The name of every fake node.
@@ -96,6 +99,8 @@ pub struct FakeNode {
     pub endpoints: Arc<FakeEndpoints>,
     /// Credentials for registries.
     pub credentials: Arc<FixedCredentials>,
+    /// The kernel's cgroups, which the agent keeps if its settings say so.
+    pub cgroups: Arc<FakeCgroups>,
     /// What is kept of pulls.
     pub pull_records: Arc<MemoryPullRecords>,
     /// The machine's own files.
@@ -145,6 +150,7 @@ impl FakeNode {
             machine: Arc::default(),
             endpoints: Arc::new(FakeEndpoints::new(runtime.clone(), clock.clone())),
             credentials: Arc::default(),
+            cgroups: FakeCgroups::new(runtime.clone()),
             pull_records: Arc::default(),
             host_files: Arc::default(),
             host,
@@ -171,6 +177,11 @@ impl FakeNode {
         node
     }
 
+    /// The next agent keeps cgroups, or is asked not to (`cgroupsPerQOS`). Without this it can't.
+    pub fn set_cgroups_per_qos(&mut self, kept: bool) {
+        self.config.cgroups.mode = if kept { CgroupMode::Kept } else { CgroupMode::Off };
+    }
+
     /// Starts an agent; one that runs is killed first.
     pub fn start(&mut self) {
         let edge = self.cluster.as_ref().map(|connect| connect(self));
@@ -191,6 +202,7 @@ impl FakeNode {
             admission: self.admission.clone(),
             files: self.files.clone(),
             state: self.state.clone(),
+            cgroups: CgroupDrivers { cgroupfs: Some(self.cgroups.clone()), systemd: None },
             events,
             clock: Arc::new(self.clock.clone()),
             jitter: Arc::new(FixedJitter::default()),

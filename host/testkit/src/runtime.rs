@@ -93,6 +93,7 @@ struct Inner {
     down: bool,
     network_down: bool,
     no_user_namespaces: bool,
+    sizes_sandboxes: bool,
     looks_take: Duration,
     failures: BTreeMap<&'static str, u32>,
     /// By the command with its arguments; any other command ends well at once.
@@ -466,6 +467,7 @@ impl FakeContainer {
             image: self.config.user_specified_image.clone(),
             image_id: self.config.image.clone(),
             spec_hash: labels::spec_hash(annotation),
+            cgroup_parent: labels::cgroup_parent(annotation),
             restart_count: annotation(labels::CONTAINER_RESTART_COUNT)
                 .and_then(|n| n.parse().ok())
                 .unwrap_or(0),

@@ -109,6 +109,13 @@ pub(crate) struct RunArgs {
     /// Who makes cgroups, if the runtime doesn't say (containerd 1.x)
     #[arg(long, value_name = "DRIVER", value_enum, default_value_t = CgroupDriverArg::Cgroupfs)]
     pub(crate) cgroup_driver: CgroupDriverArg,
+    /// Give pods cgroups of their own, below those of their classes; not on the embedded runtime
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          action = clap::ArgAction::Set, default_value_t = true)]
+    pub(crate) cgroups_per_qos: bool,
+    /// Cgroup that the one of all pods is in; it must be there
+    #[arg(long, value_name = "CGROUP", default_value = "/")]
+    pub(crate) cgroup_root: String,
     /// Folder that relative `file:` images of the embedded runtime are looked up in
     #[arg(long, value_name = "FOLDER", default_value = "/var/lib/witlet/images")]
     pub(crate) image_root: PathBuf,

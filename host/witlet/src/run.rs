@@ -20,18 +20,22 @@ use rustix::process::{Resource, Rlimit};
 use serde_json::Value;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
-use witlet_agent::{Agent, AgentConfig, AgentError, EventLog, HostSettings, Ports};
+use witlet_agent::{
+    Agent, AgentConfig, AgentError, CgroupMode, CgroupSettings, EventLog, HostSettings, Ports,
+};
+use witlet_core::node::allocatable::cpu_set;
 use witlet_core::pod::worker::RequeueIntervals;
 use witlet_cri::{ConnectError, EndpointError};
 use witlet_egress::HttpHooks;
 use witlet_node::{
-    ClusterSecrets, FilePullRecords, FileSource, HttpSource, NodeContainerFiles, NodeContainerLogs,
-    NodeCredentials, NodeError, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PullSecrets,
-    SubordinateIdsError, subordinate_ids,
+    CgroupFs, CgroupResources, ClusterSecrets, FilePullRecords, FileSource, HttpSource, NodeContainerFiles,
+    NodeContainerLogs, NodeCredentials, NodeError, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes,
+    PullSecrets, SubordinateIdsError, subordinate_ids,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
-    AgentView, ClusterObjects, NoObjects, NoStatuses, NodeAccess, NodeWatch, PodSource, StatusSink,
+    AgentView, CgroupDrivers, Cgroups, ClusterObjects, NoObjects, NoStatuses, NodeAccess, NodeWatch,
+    PodSource, StatusSink,
 };
 use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket};
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
@@ -71,6 +75,14 @@ pub(crate) enum RunError {
     /// The agent's own files can't be kept.
     #[error(transparent)]
     OwnFiles(#[from] OwnFilesError),
+    /// CPUs that aren't online are reserved.
+    #[error("reserved-cpus: {reserved} is not a subset of online-cpus: {online}")]
+    ReservedCpus {
+        /// What is reserved.
+        reserved: String,
+        /// What there is.
+        online: String,
+    },
     /// Which ids pods with user namespaces may have isn't known.
     #[error(transparent)]
     SubordinateIds(#[from] SubordinateIdsError),
@@ -167,7 +179,9 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     // Last of what can fail: an embedded runtime that was started goes on without the agent.
     let embedded = embedded(&settings).await?;
     let ports = ports(&settings, &base, cluster.as_mut(), &plugins, node, events.clone());
-    let (agent, handle) = Agent::new(ports, AgentConfig { user_namespace_ids, ..agent_config(&settings) });
+    let cgroups = cgroup_settings(&settings)?;
+    let config = AgentConfig { user_namespace_ids, cgroups, ..agent_config(&settings) };
+    let (agent, handle) = Agent::new(ports, config);
     let view: Arc<dyn AgentView> = Arc::new(Reporting::new(
         Arc::new(handle),
         base.health.clone(),
@@ -233,6 +247,7 @@ fn ports(
         admission: plugins.admission(),
         files: Arc::new(NodePodFiles::new(root, pod_logs)),
         state: base.state.clone(),
+        cgroups: cgroup_drivers(settings),
         events,
         clock: base.clock.clone(),
         jitter: base.jitter.clone(),
@@ -264,6 +279,40 @@ pub(crate) fn agent_config(settings: &Settings) -> AgentConfig {
         requeue: RequeueIntervals { resync: settings.resync, ..defaults.requeue },
         ..defaults
     }
+}
+
+/// The ways to the kernel's cgroups. None on the embedded runtime, which has one process for all pods.
+fn cgroup_drivers(settings: &Settings) -> CgroupDrivers {
+    if settings.runtime.endpoint == embedded::ENDPOINT || settings.cgroups.mode != CgroupMode::Kept {
+        return CgroupDrivers::default();
+    }
+    let cgroupfs = CgroupFs::system().inspect_err(|error| tracing::debug!(%error, "no cgroups here"));
+    CgroupDrivers {
+        cgroupfs: cgroupfs.ok().map(|cgroups| Arc::new(cgroups) as Arc<dyn Cgroups>),
+        systemd: None,
+    }
+}
+
+/// The settings with what the machine says.
+fn cgroup_settings(settings: &Settings) -> Result<CgroupSettings, RunError> {
+    let CgroupResources { pids, cpus } = CgroupResources::read();
+    if let Some(reserved) = &settings.reserved_cpus {
+        let (wanted, online) = (cpu_set(reserved), cpu_set(&cpus));
+        if !wanted.zip(online).is_some_and(|(wanted, online)| wanted.is_subset(&online)) {
+            return Err(RunError::ReservedCpus { reserved: reserved.clone(), online: cpus });
+        }
+    }
+    let mode = match settings.runtime.endpoint.as_str() {
+        embedded::ENDPOINT if settings.cgroups.mode == CgroupMode::Kept => {
+            tracing::info!(
+                "Pods have no cgroups of their own: the embedded runtime runs all of them in one process, which enforces \
+                 memory limits itself"
+            );
+            CgroupMode::Unsupported
+        }
+        _ => settings.cgroups.mode.clone(),
+    };
+    Ok(CgroupSettings { mode, node_pids: pids, cpus, ..settings.cgroups.clone() })
 }
 
 /// What configurations of pods draw from.

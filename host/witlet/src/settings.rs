@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Taint;
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::Value;
-use witlet_agent::{ImagePullLimits, LogLimits};
+use witlet_agent::{CgroupSettings, ImagePullLimits, LogLimits};
 use witlet_core::container::gc::GcPolicy;
 use witlet_core::image::records::VerificationPolicy;
+use witlet_core::node::allocatable::Reservations;
 use witlet_core::node::conditions::Thresholds;
 use witlet_core::runtime::CgroupDriver;
 use witlet_node::ManifestUrl;
@@ -30,6 +30,10 @@ pub(crate) struct Settings {
     pub(crate) runtime: RuntimeSettings,
     /// What pods get of this machine.
     pub(crate) pods: PodSettings,
+    /// Cgroups of the node and of pods; what the machine says is added at the start.
+    pub(crate) cgroups: CgroupSettings,
+    /// CPUs that are reserved for the system, in the kernel's list form (`reservedSystemCPUs`).
+    pub(crate) reserved_cpus: Option<String>,
     /// PluginConfiguration.
     pub(crate) plugins: Option<PathBuf>,
     /// Socket of the local API.
@@ -67,8 +71,8 @@ pub(crate) struct NodeSettings {
     pub(crate) max_pods: u32,
     /// How many pods it takes per CPU; 0 is no such limit.
     pub(crate) pods_per_core: u32,
-    /// What isn't for pods, by the names of resources.
-    pub(crate) reserved: BTreeMap<String, Quantity>,
+    /// What isn't for pods.
+    pub(crate) reserved: Reservations,
     /// Its addresses, if the machine's own aren't meant; at most one of each family.
     pub(crate) ips: Vec<IpAddr>,
 }

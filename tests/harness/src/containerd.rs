@@ -361,6 +361,7 @@ impl Drop for Containerd {
         sweep::shims(&self.socket());
         sweep::shim_sockets(self.folder.path());
         sweep::mounts(self.folder.path());
+        crate::cgroups::remove(&self.endpoint());
     }
 }
 

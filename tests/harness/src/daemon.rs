@@ -128,7 +128,8 @@ impl Daemon {
         let named = paths.into_iter().chain(plugins);
         let words = named.flat_map(|(flag, value)| [flag.into(), value.as_os_str().to_owned()]);
         let more = options.arguments.iter().map(OsString::from);
-        std::iter::once("run".into()).chain(words).chain(more).collect()
+        let cgroups = crate::cgroups::flags(&options.endpoint).into_iter().map(OsString::from);
+        std::iter::once("run".into()).chain(words).chain(more).chain(cgroups).collect()
     }
 
     /// Kills it as `kill -9` does; its pods run on.
@@ -275,6 +276,7 @@ impl Drop for Daemon {
         drop(self.kill());
         // The daemon makes its root folder a mount where `/` is private, and leaves it so.
         let _ = unmount(&self.options.root, UnmountFlags::DETACH);
+        crate::cgroups::remove(&self.options.endpoint);
     }
 }
 

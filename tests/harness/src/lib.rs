@@ -9,6 +9,7 @@
 //! | [`node`] | a daemon on the embedded runtime or on containerd, as a world of `witlet_testkit`'s scenarios |
 //! | [`fake_node`] | a daemon on a runtime that answers at once, with plugins that report their calls |
 //! | [`cluster`] | a daemon that is a node of a small API server |
+//! | [`cgroups`] | the cgroup that a daemon's pods are in, for each runtime one |
 //! | [`streams`] | clients of exec, attach and port-forward, and kubectl |
 //! | [`usage`] | what a process takes of the machine |
 //!
@@ -24,6 +25,7 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "fields and methods of tests say by their names what they are")]
 
+pub mod cgroups;
 pub mod cluster;
 mod config;
 mod containerd;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stderr, reason = "the main function of a test program")]
 
+mod cgroups;
 mod containerd;
 
 use std::process::ExitCode;
@@ -69,6 +70,17 @@ fn streams(shared: &Shared) -> Result<(), Failed> {
     played.map_err(|error| failed(&error))?
 }
 
+/// Pods of all classes, with a look at the machine's cgroups.
+fn classes(shared: &Shared) -> Result<(), Failed> {
+    let tokio = Tokio::new()?;
+    tokio.block_on(async {
+        start(shared).await?;
+        let containerd = shared.lock().await;
+        let containerd = containerd.as_ref().ok_or("containerd doesn't run")?;
+        cgroups::classes(containerd.endpoint(), containerd.daemon_arguments()).await
+    })
+}
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // They share one containerd.
@@ -93,6 +105,9 @@ fn main() -> ExitCode {
     let shared = containerd.clone();
     let name = "containerd::a_pod_is_followed_asked_and_reached_until_it_has_ended";
     trials.push(Trial::test(name, move || streams(&shared)).with_ignored_flag(skip.is_some()));
+    let shared = containerd.clone();
+    let name = "containerd::pods_have_the_cgroups_of_a_kubelet_and_leave_none";
+    trials.push(Trial::test(name, move || classes(&shared)).with_ignored_flag(skip.is_some()));
     let conclusion = libtest_mimic::run(&arguments, trials);
     let stopped = Tokio::new().map(|tokio| {
         tokio.block_on(async {

@@ -5,6 +5,7 @@
 
 mod admission;
 mod api_pods;
+mod cgroups;
 mod configuration;
 mod contracts;
 mod custom_probes;

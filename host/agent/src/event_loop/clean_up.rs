@@ -89,6 +89,7 @@ impl EventLoop {
             volumes: executor.volumes.clone(),
             container_files: executor.container_files.clone(),
             removals: executor.removals.clone(),
+            cgroups: executor.cgroups.clone(),
         };
         let containers = listed.pods.iter().flat_map(|pod| &pod.containers);
         let running = containers.filter(|container| container.state == ContainerRunState::Running);

@@ -8,10 +8,10 @@ use witlet_core::node::NodeFacts;
 use witlet_core::runtime::RuntimeHandler;
 use witlet_ports::{FilesError, HostFiles};
 
+use crate::cgroups::{CgroupManager, CgroupSettings, CgroupState};
 use crate::config::HostSettings;
 
 /// The machine at one moment.
-#[derive(Debug)]
 pub(super) struct HostNow<'a> {
     settings: &'a HostSettings,
     node: Arc<NodeFacts>,
@@ -19,6 +19,8 @@ pub(super) struct HostNow<'a> {
     runtime_handlers: Arc<[RuntimeHandler]>,
     resolv_conf: Option<String>,
     etc_hosts: String,
+    cgroups: &'a CgroupSettings,
+    state: CgroupState,
 }
 
 impl<'a> HostNow<'a> {
@@ -29,6 +31,7 @@ impl<'a> HostNow<'a> {
         runtime_handlers: Arc<[RuntimeHandler]>,
         of_cluster: Option<Arc<BTreeMap<String, String>>>,
         files: &dyn HostFiles,
+        cgroups: &'a CgroupManager,
     ) -> Result<Self, FilesError> {
         let (resolv_conf, etc_hosts) = tokio::try_join!(files.resolv_conf(), files.etc_hosts())?;
         let own = &settings.runtime_classes;
@@ -40,7 +43,16 @@ impl<'a> HostNow<'a> {
             }
             None => Arc::new(own.clone()),
         };
-        Ok(Self { settings, node, runtime_classes, runtime_handlers, resolv_conf, etc_hosts })
+        Ok(Self {
+            settings,
+            node,
+            runtime_classes,
+            runtime_handlers,
+            resolv_conf,
+            etc_hosts,
+            cgroups: &cgroups.settings,
+            state: cgroups.state(),
+        })
     }
 
     /// The same as decisions take it.
@@ -56,6 +68,9 @@ impl<'a> HostNow<'a> {
             runtime_classes: &self.runtime_classes,
             runtime_handlers: &self.runtime_handlers,
             swap_controller: self.settings.swap_controller,
+            cgroups: self.state.facts(),
+            cpu_quota: self.cgroups.cpu_quota,
+            single_process_oom_kill: self.cgroups.single_process_oom_kill,
         }
     }
 }

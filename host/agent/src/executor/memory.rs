@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
+use witlet_core::cgroup::PodCgroup;
 use witlet_core::container::backoff::{BackoffTable, CRASH, IMAGE_PULL};
 use witlet_core::container::plan::containers;
 use witlet_core::container::plan::resize::Actuated;
@@ -36,6 +37,10 @@ pub(crate) struct PodMemory {
     pub(crate) actuated: Actuated,
     /// Why the last try to change resources failed; none if it didn't.
     pub(crate) resize_error: Option<String>,
+    /// What the pod's own cgroup had when the pod was looked at last; none if it has none, or nothing runs.
+    pub(crate) pod_cgroup: Option<PodCgroup>,
+    /// The pod's own cgroup was made or set in this life of the agent.
+    pub(crate) cgroup_ensured: bool,
     /// Whether resources were being changed when the pod was looked at last.
     pub(crate) resizing: bool,
     /// Containers that could not be made or started. The runtime's news of a failed start must not start the next one.
@@ -80,6 +85,8 @@ impl PodMemory {
             volumes: BTreeMap::new(),
             actuated: Actuated::new(),
             resize_error: None,
+            pod_cgroup: None,
+            cgroup_ensured: false,
             resizing: false,
             failed_starts: BTreeMap::new(),
             logged_restarts: None,

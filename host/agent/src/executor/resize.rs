@@ -7,7 +7,7 @@ use witlet_core::container::plan::{Plan, containers};
 use witlet_core::pod::allocation::{ContainerResources, resize_message};
 use witlet_core::runtime::{ContainerRunState, ObservedPod};
 
-use super::{Executor, Job, resize_facts};
+use super::{Executor, Job};
 
 impl Executor {
     /// Running containers that were started in an earlier life of the agent have what the checkpoint says.
@@ -39,7 +39,7 @@ impl Executor {
 
     /// Compares with what was seen before, so that each change is told once.
     pub(super) fn note_resize(&self, job: &mut Job, pod: &Pod, observed: &ObservedPod, plan: &Plan) {
-        let resizing = in_progress(pod, observed, resize_facts(&job.memory));
+        let resizing = in_progress(pod, observed, self.resize_facts(&job.memory));
         let was_resizing = std::mem::replace(&mut job.memory.resizing, resizing);
         match (was_resizing, resizing) {
             (false, true) => {

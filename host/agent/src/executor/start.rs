@@ -51,6 +51,11 @@ impl Place {
         let (attempt, ips) = (sandbox.attempt, sandbox.ips.clone());
         Some(Self { id: id.clone(), attempt, ips, seen: observed.clone() })
     }
+
+    /// As the runtime calls it.
+    pub(super) fn id(&self) -> &SandboxId {
+        &self.id
+    }
 }
 
 /// What became of a container that was to start.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::container::plan::resize::{ResizeContainer, ResizePod};
+use witlet_core::container::plan::resize::ResizeContainer;
 use witlet_core::container::plan::sandbox::{fault, network_of};
 use witlet_core::container::plan::{
     Plan, PlanInput, RemoveContainers, RemoveReason, Step, containers, known_restart_counts, plan,
@@ -22,7 +22,7 @@ use super::host::HostNow;
 use super::kill::KillErrors;
 use super::mounts::VolumePaths;
 use super::start::{Place, Scene, StartEnd};
-use super::{End, Executor, Job, resize_facts};
+use super::{End, Executor, Job};
 use witlet_core::error::one_line;
 
 #[cfg(test)]
@@ -85,6 +85,7 @@ impl Progress {
 impl Executor {
     pub(super) async fn sync(&self, job: &mut Job, pod: &Arc<Pod>) -> End {
         self.register_objects(pod);
+        self.cgroups.register(&job.uid, pod);
         let end = self.sync_once(job, pod).await;
         // However the sync ended, the pod's time may be over before it is looked at again.
         let begun = self.board.status(&job.uid).and_then(|status| status.start_time.clone());
@@ -113,6 +114,7 @@ impl Executor {
         let now = self.clock.now();
         job.memory.prune(pod, &observed, now);
         self.recall_actuated(job, &observed);
+        self.read_cgroup(job, pod, &observed).await;
         let plan = self.plan(job, pod, &observed, now);
         self.note_crash_loops(job, pod, &plan);
         self.note_resize(job, pod, &observed, &plan);
@@ -123,7 +125,7 @@ impl Executor {
             }
             return End { outcome: Outcome::PodEnded, cause: RequeueCause::Resync };
         }
-        let volumes = match self.prepare(job, pod).await {
+        let volumes = match self.prepare(job, pod, &observed).await {
             Ok(volumes) => volumes,
             Err(end) => return end,
         };
@@ -200,7 +202,7 @@ impl Executor {
             backoff: &job.memory.restarts,
             probes: &self.prober.results(&job.uid),
             restart_counts: &restart_counts,
-            resize: Some(resize_facts(&job.memory)),
+            resize: Some(self.resize_facts(&job.memory)),
             now,
         });
         match job.admission_pending {
@@ -210,7 +212,7 @@ impl Executor {
     }
 
     /// What a pod needs before any container can run. Gives the end if that isn't there.
-    async fn prepare(&self, job: &mut Job, pod: &Pod) -> Result<VolumePaths, End> {
+    async fn prepare(&self, job: &mut Job, pod: &Pod, observed: &ObservedPod) -> Result<VolumePaths, End> {
         let network = self.health.borrow().network.clone();
         if let Some(problem) = network
             && network_of(pod) != NamespaceMode::Node
@@ -223,6 +225,7 @@ impl Executor {
         if until_cut(job, self.removals.none_of(&job.uid)).await.is_none() {
             return Err(End::CUT);
         }
+        self.ensure_cgroup(job, pod, observed).await?;
         let names: Vec<String> = containers(pod).map(|found| found.container.name.clone()).collect();
         if let Err(error) = self.files.ensure(&job.full_name, &job.uid, &names).await {
             let message = format!("error making pod data directories: {}", one_line(&error));
@@ -246,10 +249,12 @@ impl Executor {
     async fn read_host(&self, job: &Job) -> Result<HostNow<'_>, ()> {
         let (node, handlers) = (self.node.borrow().clone(), self.health.borrow().handlers.clone());
         let classes = self.objects.runtime_classes();
-        HostNow::read(&self.host, node, handlers, classes, &*self.host_files).await.map_err(|error| {
-            let message = format!("error reading files of the node: {}", one_line(&error));
-            self.events(job).warning("FailedSync", &message);
-        })
+        HostNow::read(&self.host, node, handlers, classes, &*self.host_files, &self.cgroups).await.map_err(
+            |error| {
+                let message = format!("error reading files of the node: {}", one_line(&error));
+                self.events(job).warning("FailedSync", &message);
+            },
+        )
     }
 
     /// Containers that wait for their delay to end say so, whatever else happens in this sync.
@@ -358,7 +363,10 @@ impl Executor {
                 Ok(()) => StepEnd::Done,
                 Err(()) => StepEnd::NotResized,
             },
-            Step::ResizePod(resize) => Self::resize_pod(job, resize),
+            Step::ResizePod(resize) => match self.resize_pod(job, scene, place.as_ref(), resize).await {
+                Ok(()) => StepEnd::Done,
+                Err(()) => StepEnd::NotResized,
+            },
         }
     }
 
@@ -425,12 +433,6 @@ impl Executor {
                 Err(())
             }
         }
-    }
-
-    /// The pods' own cgroups are the runtime's, so that no plan has this step.
-    fn resize_pod(job: &Job, resize: ResizePod) -> StepEnd {
-        tracing::error!(pod = %job.full_name, ?resize, "planned for a cgroup that the agent doesn't keep");
-        StepEnd::NotResized
     }
 }
 

@@ -62,6 +62,9 @@ impl Executor {
             self.events(job).warning("FailedKillPod", &message);
             return End::FAILED;
         }
+        // What it asked for is free for the others of its class.
+        self.cgroups.forget(&job.uid);
+        self.cgroups.update_tiers().await;
         End::DONE
     }
 
@@ -74,6 +77,12 @@ impl Executor {
         };
         let last = self.publish(job, pod, &observed, true);
         match until_cut(job, self.tear_volumes_down(job)).await {
+            None => return End::CUT,
+            Some(Err(())) => return End::FAILED,
+            Some(Ok(())) => {}
+        }
+        self.cgroups.forget(&job.uid);
+        match until_cut(job, self.remove_cgroup(job, pod)).await {
             None => return End::CUT,
             Some(Err(())) => return End::FAILED,
             Some(Ok(())) => {}

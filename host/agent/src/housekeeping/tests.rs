@@ -11,6 +11,7 @@ use witlet_core::volume::{SubPath, VolumeSetUp};
 use witlet_ports::{FilesError, VolumeError};
 
 use super::*;
+use crate::cgroups::tests::no_cgroups;
 use crate::pleg::fixture::Machine as Disk;
 
 const NOW: Timestamp = Timestamp::constant(3600, 0);
@@ -146,7 +147,13 @@ impl PodFiles for Folders {
 }
 
 fn machine(files: Arc<dyn PodFiles>, disk: Arc<Disk>) -> Machine {
-    Machine { files, volumes: disk.clone(), container_files: disk, removals: Arc::default() }
+    Machine {
+        files,
+        volumes: disk.clone(),
+        container_files: disk,
+        removals: Arc::default(),
+        cgroups: no_cgroups(),
+    }
 }
 
 #[tokio::test]
@@ -154,7 +161,7 @@ async fn folders_of_a_pod_that_came_during_the_clean_up_stay() {
     let (folders, disk) = (Arc::new(Folders::default()), Arc::new(Disk::default()));
     let machine = machine(folders.clone(), disk);
     let is_known = |uid: &PodUid| folders.came.load(Ordering::Relaxed) && uid.as_str() == "new";
-    remove_folders(is_known, &machine).await;
+    remove_folders(&is_known, &machine).await;
     assert_eq!(*folders.removed.lock().unwrap(), [PodUid::from("old")]);
 }
 
@@ -193,7 +200,7 @@ async fn volumes_that_hang_hold_up_no_other_pods_removal_and_are_tried_again() {
     let machine = Machine { volumes: Arc::new(Stuck), ..machine(folders.clone(), Arc::default()) };
     for round in 1..=2 {
         let begun = tokio::time::Instant::now();
-        remove_folders(|_| false, &machine).await;
+        remove_folders(&|_| false, &machine).await;
         assert_eq!(begun.elapsed(), FOLDERS_OF_POD_MAX, "round {round}");
         assert_eq!(*folders.removed.lock().unwrap(), vec![PodUid::from("old"); round]);
     }
@@ -205,7 +212,7 @@ async fn a_pod_counts_as_being_removed_before_it_is_asked_whether_anybody_knows_
     let machine = machine(folders.clone(), Arc::default());
     let removals = machine.removals.clone();
     // Whoever comes after this question waits, for the answer may have been too early for him.
-    remove_folders(|uid| removals.begin(uid).is_some(), &machine).await;
+    remove_folders(&|uid| removals.begin(uid).is_some(), &machine).await;
     assert_eq!(folders.removed.lock().unwrap().len(), 2);
     for uid in ["new", "old"] {
         assert!(machine.removals.begin(&uid.into()).is_some(), "{uid}'s removal has ended");

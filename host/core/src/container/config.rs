@@ -25,10 +25,11 @@ use crate::container::hash::{container_hash, kubelet_hash};
 use crate::runtime::{ContainerConfig, labels};
 
 pub use crate::network::hostname::HOSTNAME_BYTES_MAX;
+pub use cgroup::PodCgroups;
 pub use env::{EnvFileProblem, TooLong, env_files, expand as expand_variables, skipped_names};
 pub use error::ConfigError;
 pub use input::{ContainerInput, Host, ImageFacts, Objects, SandboxInput};
-pub use linux::{cpu_quota, cpu_shares, oom_score_adj};
+pub use linux::{oom_score_adj, sandbox_resources};
 pub use sandbox::sandbox_config;
 pub use services::{MASTER_NAMESPACE, ServiceAddress, ServicePort, service_variables};
 
@@ -114,6 +115,7 @@ fn container_annotations(input: ContainerInput<'_>) -> BTreeMap<String, String> 
         (labels::CONTAINER_PORTS, ports.map(json)),
         (labels::PRE_STOP_HANDLER, pre_stop.map(json)),
         (labels::POD_TERMINATION_GRACE_PERIOD, grace.map(|seconds| seconds.to_string())),
+        (labels::OWN_CGROUP_PARENT, cgroup::recorded(pod, input.host)),
     ];
     known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

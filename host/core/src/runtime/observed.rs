@@ -135,6 +135,8 @@ pub struct ObservedContainer {
     pub image_id: String,
     /// What `labels::spec_hash` gives of its annotations.
     pub spec_hash: Option<String>,
+    /// What `labels::cgroup_parent` gives of its annotations.
+    pub cgroup_parent: CgroupParent,
     /// Annotation `io.kubernetes.container.restartCount`.
     pub restart_count: u32,
     /// Annotation `io.kubernetes.pod.terminationGracePeriod`, in seconds.
@@ -185,6 +187,7 @@ impl ObservedContainer {
             image: String::new(),
             image_id: String::new(),
             spec_hash: None,
+            cgroup_parent: CgroupParent::Unrecorded,
             restart_count: 0,
             termination_grace_seconds: None,
             reason: String::new(),
@@ -313,6 +316,18 @@ pub struct RuntimeStatus {
     pub handlers: Vec<RuntimeHandler>,
     /// Whether it honours `supplementalGroupsPolicy`.
     pub supplemental_groups_policy: bool,
+}
+
+/// Which cgroup a container was put below, as far as its annotations tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CgroupParent {
+    /// This agent recorded it; an empty path is where the runtime puts containers by itself, for `cgroupsPerQOS` was off.
+    Recorded(String),
+    /// A kubelet made the container, in its pod's cgroup.
+    OfKubelet,
+    /// The agent kept no cgroups when it made the container: an earlier release, or a machine on which it can't.
+    #[default]
+    Unrecorded,
 }
 
 /// Who makes cgroups.

@@ -223,6 +223,7 @@ pub(crate) fn observed_container(
         image: if image.user_specified_image.is_empty() { image.image } else { image.user_specified_image },
         image_id: if status.image_ref.is_empty() { status.image_id } else { status.image_ref },
         spec_hash: labels::spec_hash(|key| annotation(key).cloned()),
+        cgroup_parent: labels::cgroup_parent(|key| annotation(key).cloned()),
         restart_count: annotation(labels::CONTAINER_RESTART_COUNT)
             .and_then(|count| count.parse().ok())
             .unwrap_or(attempt),

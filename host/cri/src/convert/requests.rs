@@ -7,7 +7,7 @@ use std::time::Duration;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
     AppArmorProfile, ContainerConfig, ContainerId, Device, DnsConfig, IdMapping, ImageAuth, LinuxResources,
-    Mount, MountPropagation, NamespaceMode, PortMapping, Protocol, SandboxConfig, SeccompProfile,
+    Mount, MountPropagation, NamespaceMode, PortMapping, Protocol, SandboxConfig, SandboxId, SeccompProfile,
     SelinuxLabel, SupplementalGroupsPolicy, UserNamespace, labels,
 };
 use witlet_ports::RuntimeError;
@@ -224,6 +224,19 @@ fn linux_resources(resources: &LinuxResources) -> cri::LinuxContainerResources {
 /// None if nothing is named.
 fn named_resources(resources: &LinuxResources) -> Option<cri::LinuxContainerResources> {
     (*resources != LinuxResources::default()).then(|| linux_resources(resources))
+}
+
+/// New limits of a pod, with what its sandbox costs.
+pub(crate) fn update_sandbox(
+    id: &SandboxId,
+    overhead: &LinuxResources,
+    resources: &LinuxResources,
+) -> cri::UpdatePodSandboxResourcesRequest {
+    cri::UpdatePodSandboxResourcesRequest {
+        pod_sandbox_id: id.to_string(),
+        overhead: Some(linux_resources(overhead)),
+        resources: Some(linux_resources(resources)),
+    }
 }
 
 /// New limits of a container.

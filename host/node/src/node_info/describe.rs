@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use witlet_core::node::allocatable::{amounts, quantity};
 use witlet_core::node::facts::{self, steady};
 use witlet_core::node::status::allocatable;
 use witlet_core::node::{NodeFacts, kubelet_version};
@@ -112,6 +113,12 @@ fn capacity(machine: &Machine, options: &NodeOptions) -> BTreeMap<String, Quanti
     own.into_iter().chain(huge).map(|(resource, amount)| (resource, Quantity(amount))).collect()
 }
 
+/// What the status takes off, in the API's words.
+fn reserved(capacity: &BTreeMap<String, Quantity>, options: &NodeOptions) -> BTreeMap<String, Quantity> {
+    let reserved = options.reserved.reported(&amounts(capacity)).into_iter();
+    reserved.map(|(name, amount)| (name.clone(), quantity(&name, amount))).collect()
+}
+
 fn status(
     machine: &Machine,
     options: &NodeOptions,
@@ -130,7 +137,7 @@ fn status(
     }
     NodeStatus {
         addresses: Some(addresses),
-        allocatable: Some(allocatable(&capacity, &options.reserved)),
+        allocatable: Some(allocatable(&capacity, &reserved(&capacity, options))),
         capacity: Some(capacity),
         declared_features: Some(declared),
         features: is_true(facts::RUNTIME_SUPPLEMENTAL_GROUPS_POLICY)

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use witlet_core::node::allocatable::Reservations;
 use witlet_core::node::facts;
 
 use super::machine::Storage;
@@ -72,7 +74,7 @@ fn the_operators_word_goes_first() {
 fn what_is_reserved_isnt_for_pods() {
     let options = NodeOptions {
         pods_per_core: 10,
-        reserved: [("cpu".to_owned(), Quantity("500m".to_owned()))].into(),
+        reserved: Reservations { system: [("cpu".to_owned(), 500)].into(), ..Reservations::default() },
         ..NodeOptions::default()
     };
     let status = described(machine(), &options).expect("a node").node.status.expect("a status");

@@ -33,6 +33,18 @@ impl Drop for Exec<'_> {
     }
 }
 
+impl FakeRuntime {
+    /// Whether it implements `UpdatePodSandboxResources`.
+    pub fn set_sizes_sandboxes(&self, does: bool) {
+        self.lock().sizes_sandboxes = does;
+    }
+
+    /// Something else of the machine was done, to be seen in order with what the runtime does.
+    pub(crate) fn note(&self, action: &str, object: &str) {
+        self.record(&mut self.lock(), action, object);
+    }
+}
+
 #[async_trait]
 impl RuntimeInfo for FakeRuntime {
     async fn version(&self) -> Result<RuntimeVersion, RuntimeError> {
@@ -132,6 +144,24 @@ impl PodView for FakeRuntime {
 
 #[async_trait]
 impl Sandboxes for FakeRuntime {
+    async fn update_resources(
+        &self,
+        id: &SandboxId,
+        _: &LinuxResources,
+        resources: &LinuxResources,
+    ) -> Result<(), RuntimeError> {
+        const CALL: &str = "UpdatePodSandboxResources";
+        let mut inner = self.answer(CALL)?;
+        if !inner.sizes_sandboxes {
+            let message = "the fake sizes no sandboxes".to_owned();
+            return Err(RuntimeError::Unimplemented { call: CALL, message });
+        }
+        let LinuxResources { cpu_shares, cpu_quota_us, memory_limit_bytes, .. } = resources;
+        let figures = format!("shares {cpu_shares} quota {cpu_quota_us} memory {memory_limit_bytes}");
+        self.record(&mut inner, "size sandbox", &format!("{id} {figures}"));
+        Ok(())
+    }
+
     async fn run(&self, config: &SandboxConfig) -> Result<SandboxId, RuntimeError> {
         const CALL: &str = "RunPodSandbox";
         let created_at = self.clock.now();

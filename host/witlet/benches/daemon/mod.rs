@@ -48,7 +48,7 @@ impl Daemon {
             .args(flag("--root-dir", home.join("root").display()))
             .args(flag("--pod-logs-dir", home.join("logs").display()))
             .args(flag("--api-socket", socket.display()))
-            .args(["--node-name", "bench", "--max-pods", "100000"])
+            .args(["--node-name", "bench", "--max-pods", "100000", "--cgroups-per-qos=false"])
             .args(arguments)
             .stdout(Stdio::null())
             .stderr(log)

@@ -27,6 +27,7 @@ use crate::settings::{
     Settings,
 };
 
+mod cgroups;
 mod image_verification;
 mod node;
 #[cfg(test)]
@@ -81,6 +82,12 @@ pub(crate) enum SettingsError {
         /// Both, and the way out.
         message: &'static str,
     },
+    /// Settings that upstream's validation refuses, in its words.
+    #[error("{}", problems.iter().map(|problem| format!("invalid configuration: {problem}")).collect::<Vec<_>>().join(", "))]
+    Invalid {
+        /// All that is wrong.
+        problems: Vec<String>,
+    },
     /// The mode that ends after the first pods.
     #[error(
         "invalid configuration: runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set"
@@ -134,6 +141,8 @@ pub(crate) fn settings(
         manifests: manifests(&wanted)?,
         runtime: runtime(&wanted)?,
         pods: pods(flags, &wanted)?,
+        cgroups: cgroups::cgroups(&wanted, machine)?,
+        reserved_cpus: wanted.reserved_system_cpus.clone(),
         plugins: flags.text(Own::Plugins).map(PathBuf::from),
         api_socket: PathBuf::from(flags.text(Own::ApiSocket).unwrap_or(API_SOCKET)),
         readmit_on_restart: flags.is_on(Own::ReadmitOnRestart),
@@ -222,14 +231,17 @@ fn manifests(wanted: &Wanted) -> Result<Manifests, SettingsError> {
 }
 
 fn runtime(wanted: &Wanted) -> Result<RuntimeSettings, SettingsError> {
-    let driver = wanted.cgroup_driver.as_deref().unwrap_or(CgroupDriver::Cgroupfs.name());
     Ok(RuntimeSettings {
         endpoint: wanted.container_runtime_endpoint.clone().unwrap_or_else(|| RUNTIME_ENDPOINT.to_owned()),
         image_endpoint: wanted.image_service_endpoint.clone(),
         request_timeout: wanted.runtime_request_timeout.unwrap_or(Duration::from_mins(2)),
-        cgroup_driver: CgroupDriver::of_name(driver)
-            .ok_or_else(|| wrong("cgroupDriver", driver, "expected cgroupfs or systemd"))?,
+        cgroup_driver: driver(wanted)?,
     })
+}
+
+fn driver(wanted: &Wanted) -> Result<CgroupDriver, SettingsError> {
+    let driver = wanted.cgroup_driver.as_deref().unwrap_or(CgroupDriver::Cgroupfs.name());
+    CgroupDriver::of_name(driver).ok_or_else(|| wrong("cgroupDriver", driver, "expected cgroupfs or systemd"))
 }
 
 fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {

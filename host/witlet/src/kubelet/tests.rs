@@ -158,13 +158,13 @@ fn what_is_not_done_is_told_once_by_name() {
                   featureGates: {MemoryQoS: true, EnvFiles: true}";
     let file = write(folder.path(), "config.yaml", fields);
     let start =
-        start_of(&format!("--config={file} --lock-file=/l --cgroup-root=/k -v=4 --logging-format=json"));
+        start_of(&format!("--config={file} --lock-file=/l --kubelet-cgroups=/k -v=4 --logging-format=json"));
     let start = start.expect("all is known");
     assert_eq!(
         start.warnings,
         [
             "the flag --lock-file isn't acted on yet",
-            "the configuration's cgroupRoot (--cgroup-root) isn't acted on yet with this value",
+            "the configuration's kubeletCgroups (--kubelet-cgroups) isn't acted on yet with this value",
             "the configuration's topologyManagerPolicy (--topology-manager-policy) isn't acted on yet with this value",
             "the configuration's reservedMemory isn't acted on yet with this value",
             "the feature gate MemoryQoS isn't acted on with this value",

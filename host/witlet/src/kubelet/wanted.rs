@@ -70,6 +70,23 @@ pub(crate) struct Wanted {
     #[serde(deserialize_with = "time")]
     pub(crate) runtime_request_timeout: Option<Duration>,
     pub(crate) cgroup_driver: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) cgroup_root: Option<String>,
+    #[serde(rename = "cgroupsPerQOS")]
+    pub(crate) cgroups_per_qos: Option<bool>,
+    pub(crate) pod_pids_limit: Option<i64>,
+    #[serde(rename = "cpuCFSQuota")]
+    pub(crate) cpu_cfs_quota: Option<bool>,
+    #[serde(rename = "cpuCFSQuotaPeriod", deserialize_with = "time")]
+    pub(crate) cpu_cfs_quota_period: Option<Duration>,
+    #[serde(rename = "singleProcessOOMKill")]
+    pub(crate) single_process_oom_kill: Option<bool>,
+    /// None is upstream's default; an empty list enforces nothing.
+    pub(crate) enforce_node_allocatable: Option<Vec<String>>,
+    pub(crate) system_reserved_cgroup: String,
+    pub(crate) kube_reserved_cgroup: String,
+    #[serde(rename = "reservedSystemCPUs", deserialize_with = "text")]
+    pub(crate) reserved_system_cpus: Option<String>,
     #[serde(deserialize_with = "number")]
     pub(crate) max_pods: Option<i64>,
     pub(crate) resolv_conf: Option<String>,

@@ -9,9 +9,10 @@ use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
 use thiserror::Error;
-use witlet_agent::{ImagePullLimits, LogLimits};
+use witlet_agent::{CgroupMode, CgroupSettings, ImagePullLimits, LogLimits};
 use witlet_core::container::gc::GcPolicy;
 use witlet_core::image::records::VerificationPolicy;
+use witlet_core::node::allocatable::{Enforcement, Reservations};
 use witlet_core::node::conditions::Thresholds;
 use witlet_core::pod::quantity::{self, QuantityError};
 use witlet_node::{ManifestUrl, ManifestUrlError};
@@ -89,7 +90,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
         labels: pairs(&args.node_labels, |label| ArgsError::Label { label }, |key, _| !key.is_empty())?,
         max_pods: args.max_pods,
         pods_per_core: 0,
-        reserved: BTreeMap::new(),
+        reserved: Reservations::default(),
         ips: node_ips(&args.cluster)?,
     };
     let container_logs = args.pods.container_logs_dir.clone();
@@ -110,6 +111,14 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
             request_timeout: Duration::from_mins(2),
             cgroup_driver: args.cgroup_driver.into(),
         },
+        cgroups: CgroupSettings {
+            mode: if args.cgroups_per_qos { CgroupMode::Kept } else { CgroupMode::Off },
+            driver: Some(args.cgroup_driver.into()),
+            root: args.cgroup_root,
+            enforce: args.cgroups_per_qos.then_some(Enforcement::Pods).into_iter().collect(),
+            ..CgroupSettings::default()
+        },
+        reserved_cpus: None,
         pods: pods(args.pods)?,
         plugins: args.plugins,
         api_socket: args.api_socket,

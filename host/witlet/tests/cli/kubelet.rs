@@ -24,6 +24,8 @@ fn in_folder(folder: &Path) -> Vec<String> {
         "--address=127.0.0.1".to_owned(),
         "--healthz-port=0".to_owned(),
         "--hostname-override=node".to_owned(),
+        "--cgroups-per-qos=false".to_owned(),
+        "--enforce-node-allocatable=none".to_owned(),
     ]);
     flags
 }

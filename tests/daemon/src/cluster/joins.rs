@@ -233,6 +233,10 @@ pub(super) async fn as_the_kubelet() -> Result<(), Failed> {
         "--node-labels=pool.example.com/name=blue".to_owned(),
         format!("--hostname-override={NODE}"),
     ]);
+    line.extend(match witlet_harness::cgroups::flags(&ground.endpoint).pop() {
+        Some(root) if root.starts_with("--cgroup-root") => vec![root],
+        _ => vec!["--cgroups-per-qos=false".to_owned(), "--enforce-node-allocatable=none".to_owned()],
+    });
     options.command_line = Some(line);
     let addresses = [SocketAddr::from((address, 10248)), SocketAddr::from((address, 10250))];
     let mut cluster = Cluster::launch(ground, options, addresses).await?;

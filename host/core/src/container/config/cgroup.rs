@@ -1,27 +1,51 @@
 //! Which cgroup a pod's containers are put below.
 
+use k8s_openapi::api::core::v1::Pod;
+
 use super::Host;
+use crate::cgroup::CgroupLayout;
 use crate::runtime::CgroupDriver;
 
-/// The slice of all pods, by upstream's name.
+/// The slice of all pods where systemd makes cgroups and the agent keeps none, by upstream's name.
 const PODS_SLICE: &str = "/kubepods.slice";
 
-/// The cgroup above those of all pods' containers; none leaves it to the runtime.
-///
-/// A runtime that has systemd make cgroups takes none without a slice; systemd makes it with the first container. It is one
-/// for all classes, so that containers share the processors by their own requests, as siblings do. Upstream's slices of
-/// classes hold requests only because the kubelet keeps setting their weights; and slices of pods would stay behind, for
-/// systemd keeps them until somebody stops them.
-pub(crate) fn parent(host: Host<'_>) -> Option<String> {
-    match host.cgroup_driver()? {
-        CgroupDriver::Cgroupfs => None,
-        CgroupDriver::Systemd => Some(PODS_SLICE.to_owned()),
+/// Whether the agent keeps cgroups for pods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PodCgroups<'a> {
+    /// It does, by these names.
+    Kept(&'a CgroupLayout),
+    /// The operator wants none (`cgroupsPerQOS: false`): containers are where the runtime puts them.
+    Off,
+    /// It can't here: containers are where the runtime puts them, or in the slice of all pods where systemd makes cgroups, for a
+    /// runtime that has systemd make them takes none without a slice.
+    #[default]
+    Unsupported,
+}
+
+/// The cgroup above those of the pod's sandbox and containers; none leaves it to the runtime.
+pub(crate) fn parent(pod: &Pod, host: Host<'_>) -> Option<String> {
+    match host.cgroups {
+        PodCgroups::Kept(layout) => layout.pod(pod).ok().map(|name| layout.path(&name)),
+        PodCgroups::Off => None,
+        PodCgroups::Unsupported => match host.cgroup_driver()? {
+            CgroupDriver::Cgroupfs => None,
+            CgroupDriver::Systemd => Some(PODS_SLICE.to_owned()),
+        },
+    }
+}
+
+/// What containers remember of it, so that an agent with other settings knows which of them are outside of their pod's cgroup.
+/// Nothing where the agent keeps none: these never count as outside.
+pub(super) fn recorded(pod: &Pod, host: Host<'_>) -> Option<String> {
+    match host.cgroups {
+        PodCgroups::Kept(_) | PodCgroups::Off => Some(parent(pod, host).unwrap_or_default()),
+        PodCgroups::Unsupported => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    //! One slice, where systemd makes them.
+    //! The pod's own, none, or one slice.
 
     use std::collections::BTreeMap;
 
@@ -30,7 +54,8 @@ mod tests {
     use crate::node::facts::RUNTIME_CGROUP_DRIVER;
 
     #[test]
-    fn systemd_gets_one_slice_and_other_runtimes_decide() {
+    fn without_cgroups_of_its_own_systemd_gets_one_slice_and_other_runtimes_decide() {
+        let pod = crate::fixtures::pod("Always", &["a"]);
         for (driver, expected) in [
             (Some("systemd"), Some("/kubepods.slice")),
             (Some("cgroupfs"), None),
@@ -40,7 +65,29 @@ mod tests {
             let mut node = fixtures::node("1");
             let facts = driver.map(|driver| (RUNTIME_CGROUP_DRIVER.to_owned(), driver.to_owned()));
             node.facts = facts.into_iter().collect::<BTreeMap<_, _>>();
-            assert_eq!(parent(fixtures::host(&node)).as_deref(), expected, "{driver:?}");
+            let host = fixtures::host(&node);
+            assert_eq!(parent(&pod, host).as_deref(), expected, "{driver:?}");
+            assert_eq!(recorded(&pod, host), None);
+            let off = Host { cgroups: PodCgroups::Off, ..host };
+            assert_eq!((parent(&pod, off), recorded(&pod, off)), (None, Some(String::new())), "{driver:?}");
+        }
+    }
+
+    #[test]
+    fn a_pod_has_its_own_which_its_containers_remember() {
+        let pod = crate::fixtures::pod("Always", &["a"]);
+        let node = fixtures::node("2");
+        for (driver, expected) in [
+            (CgroupDriver::Cgroupfs, "/kubepods/besteffort/poduid-1"),
+            (
+                CgroupDriver::Systemd,
+                "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-poduid_1.slice",
+            ),
+        ] {
+            let layout = CgroupLayout::new(driver, "/");
+            let host = Host { cgroups: PodCgroups::Kept(&layout), ..fixtures::host(&node) };
+            assert_eq!(parent(&pod, host).as_deref(), Some(expected));
+            assert_eq!(recorded(&pod, host).as_deref(), Some(expected));
         }
     }
 }

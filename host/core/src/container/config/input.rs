@@ -6,6 +6,8 @@ use std::path::Path;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
+use super::PodCgroups;
+use crate::cgroup::CpuQuotaPolicy;
 use crate::node::{NodeFacts, facts};
 use crate::runtime::{CgroupDriver, ContainerId, Device, Mount, RuntimeHandler, UserNamespace};
 
@@ -32,6 +34,12 @@ pub struct Host<'a> {
     pub runtime_handlers: &'a [RuntimeHandler],
     /// Whether the kernel counts swap by cgroup (`memory.swap.max` exists below the root).
     pub swap_controller: bool,
+    /// Whether pods have cgroups of their own.
+    pub cgroups: PodCgroups<'a>,
+    /// Whether and how CPU limits become quotas.
+    pub cpu_quota: CpuQuotaPolicy,
+    /// Whether running out of memory ends one process of a container and not all (`singleProcessOOMKill`, version 2 only).
+    pub single_process_oom_kill: bool,
 }
 
 impl<'a> Host<'a> {
@@ -49,6 +57,9 @@ impl<'a> Host<'a> {
             runtime_classes: NO_CLASSES,
             runtime_handlers: &[],
             swap_controller: false,
+            cgroups: PodCgroups::Unsupported,
+            cpu_quota: CpuQuotaPolicy::default(),
+            single_process_oom_kill: false,
         }
     }
 

@@ -7,20 +7,11 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::{ConfigError, ContainerInput, Host};
+use crate::cgroup::{PodCgroup, cpu_quota, cpu_shares, hugepage_unit_size, shares_to_milli};
 use crate::pod::quantity;
 use crate::pod::resources::{self, Amounts, CPU, HUGE_PAGES, MEMORY, QosClass, is_sidecar};
 use crate::pod::static_pod::is_critical;
 use crate::runtime::LinuxResources;
-
-/// Length of a CPU period in microseconds.
-pub(crate) const CPU_PERIOD_US: i64 = 100_000;
-/// The kernel takes no quota below, in microseconds.
-const CPU_QUOTA_US_MIN: i64 = 1_000;
-/// The kernel's bounds of `cpu.shares`, and what one CPU has.
-const CPU_SHARES_MIN: i64 = 2;
-const CPU_SHARES_MAX: i64 = 262_144;
-const CPU_SHARES_PER_CPU: i64 = 1_024;
-const MILLI_PER_CPU: i64 = 1_000;
 
 /// A pod of class Guaranteed is killed last, after the node's daemons (−999) only.
 const OOM_GUARANTEED: i64 = -997;
@@ -31,24 +22,6 @@ const OOM_BURSTABLE_MIN: i64 = OOM_BEST_EFFORT + OOM_GUARANTEED;
 const OOM_BURSTABLE_MAX: i64 = OOM_BEST_EFFORT - 1;
 /// Priority class of pods that the node itself can't do without.
 const SYSTEM_NODE_CRITICAL: &str = "system-node-critical";
-
-/// `cpu.shares` for a request in milli-CPU: 1024 for each CPU, between 2 and 262144.
-pub fn cpu_shares(milli_cpu: i64) -> i64 {
-    if milli_cpu <= 0 {
-        return CPU_SHARES_MIN;
-    }
-    let shares = i128::from(milli_cpu) * i128::from(CPU_SHARES_PER_CPU) / i128::from(MILLI_PER_CPU);
-    i64::try_from(shares).unwrap_or(CPU_SHARES_MAX).clamp(CPU_SHARES_MIN, CPU_SHARES_MAX)
-}
-
-/// Microseconds of CPU in each period of 100 ms for a limit in milli-CPU, at least 1000; 0 if there is no limit.
-pub fn cpu_quota(milli_cpu: i64) -> i64 {
-    if milli_cpu <= 0 {
-        return 0;
-    }
-    let quota = i128::from(milli_cpu) * i128::from(CPU_PERIOD_US) / i128::from(MILLI_PER_CPU);
-    i64::try_from(quota).unwrap_or(i64::MAX).max(CPU_QUOTA_US_MIN)
-}
 
 /// How soon the kernel kills a container when memory is short: −997 (late) to 1000 (first). `memory_capacity` in bytes.
 ///
@@ -171,17 +144,42 @@ pub(super) fn overhead(pod: &Pod, host: Host<'_>) -> LinuxResources {
     )
 }
 
+/// What the runtime is told of a pod's cgroup that is about to be changed: what the sandbox itself costs, and the rest of these
+/// limits (upstream: `generateUpdatePodSandboxResourcesRequest`).
+pub fn sandbox_resources(pod: &Pod, host: Host<'_>, cgroup: PodCgroup) -> (LinuxResources, LinuxResources) {
+    let list = pod.spec.as_ref().and_then(|spec| spec.overhead.as_ref());
+    let of = |name: &str| {
+        let quantity = list.and_then(|list| list.get(name));
+        quantity.and_then(|quantity| resources::amount(name, quantity).ok()).unwrap_or_default()
+    };
+    let (cpu, memory) = (of(CPU), of(MEMORY));
+    let without = |limit: i64, part: i64| if limit == 0 { 0 } else { limit.saturating_sub(part).max(0) };
+    let shares = match cpu {
+        0 => cgroup.cpu_shares,
+        cpu => cpu_shares(shares_to_milli(cgroup.cpu_shares).saturating_sub(cpu)),
+    };
+    let rest = LinuxResources {
+        cpu_shares: shares,
+        cpu_quota_us: without(cgroup.cpu_quota_us, cpu_quota(cpu, cgroup.cpu_period_us)),
+        cpu_period_us: cgroup.cpu_period_us,
+        memory_limit_bytes: without(cgroup.memory_limit_bytes, memory),
+        ..LinuxResources::default()
+    };
+    (overhead(pod, host), rest)
+}
+
 /// CPU in milli-CPU, memory in bytes; a limit of 0 is none. A request that isn't stated is the limit.
 fn figures(cpu_request: Option<i64>, cpu_limit: i64, memory_limit: i64, host: Host<'_>) -> LinuxResources {
+    let quota = host.cpu_quota;
     let mut unified = BTreeMap::new();
-    if host.has_cgroup_v2() {
+    if host.has_cgroup_v2() && !host.single_process_oom_kill {
         // When memory runs out, all processes of the container end together.
         unified.insert("memory.oom.group".to_owned(), "1".to_owned());
     }
     LinuxResources {
         cpu_shares: cpu_shares(cpu_request.unwrap_or(cpu_limit)),
-        cpu_quota_us: cpu_quota(cpu_limit),
-        cpu_period_us: CPU_PERIOD_US,
+        cpu_quota_us: if quota.is_enforced { cpu_quota(cpu_limit, quota.period_us) } else { 0 },
+        cpu_period_us: if quota.is_enforced { quota.period_us } else { 0 },
         memory_limit_bytes: memory_limit,
         unified,
         ..LinuxResources::default()
@@ -222,15 +220,8 @@ fn hugepage_limits(
 
 /// The kernel's name of the page size in `hugepages-2Mi`: `2MB`. None for other resources.
 fn page_size(resource: &str) -> Option<String> {
-    const UNITS: [&str; 6] = ["B", "KB", "MB", "GB", "TB", "PB"];
     let size = resource.strip_prefix(HUGE_PAGES)?;
-    let mut bytes = quantity::parse(size).ok()?.value();
-    let mut unit = 0;
-    while bytes >= 1024 && bytes % 1024 == 0 && unit + 1 < UNITS.len() {
-        bytes /= 1024;
-        unit += 1;
-    }
-    (bytes > 0).then(|| format!("{bytes}{}", UNITS[unit]))
+    hugepage_unit_size(u64::try_from(quantity::parse(size).ok()?.value()).ok()?)
 }
 
 /// Bytes of memory that the node has; 0 if it doesn't say.

@@ -40,7 +40,7 @@ pub fn sandbox_config(input: SandboxInput<'_>) -> Result<SandboxConfig, ConfigEr
         sysctls: security::sysctls(pod),
         overhead: linux::overhead(pod, host),
         resources: linux::of_sandbox(pod, host),
-        cgroup_parent: cgroup::parent(host),
+        cgroup_parent: cgroup::parent(pod, host),
         runtime_handler: runtime_handler(input, spec)?,
         privileged: security::any_privileged(pod),
         security: security::of_sandbox(pod),

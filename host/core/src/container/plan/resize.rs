@@ -8,10 +8,12 @@ use thiserror::Error;
 
 use super::Step;
 use super::spec::{ContainerKind, containers};
-use crate::container::config::{cpu_quota, cpu_shares};
+use crate::cgroup::{CpuQuotaPolicy, cpu_quota, cpu_shares, cpu_weight, pod_config, quota_to_milli};
 use crate::pod::allocation::ContainerResources;
-use crate::pod::resources::{self, CPU, MEMORY};
+use crate::pod::resources::{CPU, MEMORY};
 use crate::runtime::{ContainerId, ContainerRunState, LinuxResources, ObservedContainer, ObservedPod};
+
+pub use crate::cgroup::PodCgroup;
 
 /// What running containers were last given, by instance: recorded when one is started and after each
 /// [`ResizeContainer`]. One without a record counts as having what the runtime tells.
@@ -26,19 +28,8 @@ pub struct ResizeFacts<'a> {
     pub memory_usage: &'a BTreeMap<ContainerId, i64>,
     /// The pod's own cgroup, if the agent keeps one.
     pub pod_cgroup: Option<PodCgroup>,
-}
-
-/// The limits that a pod's own cgroup has; zero is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PodCgroup {
-    /// `cpu.shares` of cgroup v1.
-    pub cpu_shares: i64,
-    /// Microseconds of CPU in each period of 100 ms.
-    pub cpu_quota_us: i64,
-    /// Bytes.
-    pub memory_limit_bytes: i64,
-    /// Bytes that are used now; none if nobody knows.
-    pub memory_usage_bytes: Option<i64>,
+    /// Whether and how CPU limits become quotas.
+    pub cpu_quota: CpuQuotaPolicy,
 }
 
 /// A running container gets other limits.
@@ -73,7 +64,7 @@ pub struct ResizePod {
 pub enum PodKnob {
     /// What is asked for of CPU, as `cpu.shares` of cgroup v1.
     CpuShares,
-    /// Microseconds of CPU in each period of 100 ms.
+    /// Microseconds of CPU in each period.
     CpuQuota,
     /// Bytes of memory.
     MemoryLimit,
@@ -137,7 +128,7 @@ pub(super) fn look(
 ) -> Option<super::KillReason> {
     let facts = input.resize?;
     let desired = ContainerResources::of(input.pod, container);
-    let current = actuated(facts.actuated, running, desired);
+    let current = actuated(facts.actuated, running, desired, facts.cpu_quota);
     let cpu = current.cpu() != desired.cpu();
     let memory = current.memory() != desired.memory();
     if (cpu && restarts(container, CPU)) || (memory && restarts(container, MEMORY)) {
@@ -184,6 +175,7 @@ pub fn actuated(
     records: &Actuated,
     running: &ObservedContainer,
     desired: ContainerResources,
+    quota: CpuQuotaPolicy,
 ) -> ContainerResources {
     if let Some(record) = records.get(&running.id) {
         return *record;
@@ -194,10 +186,11 @@ pub fn actuated(
     if seen.cpu_shares > 0 && cpu_weight(seen.cpu_shares).abs_diff(desired_weight) > WEIGHT_ERROR {
         current.cpu_request_milli = scale(seen.cpu_shares, MILLI_PER_CPU, SHARES_PER_CPU);
     }
-    if seen.cpu_period_us > 0 {
-        let limit = scale(seen.cpu_quota_us.max(0), MILLI_PER_CPU, seen.cpu_period_us);
-        let same =
-            seen.cpu_period_us == PERIOD_US && seen.cpu_quota_us.max(0) == cpu_quota(desired.cpu_limit_milli);
+    // Without quotas nothing shows which limit it has.
+    if seen.cpu_period_us > 0 && quota.is_enforced {
+        let limit = quota_to_milli(seen.cpu_quota_us, seen.cpu_period_us);
+        let same = seen.cpu_period_us == quota.period_us
+            && seen.cpu_quota_us.max(0) == cpu_quota(desired.cpu_limit_milli, quota.period_us);
         current.cpu_limit_milli = if same { desired.cpu_limit_milli } else { limit };
     }
     if seen.memory_limit_bytes > 0 {
@@ -206,18 +199,13 @@ pub fn actuated(
     current
 }
 
-/// A runtime that reads shares back from cgroup v2 has them rounded twice on the way.
+/// Weights that are read back from cgroup v2 have been rounded twice on the way.
 const WEIGHT_ERROR: u64 = 1;
-
-/// `cpu.weight` of cgroup v2 for `cpu.shares` of v1 (KEP-2254).
-fn cpu_weight(shares: i64) -> i64 {
-    1 + (shares.clamp(2, 262_144) - 2) * 9_999 / 262_142
-}
+/// The kernel rounds limits of memory to its pages; none has larger ones.
+const PAGE_BYTES_MAX: i64 = 64 << 10;
 
 const MILLI_PER_CPU: i64 = 1_000;
 const SHARES_PER_CPU: i64 = 1_024;
-/// Length of a CPU period in microseconds.
-const PERIOD_US: i64 = 100_000;
 
 fn scale(value: i64, factor: i64, divisor: i64) -> i64 {
     let scaled = i128::from(value) * i128::from(factor) / i128::from(divisor.max(1));
@@ -233,88 +221,101 @@ pub fn in_progress(pod: &Pod, observed: &ObservedPod, facts: ResizeFacts<'_>) ->
         let newest = observed.container(&found.container.name);
         newest.filter(|newest| newest.state == ContainerRunState::Running).is_some_and(|running| {
             let desired = ContainerResources::of(pod, &found.container);
-            actuated(facts.actuated, running, desired) != desired
+            actuated(facts.actuated, running, desired, facts.cpu_quota) != desired
         })
     });
-    let pod_cgroup = facts.pod_cgroup.is_some_and(|current| !same_limits(current, desired_pod_cgroup(pod)));
-    any_container || pod_cgroup
-}
-
-fn same_limits(a: PodCgroup, b: PodCgroup) -> bool {
-    let limits = |cgroup: PodCgroup| (cgroup.cpu_shares, cgroup.cpu_quota_us, cgroup.memory_limit_bytes);
-    limits(a) == limits(b)
+    any_container || !pod_knobs(pod, facts).is_empty()
 }
 
 /// The limits of a pod's own cgroup: shares by its requests; a quota and a memory limit only if all its containers have
-/// one, or the pod itself does (upstream: `ResourceConfigForPod`).
-pub fn desired_pod_cgroup(pod: &Pod) -> PodCgroup {
-    let requests = resources::requests(pod);
-    let limits = resources::limits(pod);
-    let limited = |resource: &str| {
-        let own = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.limits.as_ref());
-        let by_pod = own.is_some_and(|own| own.contains_key(resource));
-        let by_all = containers(pod).filter(|found| found.kind != ContainerKind::Ephemeral).all(|found| {
-            let own = found.container.resources.as_ref().and_then(|resources| resources.limits.as_ref());
-            own.is_some_and(|own| own.contains_key(resource))
-        });
-        if by_pod || by_all { limits.get(resource).copied().unwrap_or_default() } else { 0 }
-    };
+/// one, or the pod itself does.
+pub fn desired_pod_cgroup(pod: &Pod, quota: CpuQuotaPolicy) -> PodCgroup {
+    let config = pod_config(pod, quota);
     PodCgroup {
-        cpu_shares: cpu_shares(requests.get(CPU).copied().unwrap_or_default()),
-        cpu_quota_us: cpu_quota(limited(CPU)),
-        memory_limit_bytes: limited(MEMORY),
+        cpu_shares: config.cpu_shares.unwrap_or_default(),
+        cpu_weight: None,
+        cpu_quota_us: config.cpu_quota_us.unwrap_or_default().max(0),
+        cpu_period_us: quota.period_us,
+        memory_limit_bytes: config.memory_bytes.unwrap_or_default(),
         memory_usage_bytes: None,
     }
+}
+
+/// What of the pod's own cgroup isn't as it should be. A limit that the pod doesn't have any more stays, as upstream has it;
+/// what differs by no more than the kernel's rounding is the same.
+fn pod_knobs(pod: &Pod, facts: ResizeFacts<'_>) -> Vec<Knob> {
+    let Some(from) = facts.pod_cgroup else { return Vec::new() };
+    let to = desired_pod_cgroup(pod, facts.cpu_quota);
+    let mut knobs = Vec::new();
+    let memory = (from.memory_limit_bytes, to.memory_limit_bytes);
+    let is_rounded = memory.0 != 0 && (0..PAGE_BYTES_MAX).contains(&memory.1.saturating_sub(memory.0));
+    if memory.1 != 0 && !is_rounded {
+        knobs.push((PodKnob::MemoryLimit, memory.0, memory.1));
+    }
+    // Grows or shrinks as CPUs do: the period may be another one.
+    let cpu = |cgroup: PodCgroup| (cgroup.cpu_quota_us, cgroup.cpu_period_us.max(1));
+    let ((quota, period), (new_quota, new_period)) = (cpu(from), cpu(to));
+    if new_quota != 0 && (quota, period) != (new_quota, new_period) {
+        knobs.push((PodKnob::CpuQuota, scale(quota, new_period, period), new_quota));
+    }
+    let shares = (from.cpu_shares, to.cpu_shares);
+    let same = from.cpu_weight.map_or(shares.0 == shares.1, |weight| weight == cpu_weight(shares.1));
+    if !same {
+        knobs.push((PodKnob::CpuShares, shares.0, shares.1));
+    }
+    knobs
 }
 
 /// The changes in their order: memory, then CPU; of each, the pod's limit grows before the containers' change and shrinks
 /// after it, and its request stays below its limit all the time. Nothing at all if any memory limit would be below its use.
 pub(super) fn steps(input: super::PlanInput<'_>, changes: Changes) -> Result<Vec<Step>, ResizeError> {
     let Some(facts) = input.resize else { return Ok(Vec::new()) };
-    let pod = facts.pod_cgroup.map(|current| (current, desired_pod_cgroup(input.pod)));
-    refuse_below_usage(&changes.memory, facts, pod)?;
+    let knobs = pod_knobs(input.pod, facts);
+    refuse_below_usage(&changes.memory, facts, &knobs)?;
+    let of = |resource: Resized| -> Vec<Knob> {
+        knobs.iter().filter(|(knob, ..)| knob.resource() == resource).copied().collect()
+    };
     let mut steps = Vec::new();
-    let memory = pod.map(|(from, to)| {
-        vec![(PodKnob::MemoryLimit, from.memory_limit_bytes, to.memory_limit_bytes, Zero::Unlimited)]
-    });
-    around(memory.unwrap_or_default(), containers_of(changes.memory, Resized::Memory), &mut steps);
-    let cpu = pod.map(|(from, to)| {
-        vec![
-            (PodKnob::CpuQuota, from.cpu_quota_us, to.cpu_quota_us, Zero::Unlimited),
-            (PodKnob::CpuShares, from.cpu_shares, to.cpu_shares, Zero::Least),
-        ]
-    });
-    around(cpu.unwrap_or_default(), containers_of(changes.cpu, Resized::Cpu), &mut steps);
+    let containers = |changes, resource| containers_of(changes, resource, facts.cpu_quota);
+    around(&of(Resized::Memory), containers(changes.memory, Resized::Memory), &mut steps);
+    around(&of(Resized::Cpu), containers(changes.cpu, Resized::Cpu), &mut steps);
     Ok(steps)
 }
 
-/// What zero means.
-#[derive(Clone, Copy)]
-enum Zero {
-    Unlimited,
-    Least,
+impl PodKnob {
+    fn resource(self) -> Resized {
+        match self {
+            Self::MemoryLimit => Resized::Memory,
+            Self::CpuQuota | Self::CpuShares => Resized::Cpu,
+        }
+    }
+
+    /// The value as an amount: no limit is the largest.
+    fn size(self, value: i64) -> i64 {
+        match self {
+            Self::MemoryLimit | Self::CpuQuota => unlimited(value),
+            Self::CpuShares => value,
+        }
+    }
 }
 
-/// A knob with its current and its desired value.
-type Knob = (PodKnob, i64, i64, Zero);
+/// A knob with its current and its desired value; a limit comes before its request.
+type Knob = (PodKnob, i64, i64);
 
-fn around(knobs: Vec<Knob>, containers: Vec<Step>, steps: &mut Vec<Step>) {
-    let order = |(_, from, to, zero): &Knob| match zero {
-        Zero::Unlimited => unlimited(*to).cmp(&unlimited(*from)),
-        Zero::Least => to.cmp(from),
-    };
-    let set = |(knob, _, to, _): &Knob| Step::ResizePod(ResizePod { knob: *knob, value: *to });
+fn around(knobs: &[Knob], containers: Vec<Step>, steps: &mut Vec<Step>) {
+    let order = |(knob, from, to): &Knob| knob.size(*to).cmp(&knob.size(*from));
+    let set = |(knob, _, to): &Knob| Step::ResizePod(ResizePod { knob: *knob, value: *to });
     // The limit grows before the request does, and shrinks after it.
     steps.extend(knobs.iter().filter(|knob| order(knob).is_gt()).map(set));
     steps.extend(containers);
-    steps.extend(knobs.iter().rev().filter(|knob| order(knob).is_lt()).map(set));
+    steps.extend(knobs.iter().rev().filter(|knob| !order(knob).is_gt()).map(set));
 }
 
 fn unlimited(limit: i64) -> i64 {
     if limit == 0 { i64::MAX } else { limit }
 }
 
-fn containers_of(changes: Vec<Change>, resource: Resized) -> Vec<Step> {
+fn containers_of(changes: Vec<Change>, resource: Resized, quota: CpuQuotaPolicy) -> Vec<Step> {
     let steps = changes.into_iter().map(|change| {
         let Change { id, kind, name, current, desired } = change;
         let (limits, actuated) = match resource {
@@ -329,8 +330,11 @@ fn containers_of(changes: Vec<Change>, resource: Resized) -> Vec<Step> {
             Resized::Cpu => (
                 LinuxResources {
                     cpu_shares: cpu_shares(desired.cpu_request_milli),
-                    cpu_quota_us: cpu_quota(desired.cpu_limit_milli),
-                    cpu_period_us: PERIOD_US,
+                    cpu_quota_us: match quota.is_enforced {
+                        true => cpu_quota(desired.cpu_limit_milli, quota.period_us),
+                        false => 0,
+                    },
+                    cpu_period_us: if quota.is_enforced { quota.period_us } else { 0 },
                     ..LinuxResources::default()
                 },
                 desired,
@@ -342,11 +346,7 @@ fn containers_of(changes: Vec<Change>, resource: Resized) -> Vec<Step> {
     steps.collect()
 }
 
-fn refuse_below_usage(
-    memory: &[Change],
-    facts: ResizeFacts<'_>,
-    pod: Option<(PodCgroup, PodCgroup)>,
-) -> Result<(), ResizeError> {
+fn refuse_below_usage(memory: &[Change], facts: ResizeFacts<'_>, knobs: &[Knob]) -> Result<(), ResizeError> {
     for change in memory {
         let (from, limit) = (change.current.memory_limit_bytes, change.desired.memory_limit_bytes);
         let usage = facts.memory_usage.get(&change.id).copied();
@@ -357,10 +357,12 @@ fn refuse_below_usage(
             return Err(ResizeError::ContainerMemory { container, limit, usage });
         }
     }
-    if let Some((from, to)) = pod {
-        let limit = to.memory_limit_bytes;
-        if unlimited(limit) < unlimited(from.memory_limit_bytes)
-            && let Some(usage) = from.memory_usage_bytes.filter(|usage| *usage > limit)
+    let memory = knobs.iter().find(|(knob, ..)| *knob == PodKnob::MemoryLimit);
+    if let Some(&(_, from, limit)) = memory {
+        let usage = facts.pod_cgroup.and_then(|cgroup| cgroup.memory_usage_bytes);
+        // As upstream has it: exactly what is used is refused, too.
+        if limit < unlimited(from)
+            && let Some(usage) = usage.filter(|usage| *usage >= limit)
         {
             return Err(ResizeError::PodMemory { limit, usage });
         }

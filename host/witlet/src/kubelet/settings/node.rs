@@ -5,8 +5,9 @@ use std::net::IpAddr;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
-use witlet_core::node::conditions::{Threshold, Thresholds};
-use witlet_core::pod::quantity;
+use witlet_core::node::allocatable::{PIDS, Reservations, cpu_set};
+use witlet_core::node::conditions::Thresholds;
+use witlet_core::pod::resources::{self, Amounts, CPU, EPHEMERAL_STORAGE, MEMORY};
 use witlet_node::PODS_MAX_DEFAULT;
 
 use super::{SettingsError, count, wrong};
@@ -102,31 +103,34 @@ pub(super) fn thresholds(wanted: &Wanted) -> Result<Thresholds, SettingsError> {
     })
 }
 
-/// What pods may not have: what is reserved for the system and for Kubernetes, and what they would be ended for.
-fn reserved(wanted: &Wanted) -> Result<BTreeMap<String, Quantity>, SettingsError> {
-    let mut sums: BTreeMap<String, i64> = BTreeMap::new();
-    if let Some(Threshold::Amount(bytes)) = thresholds(wanted)?.memory {
-        sums.insert("memory".to_owned(), i64::try_from(bytes).unwrap_or(i64::MAX));
-    }
-    for (field, part) in
-        [("systemReserved", &wanted.system_reserved), ("kubeReserved", &wanted.kube_reserved)]
-    {
-        for (resource, amount) in part {
-            let refused = |why| wrong(field, format!("{resource}={amount}"), why);
-            if !matches!(resource.as_str(), "cpu" | "memory" | "ephemeral-storage" | "pid") {
-                return Err(refused("cannot reserve this resource"));
-            }
-            let quantity = Quantity(amount.clone());
-            let read =
-                if resource == "cpu" { quantity::milli(&quantity) } else { quantity::value(&quantity) };
-            let value = read.ok().filter(|value| *value >= 0).ok_or_else(|| refused("it is no amount"))?;
-            let sum = sums.entry(resource.clone()).or_default();
-            *sum = sum.saturating_add(value);
+/// What pods may not have: what is reserved for the system and for Kubernetes, and what they would be evicted at. CPUs that are
+/// reserved by number take the place of both amounts of CPU.
+pub(super) fn reserved(wanted: &Wanted) -> Result<Reservations, SettingsError> {
+    let mut system = amounts("systemReserved", &wanted.system_reserved)?;
+    let mut kube = amounts("kubeReserved", &wanted.kube_reserved)?;
+    if let Some(list) = &wanted.reserved_system_cpus {
+        let cpus = cpu_set(list).ok_or_else(|| SettingsError::Invalid {
+            problems: vec![format!("unable to parse reservedSystemCPUs (--reserved-cpus) {list}")],
+        })?;
+        if !cpus.is_empty() {
+            kube.remove(CPU);
+            let milli = i64::try_from(cpus.len()).unwrap_or(i64::MAX).saturating_mul(1000);
+            system.insert(CPU.to_owned(), milli);
         }
     }
-    let text = |(resource, sum): (String, i64)| {
-        let text = if resource == "cpu" { format!("{sum}m") } else { sum.to_string() };
-        (resource, Quantity(text))
-    };
-    Ok(sums.into_iter().map(text).collect())
+    Ok(Reservations { system, kube, hard_eviction: thresholds(wanted)? })
+}
+
+fn amounts(field: &'static str, given: &BTreeMap<String, String>) -> Result<Amounts, SettingsError> {
+    let mut amounts = Amounts::new();
+    for (resource, amount) in given {
+        let refused = |why| wrong(field, format!("{resource}={amount}"), why);
+        if !matches!(resource.as_str(), CPU | MEMORY | EPHEMERAL_STORAGE | PIDS) {
+            return Err(refused("cannot reserve this resource"));
+        }
+        let read = resources::amount(resource, &Quantity(amount.clone()));
+        let value = read.ok().filter(|value| *value >= 0).ok_or_else(|| refused("it is no amount"))?;
+        amounts.insert(resource.clone(), value);
+    }
+    Ok(amounts)
 }

@@ -27,25 +27,6 @@ fn pages(pairs: [(&str, u64); 2]) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn shares_are_1024_a_cpu_within_the_kernels_bounds() {
-    let cases = [(-1, 2), (0, 2), (1, 2), (2, 2), (10, 10), (100, 102), (1_000, 1_024), (64_000, 65_536)];
-    let bounds = [(256_000, 262_144), (1_000_000, 262_144), (i64::MAX, 262_144)];
-    for (milli, shares) in cases.into_iter().chain(bounds) {
-        assert_eq!(cpu_shares(milli), shares, "{milli}");
-    }
-}
-
-#[test]
-fn a_quota_is_a_share_of_100_milliseconds_and_never_below_1() {
-    for (milli, quota) in
-        [(-1, 0), (0, 0), (1, 1_000), (10, 1_000), (11, 1_100), (500, 50_000), (2_000, 200_000)]
-    {
-        assert_eq!(cpu_quota(milli), quota, "{milli}");
-    }
-    assert_eq!(cpu_quota(i64::MAX), i64::MAX);
-}
-
-#[test]
 fn a_container_without_resources_gets_the_least_and_no_limit() {
     let expected = LinuxResources {
         cpu_shares: 2,
@@ -237,4 +218,28 @@ proptest! {
         let container = first(&mut pod).clone();
         prop_assert!((3..=999).contains(&oom_score_adj(&pod, &container, capacity)));
     }
+}
+
+#[test]
+fn a_sandbox_is_told_the_pods_limits_without_its_own_cost() {
+    let mut pod = pod("Always", &["a"]);
+    let node = fixtures::node("1");
+    let host = fixtures::host(&node);
+    let cgroup = PodCgroup {
+        cpu_shares: 307,
+        cpu_quota_us: 30_000,
+        cpu_period_us: 100_000,
+        memory_limit_bytes: 300,
+        ..PodCgroup::default()
+    };
+    let told = |pod: &Pod, cgroup| {
+        let (overhead, rest) = sandbox_resources(pod, host, cgroup);
+        (overhead.memory_limit_bytes, rest.cpu_shares, rest.cpu_quota_us, rest.memory_limit_bytes)
+    };
+    assert_eq!(told(&pod, cgroup), (0, 307, 30_000, 300));
+    let overhead = serde_json::json!({"cpu": "100m", "memory": "100"});
+    spec(&mut pod).overhead = serde_json::from_value(overhead).unwrap();
+    assert_eq!(told(&pod, cgroup), (100, 204, 20_000, 200));
+    let unlimited = PodCgroup { cpu_quota_us: 0, memory_limit_bytes: 0, ..cgroup };
+    assert_eq!(told(&pod, unlimited), (100, 204, 0, 0), "no limit stays none");
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, ContainerResizePolicy, Pod};
 
 use super::{NOW, language, render_step};
+use crate::cgroup::CpuQuotaPolicy;
 use crate::container::backoff::{BackoffTable, CRASH};
 use crate::container::plan::resize::{
     Actuated, PodCgroup, ResizeContainer, ResizeError, ResizeFacts, actuated, in_progress,
@@ -65,7 +66,12 @@ impl World {
     }
 
     fn facts(&self) -> ResizeFacts<'_> {
-        ResizeFacts { actuated: &self.actuated, memory_usage: &self.usage, pod_cgroup: self.cgroup }
+        ResizeFacts {
+            actuated: &self.actuated,
+            memory_usage: &self.usage,
+            pod_cgroup: self.cgroup,
+            cpu_quota: CpuQuotaPolicy::default(),
+        }
     }
 
     fn plan(&self) -> Plan {
@@ -365,8 +371,16 @@ fn without_a_record_the_runtime_says_what_a_container_has() {
     for (claim, resources, expected) in cases {
         let mut running = seen.containers[0].clone();
         running.resources = resources;
-        assert_eq!(actuated(&Actuated::new(), &running, desired), expected, "{claim}");
+        assert_eq!(
+            actuated(&Actuated::new(), &running, desired, CpuQuotaPolicy::default()),
+            expected,
+            "{claim}"
+        );
     }
     let records = Actuated::from([("x-0".into(), of(SMALL))]);
-    assert_eq!(actuated(&records, &seen.containers[0], desired), of(SMALL), "a record goes before");
+    assert_eq!(
+        actuated(&records, &seen.containers[0], desired, CpuQuotaPolicy::default()),
+        of(SMALL),
+        "a record goes before"
+    );
 }

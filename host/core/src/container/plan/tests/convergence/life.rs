@@ -4,6 +4,7 @@ use k8s_openapi::api::core::v1::{ContainerResizePolicy, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::*;
+use crate::cgroup::CpuQuotaPolicy;
 use crate::container::plan::resize::{Actuated, in_progress};
 use crate::pod::allocation::ContainerResources;
 
@@ -74,7 +75,12 @@ impl Life {
 
     fn resize_facts(&self) -> ResizeFacts<'_> {
         const UNKNOWN: &BTreeMap<ContainerId, i64> = &BTreeMap::new();
-        ResizeFacts { actuated: &self.actuated, memory_usage: UNKNOWN, pod_cgroup: None }
+        ResizeFacts {
+            actuated: &self.actuated,
+            memory_usage: UNKNOWN,
+            pod_cgroup: None,
+            cpu_quota: CpuQuotaPolicy::default(),
+        }
     }
 
     fn plan(&self) -> Plan {

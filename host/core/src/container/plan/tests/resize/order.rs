@@ -2,6 +2,7 @@
 
 use super::super::{language, render_step};
 use super::{LARGE, MI, SMALL, World, check, container, resources};
+use crate::cgroup::CpuQuotaPolicy;
 use crate::container::plan::resize::{PodCgroup, ResizeError, desired_pod_cgroup};
 use crate::fixtures::spec;
 
@@ -12,7 +13,7 @@ fn with_pod(containers: &[(&str, &str, &str)]) -> World {
     for (name, _, current) in containers {
         container(&mut before, name).resources = resources(current);
     }
-    world.cgroup = Some(desired_pod_cgroup(&before));
+    world.cgroup = Some(desired_pod_cgroup(&before, CpuQuotaPolicy::default()));
     world
 }
 
@@ -187,7 +188,7 @@ fn the_pods_own_resources_go_before_the_sum_of_its_containers() {
     let pod_level = |desired: &str, current: &str| {
         let mut world = World::new("Always a:x", "ready x=running", &[("x", SMALL, SMALL)]);
         spec(&mut world.pod).resources = resources(current);
-        world.cgroup = Some(desired_pod_cgroup(&world.pod));
+        world.cgroup = Some(desired_pod_cgroup(&world.pod, CpuQuotaPolicy::default()));
         spec(&mut world.pod).resources = resources(desired);
         world
     };
@@ -220,13 +221,21 @@ fn the_pods_limits_are_the_sum_of_its_containers_where_all_have_one() {
     }
     let expected = PodCgroup {
         cpu_shares: 307,
+        cpu_weight: None,
         cpu_quota_us: 30_000,
+        cpu_period_us: 100_000,
         memory_limit_bytes: 300 * MI,
         memory_usage_bytes: None,
     };
-    assert_eq!(desired_pod_cgroup(&pod), expected);
+    assert_eq!(desired_pod_cgroup(&pod, CpuQuotaPolicy::default()), expected);
     container(&mut pod, "side").resources = resources("cpu 100m/100m memory 100Mi/-");
-    assert_eq!(desired_pod_cgroup(&pod), PodCgroup { memory_limit_bytes: 0, ..expected });
+    assert_eq!(
+        desired_pod_cgroup(&pod, CpuQuotaPolicy::default()),
+        PodCgroup { memory_limit_bytes: 0, ..expected }
+    );
     let none = language::pod("Always a:x");
-    assert_eq!(desired_pod_cgroup(&none), PodCgroup { cpu_shares: 2, ..PodCgroup::default() });
+    assert_eq!(
+        desired_pod_cgroup(&none, CpuQuotaPolicy::default()),
+        PodCgroup { cpu_shares: 2, cpu_period_us: 100_000, ..PodCgroup::default() }
+    );
 }

@@ -1,0 +1,141 @@
+//! The cgroup of all pods, the tiers, and limits of the system's own cgroups.
+
+use std::sync::Arc;
+
+use witlet_core::cgroup::{
+    CgroupName, ResourceConfig, Tier, existing_config, first_tier_config, node_config,
+};
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::node::allocatable::{Enforcement, PIDS, amounts};
+use witlet_core::pod::resources::Amounts;
+use witlet_ports::{CgroupError, Cgroups};
+
+use super::{CgroupManager, CgroupStartError, Kept};
+
+/// Upstream's reasons of the node's events.
+const ENFORCED: &str = "NodeAllocatableEnforced";
+const NOT_ENFORCED: &str = "FailedNodeAllocatableEnforcement";
+
+impl CgroupManager {
+    /// Makes what isn't there, and sets what is. The limit of all pods follows by [`CgroupManager::limit_pods`].
+    pub(super) async fn set_up_node(&self, kept: &Arc<Kept>) -> Result<(), CgroupStartError> {
+        let Kept { layout, port } = &**kept;
+        port.check_controllers().await.map_err(CgroupStartError::Controllers)?;
+        self.check_root(&**port).await?;
+        self.settings.reservations.check(&self.capacity())?;
+        let kubepods = layout.path(layout.kubepods());
+        let name = || layout.kubepods().to_string();
+        if port.validate(&kubepods).await.is_err() {
+            let made = port.create(&kubepods, &self.pods_config()).await;
+            made.map_err(|cause| CgroupStartError::Kubepods { name: name(), cause })?;
+        }
+        let complete = port.validate(&kubepods).await;
+        complete.map_err(|cause| CgroupStartError::Incomplete { name: name(), cause })?;
+        for tier in [Tier::Burstable, Tier::BestEffort] {
+            let path = layout.path(&layout.tier(tier));
+            let config = first_tier_config(tier, &port.facts().hugepage_sizes);
+            let failed = |action| move |cause| CgroupStartError::Tier { action, tier, cause };
+            match port.validate(&path).await {
+                Ok(()) => port.update(&path, &config).await.map_err(failed("update"))?,
+                Err(_) => port.create(&path, &config).await.map_err(failed("create"))?,
+            }
+        }
+        self.limit_system(kept).await
+    }
+
+    /// `cgroupRoot` is a path of the file system with either driver.
+    async fn check_root(&self, port: &dyn Cgroups) -> Result<(), CgroupStartError> {
+        let of_files = self.drivers.cgroupfs.as_deref().unwrap_or(port);
+        let root = CgroupName::parse(&self.settings.root, witlet_core::runtime::CgroupDriver::Cgroupfs);
+        let root = root.path(witlet_core::runtime::CgroupDriver::Cgroupfs);
+        of_files.validate(&root).await.map_err(CgroupStartError::Root)
+    }
+
+    /// What the node has, with its process ids.
+    fn capacity(&self) -> Amounts {
+        let facts = self.node.borrow().clone();
+        let capacity = facts.node.status.as_ref().and_then(|status| status.capacity.as_ref());
+        let mut capacity = capacity.map(amounts).unwrap_or_default();
+        capacity.extend(self.settings.node_pids.map(|pids| (PIDS.to_owned(), pids)));
+        capacity
+    }
+
+    /// What all pods together may use: what isn't reserved, if that is to hold, else all.
+    fn pods_config(&self) -> ResourceConfig {
+        let capacity = self.capacity();
+        let amounts = match self.settings.enforce.contains(&Enforcement::Pods) {
+            true => self.settings.reservations.enforced(&capacity),
+            false => capacity,
+        };
+        node_config(&amounts, &self.settings.cpus)
+    }
+
+    /// Sets the limit of all pods. It can't be set while they use more; false then, and it is to be tried again.
+    pub(super) async fn limit_pods(&self, kept: &Kept) -> bool {
+        let kubepods = kept.layout.kubepods();
+        match kept.port.update(&kept.layout.path(kubepods), &self.pods_config()).await {
+            Ok(()) => {
+                let message = "Updated Node Allocatable limit across pods".to_owned();
+                self.tell_of_node(EventType::Normal, ENFORCED, message);
+                true
+            }
+            Err(error) => {
+                let name = kubepods.parts();
+                let message = format!("Failed to update Node Allocatable Limits {name:?}: {error}");
+                self.tell_of_node(EventType::Warning, NOT_ENFORCED, message);
+                false
+            }
+        }
+    }
+
+    /// Sets what is reserved on the cgroups of the system and of Kubernetes' daemons, which are there already.
+    async fn limit_system(&self, kept: &Kept) -> Result<(), CgroupStartError> {
+        let wanted = Enforcement::ALL.into_iter().filter(|enforcement| *enforcement != Enforcement::Pods);
+        for enforcement in wanted.filter(|enforcement| self.settings.enforce.contains(enforcement)) {
+            let (cgroup, amounts, which) = match enforcement.is_system() {
+                true => (&self.settings.system_cgroup, &self.settings.reservations.system, "system"),
+                false => (&self.settings.kube_cgroup, &self.settings.reservations.kube, "kube"),
+            };
+            let config = match enforcement.is_compressible() {
+                true => existing_config(amounts, &self.settings.cpus),
+                false => node_config(amounts, &self.settings.cpus),
+            };
+            match limit_existing(kept, cgroup, amounts, &config).await {
+                Ok(()) => {
+                    let message = format!("Updated limits on {which} reserved cgroup {cgroup}");
+                    self.tell_of_node(EventType::Normal, ENFORCED, message);
+                }
+                Err(problem) => {
+                    let title = enforcement.title();
+                    let message = format!("Failed to enforce {title} Cgroup Limits on {cgroup:?}: {problem}");
+                    self.tell_of_node(EventType::Warning, NOT_ENFORCED, message.clone());
+                    return Err(CgroupStartError::Enforcement(message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_of_node(&self, kind: EventType, reason: &str, message: String) {
+        self.events.record(Event { object: EventObject::Node, kind, reason: reason.to_owned(), message });
+    }
+}
+
+async fn limit_existing(
+    kept: &Kept,
+    cgroup: &str,
+    amounts: &Amounts,
+    config: &ResourceConfig,
+) -> Result<(), String> {
+    let name = CgroupName::parse(cgroup, kept.layout.driver());
+    if amounts.is_empty() {
+        return Err(format!("{:?} cgroup is not configured properly", name.parts()));
+    }
+    let path = kept.layout.path(&name);
+    let limited: Result<(), CgroupError> = async {
+        kept.port.validate(&path).await?;
+        kept.port.update(&path, config).await
+    }
+    .await;
+    limited.map_err(|error| error.to_string())
+}

@@ -1,0 +1,26 @@
+//! Cgroups of the node and of pods: their names, what is written into them, and what a sync does about a pod's own.
+//!
+//! Rules of the kubelet's container manager (`pkg/kubelet/cm`): `kubepods` holds all pods, `burstable` and `besteffort` below
+//! it hold the pods of these classes, Guaranteed pods are directly in `kubepods`.
+
+mod config;
+mod convert;
+mod layout;
+mod name;
+mod ownership;
+mod values;
+mod writes;
+
+pub use config::{CpuQuotaPolicy, ResourceConfig, existing_config, node_config, pod_config};
+pub use convert::{
+    CPU_PERIOD_US, cpu_quota, cpu_shares, cpu_weight, hugepage_limits, hugepage_unit_size, quota_to_milli,
+    shares_of_weight, shares_to_milli,
+};
+pub use layout::{CgroupLayout, KUBEPODS, Tier, TierPod, first_tier_config, tier_configs};
+pub use name::{CgroupName, InvalidPart};
+pub use ownership::{PodCgroupAction, pod_cgroup_action};
+pub use values::{PodCgroup, ValueError, cpu_max, number};
+pub use writes::{CgroupFacts, CgroupVersion, FileWrite, WriteKind, writes};
+
+#[cfg(test)]
+mod tests;

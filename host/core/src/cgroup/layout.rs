@@ -1,0 +1,161 @@
+//! Where pods' cgroups are, and what the two tiers of classes are set to (`cm/pod_container_manager_linux.go`,
+//! `cm/qos_container_manager_linux.go`).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use super::config::ResourceConfig;
+use super::convert::cpu_shares;
+use super::name::{CgroupName, InvalidPart};
+use crate::pod::PodUid;
+use crate::pod::resources::{self, CPU, QosClass};
+use crate::runtime::CgroupDriver;
+
+/// The cgroup of all pods, below `cgroupRoot`.
+pub const KUBEPODS: &str = "kubepods";
+/// What names of pods' cgroups begin with.
+const POD: &str = "pod";
+/// Huge pages of the tiers: no limit that any machine reaches.
+const HUGEPAGES_UNBOUNDED: u64 = 1 << 62;
+
+/// Classes that have a cgroup of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tier {
+    /// `kubepods` itself, where Guaranteed pods are.
+    Guaranteed,
+    /// `burstable`
+    Burstable,
+    /// `besteffort`
+    BestEffort,
+}
+
+impl Tier {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Guaranteed, Self::Burstable, Self::BestEffort];
+
+    /// Of a pod.
+    pub fn of(pod: &Pod) -> Self {
+        match resources::qos(pod) {
+            QosClass::Guaranteed => Self::Guaranteed,
+            QosClass::Burstable => Self::Burstable,
+            QosClass::BestEffort => Self::BestEffort,
+        }
+    }
+
+    fn part(self) -> Option<&'static str> {
+        match self {
+            Self::Guaranteed => None,
+            Self::Burstable => Some("burstable"),
+            Self::BestEffort => Some("besteffort"),
+        }
+    }
+}
+
+/// The names of all cgroups that the agent keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CgroupLayout {
+    driver: CgroupDriver,
+    kubepods: CgroupName,
+}
+
+impl CgroupLayout {
+    /// `root` is the operator's `cgroupRoot`, a path of the cgroup file system with either driver.
+    pub fn new(driver: CgroupDriver, root: &str) -> Self {
+        let root = CgroupName::parse(root, CgroupDriver::Cgroupfs);
+        let kubepods = root.child(KUBEPODS).unwrap_or(root);
+        Self { driver, kubepods }
+    }
+
+    /// Who makes these cgroups.
+    pub fn driver(&self) -> CgroupDriver {
+        self.driver
+    }
+
+    /// The cgroup of all pods.
+    pub fn kubepods(&self) -> &CgroupName {
+        &self.kubepods
+    }
+
+    /// The cgroup that pods of a class are in.
+    pub fn tier(&self, tier: Tier) -> CgroupName {
+        let part = tier.part().and_then(|part| self.kubepods.child(part).ok());
+        part.unwrap_or_else(|| self.kubepods.clone())
+    }
+
+    /// A pod's own cgroup.
+    ///
+    /// # Errors
+    /// When its UID can't be part of a cgroup's name.
+    pub fn pod(&self, pod: &Pod) -> Result<CgroupName, InvalidPart> {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        self.tier(Tier::of(pod)).child(&format!("{POD}{uid}"))
+    }
+
+    /// A cgroup's path below the mount points of controllers.
+    pub fn path(&self, name: &CgroupName) -> String {
+        name.path(self.driver)
+    }
+
+    /// The pod that the cgroup at this path is of; none for the tiers and whatever else is there.
+    pub fn pod_at(&self, path: &str) -> Option<PodUid> {
+        let name = CgroupName::parse(path, self.driver);
+        let parts = name.parts();
+        // A pod's cgroup is a child of a tier's; the last tier that is as deep as that counts, as upstream has it.
+        let depths =
+            [Tier::BestEffort, Tier::Burstable, Tier::Guaranteed].map(|tier| self.tier(tier).parts().len());
+        let is_child = depths.iter().any(|depth| parts.len() == depth + 1);
+        let base = parts.last().filter(|_| is_child)?;
+        let uid = base.strip_prefix(POD)?;
+        (!uid.is_empty() && !uid.contains(POD)).then(|| PodUid::from(uid))
+    }
+}
+
+/// A pod as the tiers count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TierPod {
+    /// Its class.
+    pub tier: Tier,
+    /// What it asks for, in milli-CPU.
+    pub cpu_milli: i64,
+}
+
+impl TierPod {
+    /// Of a pod with the resources that it was allocated.
+    pub fn of(pod: &Pod) -> Self {
+        let cpu_milli = resources::requests(pod).get(CPU).copied().unwrap_or_default();
+        Self { tier: Tier::of(pod), cpu_milli }
+    }
+}
+
+/// What a tier is made with at the start, or set to if it is there. `hugepage_sizes` are the machine's, in bytes.
+pub fn first_tier_config(tier: Tier, hugepage_sizes: &[u64]) -> ResourceConfig {
+    ResourceConfig {
+        cpu_shares: (tier == Tier::BestEffort).then(|| cpu_shares(0)),
+        hugepages: unbounded(hugepage_sizes),
+        ..ResourceConfig::default()
+    }
+}
+
+/// What the tiers are set to while these pods are active: `burstable` weighs as much as its pods ask for, `besteffort` as
+/// little as can be.
+pub fn tier_configs(
+    pods: impl IntoIterator<Item = TierPod>,
+    hugepage_sizes: &[u64],
+) -> [(Tier, ResourceConfig); 3] {
+    let burstable = pods.into_iter().filter(|pod| pod.tier == Tier::Burstable);
+    let milli = burstable.fold(0_i64, |sum, pod| sum.saturating_add(pod.cpu_milli));
+    Tier::ALL.map(|tier| {
+        let cpu_shares = match tier {
+            Tier::Guaranteed => None,
+            Tier::Burstable => Some(cpu_shares(milli)),
+            Tier::BestEffort => Some(cpu_shares(0)),
+        };
+        let hugepages = unbounded(hugepage_sizes);
+        (tier, ResourceConfig { cpu_shares, hugepages, ..ResourceConfig::default() })
+    })
+}
+
+fn unbounded(sizes: &[u64]) -> BTreeMap<u64, u64> {
+    sizes.iter().map(|size| (*size, HUGEPAGES_UNBOUNDED)).collect()
+}

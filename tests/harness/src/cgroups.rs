@@ -1,0 +1,95 @@
+//! A cgroup of the test's own for the daemon's pods (`--cgroup-root`), so that tests that run at the same time don't meet, and
+//! nothing of them stays.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+/// Where the kernel's cgroups are mounted.
+const MOUNT: &str = "/sys/fs/cgroup";
+
+/// The flags that a daemon on this runtime gets: a root of its own, or no cgroups where none can be made. Daemons on one runtime
+/// share it, for each goes on with the pods of the one before.
+pub fn flags(endpoint: &str) -> Vec<String> {
+    if endpoint == "embedded" {
+        return Vec::new();
+    }
+    let root = root_of(endpoint);
+    match make(&root) {
+        Ok(()) => vec![format!("--cgroup-root={root}")],
+        Err(_) => vec!["--cgroups-per-qos=false".to_owned()],
+    }
+}
+
+/// The root of daemons on this runtime.
+pub fn root_of(endpoint: &str) -> String {
+    let digest = Sha256::digest(endpoint.as_bytes());
+    let hex: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    format!("/witlet-test-{hex}")
+}
+
+/// Its folders in all trees that hold limits.
+pub fn folders(root: &str) -> Vec<PathBuf> {
+    trees().into_iter().map(|tree| tree.join(root.trim_start_matches('/'))).collect()
+}
+
+/// Removes it with all below, as far as nothing runs in it.
+pub(crate) fn remove(endpoint: &str) {
+    let root = root_of(endpoint);
+    for folder in folders(&root) {
+        remove_folder(&folder);
+    }
+    // Runtimes put containers there, too, where it is next to those of version 1.
+    remove_folder(&Path::new(MOUNT).join("unified").join(root.trim_start_matches('/')));
+}
+
+/// Trees of version 1, or the one of version 2.
+fn trees() -> Vec<PathBuf> {
+    let mount = Path::new(MOUNT);
+    if mount.join("cgroup.controllers").exists() {
+        return vec![mount.to_owned()];
+    }
+    let entries = fs::read_dir(mount).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let trees = folders.map(|entry| entry.path());
+    // A tree of version 2 next to those of version 1 holds no limits.
+    trees.filter(|path| path.join("tasks").exists()).collect()
+}
+
+fn make(root: &str) -> io::Result<()> {
+    let folders = folders(root);
+    if folders.is_empty() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    for folder in folders {
+        let parent = folder.parent().unwrap_or(Path::new(MOUNT)).to_owned();
+        let controllers = fs::read_to_string(parent.join("cgroup.controllers")).unwrap_or_default();
+        let passed_on: Vec<String> = controllers.split_whitespace().map(|name| format!("+{name}")).collect();
+        if !passed_on.is_empty() {
+            fs::write(parent.join("cgroup.subtree_control"), passed_on.join(" "))?;
+        }
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        for file in ["cpuset.cpus", "cpuset.mems"] {
+            let own = fs::read_to_string(folder.join(file)).unwrap_or("inherited".to_owned());
+            if own.trim().is_empty() && parent.join("tasks").exists() {
+                fs::write(folder.join(file), fs::read_to_string(parent.join(file))?.trim())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn remove_folder(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_folder(&entry.path());
+        }
+    }
+    // What runs in it keeps it.
+    let _kept = fs::remove_dir(folder);
+}

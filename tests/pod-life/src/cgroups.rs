@@ -1,0 +1,162 @@
+//! Pods of the three classes have a kubelet's cgroups and values, over a kill of the agent, and nothing of them stays.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use witlet_harness::{BUSYBOX_IMAGE, Daemon, DaemonOptions, cgroups, program};
+
+use crate::failed;
+
+/// Class, resources, path below `kubepods` without the UID, and what version 1 has in its files.
+type Case = (&'static str, Value, &'static str, &'static [(&'static str, &'static str, &'static str)]);
+
+fn cases() -> [Case; 3] {
+    let exact = json!({"cpu": "250m", "memory": "64Mi"});
+    [
+        (
+            "guaranteed",
+            json!({"requests": exact, "limits": exact}),
+            "",
+            &[
+                ("cpu", "cpu.shares", "256"),
+                ("cpu", "cpu.cfs_quota_us", "25000"),
+                ("cpu", "cpu.cfs_period_us", "100000"),
+                ("memory", "memory.limit_in_bytes", "67108864"),
+                ("pids", "pids.max", "max"),
+            ],
+        ),
+        (
+            "burstable",
+            json!({"requests": {"cpu": "100m", "memory": "16Mi"}, "limits": {"memory": "32Mi"}}),
+            "burstable/",
+            &[
+                ("cpu", "cpu.shares", "102"),
+                ("cpu", "cpu.cfs_quota_us", "-1"),
+                ("memory", "memory.limit_in_bytes", "33554432"),
+            ],
+        ),
+        (
+            "besteffort",
+            json!({}),
+            "besteffort/",
+            &[
+                ("cpu", "cpu.shares", "2"),
+                ("cpu", "cpu.cfs_quota_us", "-1"),
+                ("memory", "memory.limit_in_bytes", "9223372036854771712"),
+            ],
+        ),
+    ]
+}
+
+fn manifest(name: &str, resources: &Value) -> String {
+    let container = json!({
+        "name": "app", "image": BUSYBOX_IMAGE, "command": ["/bin/sh", "-c", "sleep 3600 & wait"], "resources": resources,
+    });
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
+        "spec": {"containers": [container], "terminationGracePeriodSeconds": 1},
+    })
+    .to_string()
+}
+
+/// The tree of a controller of version 1; none on version 2.
+fn tree(controller: &str) -> Option<PathBuf> {
+    let entries = fs::read_dir("/sys/fs/cgroup").ok()?.flatten();
+    let mut trees = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let found =
+        trees.find(|entry| entry.file_name().to_string_lossy().split(',').any(|name| name == controller));
+    found.map(|entry| entry.path()).filter(|path| path.join("tasks").exists())
+}
+
+/// All processes below a folder.
+fn processes(folder: &Path) -> BTreeSet<String> {
+    let own = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    let mut all: BTreeSet<String> = own.lines().map(str::to_owned).collect();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            all.extend(processes(&entry.path()));
+        }
+    }
+    all
+}
+
+/// Compares a pod's files, and whether its processes are in its cgroup.
+fn compare(root: &str, pod: &Value, case: &Case) -> Result<(), Failed> {
+    let (name, _, below, files) = case;
+    let uid = pod["metadata"]["uid"].as_str().ok_or("a pod has a UID")?;
+    let path = format!("{}/kubepods/{below}pod{uid}", root.trim_start_matches('/'));
+    for (controller, file, expected) in *files {
+        let Some(tree) = tree(controller) else { continue };
+        let file = tree.join(&path).join(file);
+        let found = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        if found.trim() != *expected {
+            return Err(format!("{name}: {} is {}, not {expected}", file.display(), found.trim()).into());
+        }
+    }
+    let mut places = cgroups::folders(root).into_iter();
+    let Some(first) = places.next() else { return Err("there are no cgroups".into()) };
+    let folder = first.parent().ok_or("a root has a parent")?.join(&path);
+    // The sandbox, the shell and the sleeper.
+    let found = processes(&folder);
+    if found.len() < 3 {
+        return Err(format!("{name}: {} has only the processes {found:?}", folder.display()).into());
+    }
+    Ok(())
+}
+
+/// Cgroups of pods below the root.
+fn pods_left(root: &str) -> Vec<PathBuf> {
+    let mut left = Vec::new();
+    let unified = Path::new("/sys/fs/cgroup/unified").join(root.trim_start_matches('/'));
+    for folder in cgroups::folders(root).into_iter().chain([unified]) {
+        for tier in ["kubepods", "kubepods/burstable", "kubepods/besteffort"] {
+            let entries = fs::read_dir(folder.join(tier)).into_iter().flatten().flatten();
+            left.extend(entries.map(|entry| entry.path()).filter(|path| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("pod"))
+            }));
+        }
+    }
+    left
+}
+
+/// All of it, with a daemon of its own on this containerd.
+pub(crate) async fn classes(endpoint: String, arguments: Vec<String>) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let program = program::witlet().map_err(|error| failed(&error))?;
+    let mut options = DaemonOptions::below(folder.path(), program, &*endpoint);
+    options.arguments = arguments;
+    let root = cgroups::root_of(&endpoint);
+    let mut daemon = Daemon::start(options).map_err(|error| failed(&error))?;
+    for (name, resources, ..) in &cases() {
+        let written = daemon.write_manifest(&format!("{name}.json"), &manifest(name, resources));
+        written.map_err(|error| failed(&error))?;
+    }
+    let run = |pods: &[Value]| pods.len() == 3 && pods.iter().all(|pod| pod["status"]["phase"] == "Running");
+    for life in ["first", "second"] {
+        let pods = daemon.wait_for_pods("three pods run", run).await.map_err(|error| failed(&error))?;
+        for case in &cases() {
+            let full = format!("{}-node1", case.0);
+            let pod = pods.iter().find(|pod| pod["metadata"]["name"] == *full);
+            let compared = compare(&root, pod.ok_or("each pod is shown")?, case);
+            compared.map_err(|error| {
+                format!("{life} life: {}\n{}", error.message().unwrap_or_default(), daemon.log())
+            })?;
+            let restarts = &pod.ok_or("each pod is shown")?["status"]["containerStatuses"][0]["restartCount"];
+            if restarts != 0 {
+                return Err(format!("{life} life: {full} was restarted").into());
+            }
+        }
+        if life == "first" {
+            daemon.kill_and_restart().map_err(|error| failed(&error))?;
+        }
+    }
+    for (name, ..) in &cases() {
+        daemon.remove_manifest(&format!("{name}.json")).map_err(|error| failed(&error))?;
+    }
+    let gone = |pods: &[Value]| pods.is_empty() && pods_left(&root).is_empty();
+    daemon.wait_for_pods("nothing is left", gone).await.map_err(|error| failed(&error))?;
+    daemon.stop().await.map_err(|error| failed(&error))
+}
