@@ -1,6 +1,5 @@
 //! The agent put together: its ports, its tasks, and the handle that shows it.
 
-use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -10,45 +9,53 @@ use std::sync::atomic::AtomicU64;
 use futures::FutureExt;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Node, Pod};
-use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::eviction::ThresholdState;
 use witlet_core::network::dns;
 use witlet_core::pleg::PlegEvent;
-use witlet_core::pod::SourceName;
 use witlet_ports::{
     Admission, AgentStats, AgentView, CgroupDrivers, Clock, ClusterObjects, ContainerFiles, ContainerLogs,
-    EventSink, HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles, PodSource,
-    PodSourceSet, ProbeTypes, PullRecords, RecordedEvent, Runtime, SOURCE_EVENTS_MAX, SourceEvent,
+    EventSink, FileSystems, HookRequests, HostFiles, ImageCredentials, Jitter, NodeWatch, PodFiles,
+    PodSource, PodSourceSet, ProbeTypes, PullRecords, RecordedEvent, Runtime, SOURCE_EVENTS_MAX, SourceEvent,
     StateStore, StatusSink, Volumes,
 };
 
 use crate::board::Board;
 use crate::cache::PodCache;
-use crate::cgroups::{CgroupManager, CgroupStartError};
-use crate::checkpoints::{self, IdsUnknown};
+use crate::cgroups::CgroupManager;
+use crate::checkpoints;
 use crate::config::{AgentConfig, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
 use crate::container_logs::LogKeeper;
 use crate::event_log::EventLog;
 use crate::event_loop::{EventLoop, Outside};
+use crate::eviction::{EvictionPorts, Evictor};
 use crate::executor::Executor;
 use crate::executor::images::Images;
 use crate::executor::images::access::PullAccess;
 use crate::feedback;
 use crate::health::{Health, HealthCheck};
+use crate::image_gc::{ImageGc, ImageGcManager, ImageGcPorts, ImageGcRequests};
 use crate::inputs::{Inputs, PluginSources};
 use crate::pleg::{Looker, Pleg, RelistRequests, Relisted, RuntimeEvents};
 use crate::prober::{ProbeUpdate, Prober, ProberHandle, ProberPorts};
 use crate::resource_table::ResourceTable;
 use crate::tasks::{end_within, ticker};
 
+mod lifeline;
+
+pub use lifeline::AgentError;
+use lifeline::Lifeline;
+
 /// What the agent reaches the world through.
 pub struct Ports {
     /// The container runtime.
     pub runtime: Runtime,
+    /// The machine's file systems.
+    pub file_systems: Arc<dyn FileSystems>,
     /// The admission handlers.
     pub admission: Arc<dyn Admission>,
     /// The folders of pods.
@@ -91,65 +98,8 @@ pub struct Ports {
     pub statuses: Arc<dyn StatusSink>,
     /// What pods draw from the cluster.
     pub objects: Arc<dyn ClusterObjects>,
-}
-
-/// Why an agent can't run, or go on.
-#[derive(Debug, Error)]
-pub enum AgentError {
-    /// Which ids pods have that may run isn't known, and others would be given the same.
-    #[error(transparent)]
-    UserNamespaces(#[from] IdsUnknown),
-    /// Cgroups can't be kept as they are asked for.
-    #[error("failed to start ContainerManager: {0} (cgroupsPerQOS: false keeps no cgroups for pods)")]
-    Cgroups(CgroupStartError),
-    /// A source of pods ended though nothing asked it to.
-    #[error("source {source_name} ended unexpectedly{}", if *panicked { ": it panicked" } else { "" })]
-    SourceEnded {
-        /// The source's name.
-        source_name: SourceName,
-        /// It didn't return.
-        panicked: bool,
-    },
-    /// Another part ended.
-    #[error("{part} ended unexpectedly{}", panic.as_ref().map_or_else(String::new, |words| format!(": it panicked: {words}")))]
-    PartEnded {
-        /// Which.
-        part: &'static str,
-        /// What its panic said, if it didn't return.
-        panic: Option<String>,
-    },
-}
-
-/// What a part that runs as long as the agent is given: when to end, and where to tell that it ended before.
-#[derive(Clone)]
-struct Lifeline {
-    stop: CancellationToken,
-    ended: mpsc::Sender<AgentError>,
-}
-
-impl Lifeline {
-    /// Starts a part that runs until it is told to stop. One that ends before ends the agent, with its cause.
-    fn spawn(
-        &self,
-        tasks: &mut JoinSet<()>,
-        part: &'static str,
-        run: impl Future<Output = ()> + Send + 'static,
-    ) {
-        let Self { stop, ended } = self.clone();
-        let running = AssertUnwindSafe(run).catch_unwind();
-        tasks.spawn(async move {
-            let panic = running.await.err().map(|panic| panic_words(&*panic));
-            if !stop.is_cancelled() {
-                // The first that is told of ends the agent; there is room for one.
-                let _told = ended.try_send(AgentError::PartEnded { part, panic });
-            }
-        });
-    }
-}
-
-fn panic_words(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
+    /// What evictions are decided on.
+    pub eviction: EvictionPorts,
 }
 
 /// A node agent that is ready to run.
@@ -157,12 +107,22 @@ pub struct Agent {
     ports: Ports,
     config: AgentConfig,
     board: Arc<Board>,
+    image_gc: ImageGc,
+    image_requests: ImageGcRequests,
 }
 
 /// Shows what the agent does. Cheap to clone; outlives the agent.
 #[derive(Clone)]
 pub struct AgentHandle {
     board: Arc<Board>,
+    image_gc: ImageGc,
+}
+
+impl AgentHandle {
+    /// The agent's image garbage collection.
+    pub fn image_gc(&self) -> &ImageGc {
+        &self.image_gc
+    }
 }
 
 impl AgentView for AgentHandle {
@@ -187,7 +147,11 @@ impl AgentView for AgentHandle {
     }
 
     fn stats(&self) -> AgentStats {
-        self.board.stats()
+        AgentStats { images_removed: self.image_gc.removals(), ..self.board.stats() }
+    }
+
+    fn thresholds(&self) -> Vec<ThresholdState> {
+        self.board.thresholds()
     }
 }
 
@@ -195,8 +159,9 @@ impl Agent {
     /// An agent, and the handle that shows it.
     pub fn new(ports: Ports, config: AgentConfig) -> (Self, AgentHandle) {
         let board = Arc::new(Board::new(ports.events.clone(), ports.statuses.clone()));
-        let handle = AgentHandle { board: board.clone() };
-        (Self { ports, config, board }, handle)
+        let (image_gc, requests) = ImageGc::channel();
+        let handle = AgentHandle { board: board.clone(), image_gc: image_gc.clone() };
+        (Self { ports, config, board, image_gc, image_requests: requests }, handle)
     }
 
     /// Runs until `stop` is cancelled. Pods survive it, unless the configuration has them end with it. Nothing that
@@ -209,7 +174,7 @@ impl Agent {
         reason = "puts the agent together: a line for each part, and no decision"
     )]
     pub async fn run(self, stop: CancellationToken) -> Result<(), AgentError> {
-        let Self { ports, config, board } = self;
+        let Self { ports, config, board, image_gc: images, image_requests } = self;
         let loaded = checkpoints::load(&*ports.state, &*ports.files, &*ports.events, &config).await?;
         // Also cancelled when a part ends that shouldn't.
         let stop = stop.child_token();
@@ -249,8 +214,18 @@ impl Agent {
             ports.events.clone(),
         ));
         keep_cgroups(cgroups.clone(), &mut tasks, &serves);
-        let access =
-            PullAccess::new(ports.pull_records, config.image_verification.clone(), ports.clock.clone());
+        let verification = config.image_verification.clone();
+        let access = Arc::new(PullAccess::new(ports.pull_records, verification, ports.clock.clone()));
+        let gc_ports = ImageGcPorts {
+            store: ports.runtime.image_store.clone(),
+            file_systems: ports.file_systems,
+            state: ports.state.clone(),
+            events: ports.events.clone(),
+            clock: ports.clock.clone(),
+            access: access.clone(),
+        };
+        let collecting = ImageGcManager::run(gc_ports, config.image_gc, image_requests, serving.clone());
+        serves.spawn(&mut tasks, "the image garbage collection", collecting);
         let executor = Executor {
             images: Images::new(
                 at_runtime,
@@ -282,10 +257,21 @@ impl Agent {
             allocated,
             start_retry: SignedDuration::try_from(config.requeue.error).unwrap_or(SignedDuration::MAX),
         };
+        let (evictor, evictions) = Evictor::new(
+            ports.eviction,
+            images,
+            config.eviction.clone(),
+            executor.runtime.view.clone(),
+            ports.events.clone(),
+            ports.clock.clone(),
+            board.clone(),
+        );
+        serves.spawn(&mut tasks, "the eviction manager", evictor.run(serving.clone()));
         let handlers = ports.admission.generation();
         let outside = Outside {
             clock: ports.clock,
             jitter: ports.jitter,
+            tells_cluster: ports.events.is_forwarding(),
             events: ports.events,
             admission: ports.admission,
             executor: Arc::new(executor),
@@ -305,6 +291,7 @@ impl Agent {
             node,
             handlers,
             objects: ports.objects,
+            evictions,
             sync_ticks: ticker(config.sync_tick),
             housekeeping: ticker(config.housekeeping),
             stop: stop.clone(),
@@ -460,7 +447,13 @@ async fn check_resolv_conf(files: &dyn HostFiles, events: &dyn EventSink, cluste
     };
     if let Some(message) = message {
         let (object, kind) = (EventObject::Node, EventType::Warning);
-        events.record(Event { object, kind, reason: "CheckLimitsForResolvConf".to_owned(), message });
+        events.record(Event {
+            object,
+            kind,
+            reason: "CheckLimitsForResolvConf".to_owned(),
+            message,
+            annotations: Default::default(),
+        });
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::core::v1::{Node, Pod, PodStatus};
+use witlet_core::eviction::ThresholdState;
 use witlet_core::pod::lifecycle::Standing;
 use witlet_core::pod::{PodFullName, PodUid, SourceName, static_pod};
 use witlet_core::status::{Phase, is_ended_by_node};
@@ -28,6 +29,7 @@ struct Inner {
     node: Arc<Node>,
     unhealthy: Vec<String>,
     stats: AgentStats,
+    thresholds: Vec<ThresholdState>,
     sources_seen: bool,
 }
 
@@ -77,6 +79,11 @@ impl Board {
             card.standing = standing;
             self.sink.report(card.report());
         }
+    }
+
+    /// Shows how far the thresholds of evictions are away.
+    pub(crate) fn put_thresholds(&self, thresholds: Vec<ThresholdState>) {
+        self.lock().thresholds = thresholds;
     }
 
     /// Whether every source was seen as a whole.
@@ -223,5 +230,9 @@ impl AgentView for Board {
 
     fn stats(&self) -> AgentStats {
         self.lock().stats.clone()
+    }
+
+    fn thresholds(&self) -> Vec<ThresholdState> {
+        self.lock().thresholds.clone()
     }
 }

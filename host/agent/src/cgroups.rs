@@ -31,7 +31,7 @@ const FIRST_UPDATE: Duration = Duration::from_secs(10);
 const DRIVER_RETRY: Duration = Duration::from_secs(2);
 
 /// Whether pods have cgroups of their own.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum CgroupMode {
     /// They have (`cgroupsPerQOS`).
     Kept,
@@ -45,7 +45,7 @@ pub enum CgroupMode {
 }
 
 /// What the kubelet's configuration says about cgroups.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CgroupSettings {
     /// Whether pods have cgroups of their own.
     pub mode: CgroupMode,

@@ -62,6 +62,11 @@ impl Checkpoint {
         self.content.as_ref()?.ended()
     }
 
+    /// How many seconds the containers of an evicted pod have to end.
+    pub(crate) fn grace_seconds(&self) -> Option<i64> {
+        self.content.as_ref()?.grace_seconds()
+    }
+
     /// The pod as it is to be known after a restart; none if nothing has to be known of it.
     pub(crate) fn content(&self) -> Option<Arc<PodCheckpoint>> {
         self.content.clone()
@@ -139,7 +144,13 @@ pub(crate) async fn load(
 
 fn report(events: &dyn EventSink, reason: &str, message: String) {
     let (object, kind) = (EventObject::Node, EventType::Warning);
-    events.record(Event { object, kind, reason: reason.to_owned(), message });
+    events.record(Event {
+        object,
+        kind,
+        reason: reason.to_owned(),
+        message,
+        annotations: Default::default(),
+    });
 }
 
 /// Gives each pod its own of what earlier builds wrote of all. What can't be written now is taken over again at the next start.

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use witlet_core::container::gc::GcPolicy;
+use witlet_core::eviction::EvictionConfig;
+use witlet_core::image::gc::ImageGcPolicy;
 use witlet_core::image::records::VerificationPolicy;
 use witlet_core::pod::user_namespace::IdRange;
 use witlet_core::pod::worker::RequeueIntervals;
@@ -75,7 +77,7 @@ pub struct HostSettings {
 }
 
 /// Settings of an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AgentConfig {
     /// Pods that are due are looked at this often.
     pub sync_tick: Duration,
@@ -101,8 +103,13 @@ pub struct AgentConfig {
     pub image_pulls: ImagePullLimits,
     /// For which images that are there already a pod has to show credentials (`imagePullCredentialsVerificationPolicy`).
     pub image_verification: VerificationPolicy,
+    /// When images that nothing uses are removed (`imageGCHighThresholdPercent`, `imageGCLowThresholdPercent`,
+    /// `imageMinimumGCAge`, `imageMaximumGCAge`).
+    pub image_gc: ImageGcPolicy,
     /// How large the logs of containers get.
     pub logs: LogLimits,
+    /// When pods end so that the node doesn't run out of anything.
+    pub eviction: EvictionConfig,
     /// The end of the agent waits this long for work that runs, then drops it.
     pub stop_wait_max: Duration,
     /// Whether pods that were admitted before a restart are put to the admission handlers again. The kubelet does
@@ -132,7 +139,9 @@ impl Default for AgentConfig {
             admission_patience: Duration::from_millis(20),
             image_pulls: ImagePullLimits::default(),
             image_verification: VerificationPolicy::default(),
+            image_gc: ImageGcPolicy::default(),
             logs: LogLimits::default(),
+            eviction: EvictionConfig::default(),
             stop_wait_max: Duration::from_secs(5),
             readmit_on_restart: false,
             user_namespace_ids: IdRange::default(),

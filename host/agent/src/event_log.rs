@@ -41,6 +41,11 @@ impl EventLog {
         Self { onward: Some(onward), ..self }
     }
 
+    /// Whether events go to an API server as well.
+    pub(crate) fn is_forwarding(&self) -> bool {
+        self.onward.is_some()
+    }
+
     /// All remembered events; the one that happened longest ago is first.
     pub fn events(&self) -> Vec<RecordedEvent> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

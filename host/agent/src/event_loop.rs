@@ -3,8 +3,10 @@
 
 mod admit;
 mod clean_up;
+mod eviction;
 mod preempt;
 mod record;
+mod removals;
 mod resize;
 mod sources;
 mod work;
@@ -24,6 +26,7 @@ use witlet_core::admission::AdmittedPod;
 use witlet_core::config::MergedConfig;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::node::NodeFacts;
+use witlet_core::node::conditions::Pressures;
 use witlet_core::pod::lifecycle::Event as LifeEvent;
 use witlet_core::pod::static_pod::StaticPodQueue;
 use witlet_core::pod::user_namespace::UserNamespaces;
@@ -43,12 +46,15 @@ use crate::prober::ProberHandle;
 use crate::tasks::end_within;
 use crate::work_queue::WorkQueue;
 use record::PodRecord;
+use removals::EndedRemovals;
 
 /// What the loop reaches the world through.
 pub(crate) struct Outside {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) jitter: Arc<dyn Jitter>,
     pub(crate) events: Arc<dyn EventSink>,
+    /// A cluster's edge tells of the node's conditions.
+    pub(crate) tells_cluster: bool,
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) executor: Arc<Executor>,
     pub(crate) prober: ProberHandle,
@@ -84,6 +90,8 @@ pub(crate) struct EventLoop {
     others: Option<Arc<[AdmittedPod]>>,
     health: Health,
     node: Arc<Node>,
+    pressures: Option<Pressures>,
+    removals: EndedRemovals,
     stats: AgentStats,
     begun: Instant,
     cleaning: bool,
@@ -127,6 +135,8 @@ impl EventLoop {
             others: None,
             health: Health::unknown(),
             node: Arc::default(),
+            pressures: None,
+            removals: EndedRemovals::default(),
             stats: AgentStats::default(),
             begun: Instant::now(),
             cleaning: false,
@@ -181,7 +191,10 @@ impl EventLoop {
             Event::Verdict(id, decision) => self.take_verdict(id, decision),
             Event::WorkEnded(end) => self.work_ended(*end),
             Event::Forgotten => {}
-            Event::CleanedUp => self.cleaning = false,
+            Event::CleanedUp => {
+                self.cleaning = false;
+                self.end_removal();
+            }
             Event::Health(health) => {
                 self.health = health;
                 self.show_node();
@@ -193,6 +206,7 @@ impl EventLoop {
             }
             Event::Handlers => self.queue.world_changed(),
             Event::Objects(uids) => self.take_objects(&uids),
+            Event::Eviction(request) => self.take_eviction(request),
             Event::SyncTick => {
                 for uid in self.due.take_due(Instant::now()) {
                     self.advance(&uid, LifeEvent::Look);
@@ -256,7 +270,8 @@ impl EventLoop {
         let facts = self.outside.node.borrow().clone();
         let now = self.outside.clock.now();
         let was_ready = health::ready(&self.node).map(|condition| condition.status == "True");
-        self.node = Arc::new(health::node_with_ready(&facts.node, &self.health, &self.node, now));
+        let shown = health::node_with_ready(&facts.node, &self.health, &self.node, now);
+        self.node = Arc::new(self.with_pressures(shown, now));
         let problems = self.health.problems();
         if was_ready != Some(problems.is_empty()) && (was_ready.is_some() || problems.is_empty()) {
             let reason = if problems.is_empty() { "NodeReady" } else { "NodeNotReady" };
@@ -268,7 +283,13 @@ impl EventLoop {
 
     fn tell_of_node(&self, kind: EventType, reason: &str, message: String) {
         let (object, reason) = (EventObject::Node, reason.to_owned());
-        self.outside.events.record(NodeEvent { object, kind, reason, message });
+        self.outside.events.record(NodeEvent {
+            object,
+            kind,
+            reason,
+            message,
+            annotations: Default::default(),
+        });
     }
 
     fn show_health(&self) {

@@ -48,18 +48,21 @@ pub(crate) fn is_alive(pod: &RuntimePod) -> bool {
         || pod.sandboxes.iter().any(|sandbox| sandbox.state == SandboxState::Ready)
 }
 
-/// Decides what of these pods is to go. How many dead containers stay is `policy`'s, whatever the need.
+/// Decides what of these pods is to go. How many dead containers stay is `policy`'s, whatever the need; none of pods
+/// that have ended if the node needs the room (`evict_ended`).
 pub(crate) fn plan(
     listed: &[RuntimePod],
     need: impl Fn(&PodUid) -> Need,
     policy: GcPolicy,
+    evict_ended: bool,
     now: Timestamp,
 ) -> CleanUp {
     let mut kill = Vec::new();
     let mut needs = BTreeMap::new();
     for pod in listed {
         let need = match (need(&pod.uid), is_alive(pod)) {
-            (Need::Kept, _) | (Need::Returning, true) => PodNeed::Wanted,
+            (Need::Kept, _) | (Need::Ended | Need::Returning, true) => PodNeed::Wanted,
+            (Need::Ended, false) => PodNeed::Ended,
             (Need::Unwanted, true) => {
                 kill.push((pod.uid.clone(), PodFullName::new(&pod.namespace, &pod.name)));
                 PodNeed::Wanted
@@ -73,7 +76,7 @@ pub(crate) fn plan(
         needs: &needs,
         // Before, each pod is one that is kept.
         sources_ready: true,
-        evict_ended: false,
+        evict_ended,
         policy: GcPolicy { age_min: policy.age_min.max(ABOUT_TO_START), ..policy },
         now,
     });

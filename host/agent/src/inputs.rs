@@ -15,6 +15,7 @@ use witlet_core::pod::{PodUid, SourceName};
 use witlet_ports::{ClusterObjects, SourceEvent};
 
 use crate::admission_queue::AskId;
+use crate::eviction::EvictionRequest;
 use crate::executor::{End, PodMemory, Saved};
 use crate::health::Health;
 use crate::prober::ProbeUpdate;
@@ -57,6 +58,8 @@ pub(crate) enum Event {
     Handlers,
     /// What these pods draw from the cluster changed.
     Objects(Vec<PodUid>),
+    /// The eviction manager wants something.
+    Eviction(EvictionRequest),
     /// Time to look which pods are due.
     SyncTick,
     /// Time to clean up.
@@ -90,6 +93,7 @@ pub(crate) struct Inputs {
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
     pub(crate) handlers: watch::Receiver<u64>,
     pub(crate) objects: Arc<dyn ClusterObjects>,
+    pub(crate) evictions: mpsc::Receiver<EvictionRequest>,
     pub(crate) sync_ticks: Interval,
     pub(crate) housekeeping: Interval,
     pub(crate) stop: CancellationToken,
@@ -147,6 +151,8 @@ impl Inputs {
                 self.handlers.mark_unchanged();
                 Event::Handlers
             }
+            // A few each ten seconds, and while the node is short of something they matter more than what comes in.
+            Some(request) = self.evictions.recv(), if working => Event::Eviction(request),
             Some(Ok(event)) = tasks.join_next() => event,
             Some(update) = self.probes.recv(), if open => Event::Probe(update),
             Some(event) = self.pleg.recv(), if working => Event::Pleg(event),

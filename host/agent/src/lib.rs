@@ -14,10 +14,12 @@ mod config;
 mod container_logs;
 mod event_log;
 mod event_loop;
+mod eviction;
 mod executor;
 mod feedback;
 mod health;
 mod housekeeping;
+mod image_gc;
 mod inputs;
 mod pleg;
 mod prober;
@@ -34,6 +36,8 @@ pub use config::{
     PLEG_EVENTS_MAX, PROBE_RESULTS_MAX, RELIST_REQUESTS_MAX, REMOVALS_MAX, RUNTIME_EVENTS_MAX,
 };
 pub use event_log::EventLog;
+pub use eviction::EvictionPorts;
+pub use image_gc::{ImageGc, ImageGcError};
 pub use prober::PROBES_AT_ONCE_MAX;
 
 /// Checkpoints with names and forms of the kubelet's, which lie in its root folder: each takes over what the other left.

@@ -16,9 +16,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_core::container::backoff::ExponentialBackoff;
 use witlet_core::event::{Event, EventObject, EventType};
-use witlet_core::node::conditions::{
-    self, PRESSURE_TRANSITION_PERIOD, PressureMemory, Pressures, Thresholds,
-};
+use witlet_core::node::conditions::{self, Pressures};
 use witlet_core::node::registration::{self, Registration};
 use witlet_core::node::status::{self, NodeNews, STATUS_IMAGES_MAX, Seen};
 use witlet_core::node::update::{self, ReportSchedule, STATUS_REPORT_FREQUENCY, STATUS_UPDATE_FREQUENCY};
@@ -59,10 +57,6 @@ pub struct NodeOptions {
     pub report_every: Duration,
     /// How many images it tells of (`nodeStatusMaxImages`).
     pub images_max: usize,
-    /// What counts as a shortage (`evictionHard`).
-    pub thresholds: Thresholds,
-    /// How long a pressure is told after it was seen last (`evictionPressureTransitionPeriod`).
-    pub pressure_transition: Duration,
 }
 
 impl Default for NodeOptions {
@@ -75,8 +69,6 @@ impl Default for NodeOptions {
             update_every: STATUS_UPDATE_FREQUENCY,
             report_every: STATUS_REPORT_FREQUENCY,
             images_max: STATUS_IMAGES_MAX,
-            thresholds: Thresholds::default(),
-            pressure_transition: PRESSURE_TRANSITION_PERIOD,
         }
     }
 }
@@ -123,7 +115,6 @@ impl NodeManager {
         let (jitter, name) = (ports.jitter.clone(), api.name().to_owned());
         let watching = known.follow(&client, &name, &*jitter, &stop);
         let mut teller = Teller {
-            pressures: PressureMemory::new(options.thresholds, options.pressure_transition),
             schedule: ReportSchedule::new(options.report_every),
             retry: ExponentialBackoff::new(registration::RETRY),
             api,
@@ -135,6 +126,7 @@ impl NodeManager {
             is_registered: false,
             was_ready: false,
             told_ready: false,
+            told_pressures: Pressures::default(),
             unschedulable: false,
             next_status: Instant::now(),
             images: None,
@@ -151,7 +143,6 @@ struct Teller {
     known: Arc<Known>,
     view: Arc<dyn AgentView>,
     began: Instant,
-    pressures: PressureMemory,
     schedule: ReportSchedule,
     retry: ExponentialBackoff,
     is_registered: bool,
@@ -159,6 +150,7 @@ struct Teller {
     was_ready: bool,
     /// What was said last of Ready, whether or not it arrived.
     told_ready: bool,
+    told_pressures: Pressures,
     unschedulable: bool,
     next_status: Instant,
     /// The images, and when they were listed.
@@ -202,8 +194,10 @@ impl Teller {
         }
         let is_ready = conditions::is_ready(&self.view.node());
         self.was_ready |= is_ready;
-        if Instant::now() >= self.next_status || is_ready != self.told_ready {
-            self.told_ready = is_ready;
+        let pressures = conditions::pressures_of(&self.view.node());
+        let has_news = is_ready != self.told_ready || pressures != self.told_pressures;
+        if Instant::now() >= self.next_status || has_news {
+            (self.told_ready, self.told_pressures) = (is_ready, pressures);
             self.next_status = Instant::now() + self.options.update_every;
             self.update().await;
             if self.known.current().is_none() {
@@ -297,18 +291,14 @@ impl Teller {
     }
 
     async fn look(&mut self) -> Look {
-        let readings = self.ports.gauge.read().await;
         let is_old = self.images.as_ref().is_none_or(|(at, _)| at.elapsed() >= IMAGES_REFRESH);
         if is_old && let Some(found) = self.ports.gauge.images().await {
             self.images = Some((Instant::now(), status::images(found, self.options.images_max)));
         }
         let now = whole_seconds(self.ports.clock.now());
-        Look {
-            facts: self.ports.node.watch().borrow().clone(),
-            shown: self.view.node(),
-            pressures: self.pressures.observe(&readings, now),
-            now,
-        }
+        let shown = self.view.node();
+        let pressures = conditions::pressures_of(&shown);
+        Look { facts: self.ports.node.watch().borrow().clone(), shown, pressures, now }
     }
 
     fn ready(&self, look: &Look, existing: Option<&Node>) -> Option<NodeCondition> {
@@ -360,6 +350,6 @@ impl Teller {
 
     fn record(&self, kind: EventType, reason: &str, message: String) {
         let (object, reason) = (EventObject::Node, reason.to_owned());
-        self.ports.events.record(Event { object, kind, reason, message });
+        self.ports.events.record(Event { object, kind, reason, message, annotations: Default::default() });
     }
 }

@@ -277,7 +277,7 @@ impl ApiPods {
         if let Some(events) = &self.events {
             let (object, kind, reason) =
                 (EventObject::Node, EventType::Warning, "SourceUnreadable".to_owned());
-            events.record(Event { object, kind, reason, message });
+            events.record(Event { object, kind, reason, message, annotations: Default::default() });
         }
     }
 
@@ -297,7 +297,7 @@ impl ApiPods {
             format!("Error validating pod {full_name}: it can't be read and stays as it was: {message}");
         let object = EventObject::Pod { full_name, uid: PodUid::from(uid.as_str()), field_path: None };
         let (kind, reason) = (EventType::Warning, "FailedValidation".to_owned());
-        events.record(Event { object, kind, reason, message });
+        events.record(Event { object, kind, reason, message, annotations: Default::default() });
     }
 }
 

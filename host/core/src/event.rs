@@ -3,6 +3,7 @@
 pub mod correlate;
 mod lru;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -79,6 +80,8 @@ pub struct Event {
     pub reason: String,
     /// One sentence for people.
     pub message: String,
+    /// Annotations of the event's object.
+    pub annotations: BTreeMap<String, String>,
 }
 
 #[cfg(test)]

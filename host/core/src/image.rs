@@ -1,6 +1,7 @@
-//! Images: their names, when they are pulled, with which credentials, and who may use what was pulled.
+//! Images: their names, when they are pulled, with which credentials, who may use what was pulled, and which are removed.
 
 pub mod docker_config;
+pub mod gc;
 pub mod keyring;
 pub mod policy;
 pub mod records;

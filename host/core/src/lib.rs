@@ -9,11 +9,13 @@ pub mod admission;
 pub mod cgroup;
 pub mod config;
 pub mod container;
+pub mod duration;
 pub mod error;
 pub mod event;
+pub mod eviction;
 #[cfg(test)]
 mod fixtures;
-mod go;
+pub mod go;
 pub mod hook;
 pub mod image;
 pub mod logs;
@@ -24,6 +26,7 @@ pub mod pod;
 pub mod probe;
 pub mod reflector;
 pub mod runtime;
+pub mod stats;
 pub mod status;
 pub mod volume;
 

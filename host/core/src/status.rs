@@ -41,8 +41,8 @@ pub use phase::Phase;
 pub use probed::probed;
 pub use resize::{ResizeInProgress, ResizePending, ResizePendingReason, ResizeStatus};
 pub use special::{
-    AdmissionPending, NodeEnd, blocked, ended_by_node, is_ended_by_node, overdue, put_admission_pending,
-    rejected, terminated,
+    AdmissionPending, NodeEnd, blocked, ended_by_node, is_ended_by_node, is_evicted, overdue,
+    put_admission_pending, rejected, terminated,
 };
 pub use transition::{IllegalTransition, check_container_transition};
 pub use waiting::{Waiting, WaitingReason};

@@ -25,6 +25,7 @@ use crate::endpoint::{Endpoint, EndpointError};
 use crate::lists::{Entries, LastList};
 
 mod image_store;
+mod stats;
 mod streams;
 
 /// How much longer than a command's own time the runtime may take to tell how it ended.
@@ -99,7 +100,8 @@ impl CriClient {
             view: client.clone(),
             sandboxes: client.clone(),
             containers: client.clone(),
-            images: client,
+            images: client.clone(),
+            image_store: client,
         }
     }
 

@@ -112,6 +112,7 @@ impl FileSource {
             kind: EventType::Warning,
             reason: report.reason.as_str().to_owned(),
             message: report.message,
+            annotations: Default::default(),
         });
     }
 

@@ -9,8 +9,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
+use witlet_core::eviction::Filesystems;
 use witlet_ports::{ImageStore, Left, NodeGauge, NodeImage, NodeReadings};
 
+use crate::file_systems;
+
+mod memory;
 #[cfg(test)]
 mod tests;
 
@@ -49,7 +53,7 @@ impl Gauge {
         }
         match timeout(IMAGES_TIMEOUT, self.images.filesystems()).await {
             Ok(Ok(found)) => {
-                let first = found.into_iter().next().map(|system| system.mountpoint);
+                let first = found.images.into_iter().next().map(|system| system.mountpoint);
                 *folder = Some((Instant::now(), first.clone()));
                 first
             }
@@ -65,7 +69,9 @@ impl NodeGauge for Gauge {
         let (root, images) = (self.root.clone(), self.image_folder().await);
         let reading = async {
             let turn = self.looking.clone().lock_owned().await;
-            let look = move || (readings(Path::new("/proc"), &root, images.as_deref()), turn);
+            let look = move || {
+                (readings(Path::new("/proc"), Path::new("/sys/fs/cgroup"), &root, images.as_deref()), turn)
+            };
             tokio::task::spawn_blocking(look).await
         };
         match timeout(READ_TIMEOUT, reading).await {
@@ -84,16 +90,20 @@ impl NodeGauge for Gauge {
     }
 }
 
-/// `images` is where images are, if that is known.
-fn readings(proc: &Path, root: &Path, images: Option<&Path>) -> NodeReadings {
+/// `images` is where images are, if that is known. Writable layers lie with them (upstream: the CRI's provider of stats).
+fn readings(proc: &Path, cgroups: &Path, root: &Path, images: Option<&Path>) -> NodeReadings {
     let (nodefs_bytes, nodefs_inodes) = file_system(root);
     let (imagefs_bytes, imagefs_inodes) = images.map_or((None, None), file_system);
     NodeReadings {
-        memory: read(&proc.join("meminfo")).and_then(|text| memory(&text)),
+        memory: memory::of_node(proc, cgroups),
+        allocatable_memory: memory::of_pods(cgroups),
         nodefs_bytes,
         nodefs_inodes,
         imagefs_bytes,
         imagefs_inodes,
+        containerfs_bytes: imagefs_bytes,
+        containerfs_inodes: imagefs_inodes,
+        filesystems: images.and_then(|images| filesystems(root, images)),
         pids: pids(
             read(&proc.join("sys/kernel/pid_max")).as_deref(),
             read(&proc.join("sys/kernel/threads-max")).as_deref(),
@@ -102,16 +112,14 @@ fn readings(proc: &Path, root: &Path, images: Option<&Path>) -> NodeReadings {
     }
 }
 
-/// All memory less the working set, which is what is used less the pages of files that weren't touched lately. On version 2
-/// of cgroups upstream reckons the root's usage of the same figures.
-fn memory(meminfo: &str) -> Option<Left> {
-    let bytes = |name: &str| {
-        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+/// Whether images are on a file system of their own.
+fn filesystems(root: &Path, images: &Path) -> Option<Filesystems> {
+    let device = |path: &Path| {
+        let existing = path.ancestors().find(|path| path.exists())?;
+        rustix::fs::stat(existing).ok().map(|stat| stat.st_dev)
     };
-    let (capacity, free) = (bytes("MemTotal:")?, bytes("MemFree:")?);
-    let working = capacity.saturating_sub(free).saturating_sub(bytes("Inactive(file):").unwrap_or(0));
-    Some(Left { capacity, available: capacity.saturating_sub(working) })
+    let is_one = device(root)? == device(images)?;
+    Some(if is_one { Filesystems::Single } else { Filesystems::DedicatedImages })
 }
 
 /// The smaller of the kernel's two limits, less the threads there are (the second figure of `0.0 0.1 0.2 3/456 789`).
@@ -126,10 +134,7 @@ fn pids(pid_max: Option<&str>, threads_max: Option<&str>, loadavg: Option<&str>)
 fn file_system(folder: &Path) -> (Option<Left>, Option<Left>) {
     let existing = folder.ancestors().find(|path| path.exists());
     let Some(stats) = existing.and_then(|path| rustix::fs::statvfs(path).ok()) else { return (None, None) };
-    let bytes = Left {
-        capacity: stats.f_blocks.saturating_mul(stats.f_frsize),
-        available: stats.f_bavail.saturating_mul(stats.f_frsize),
-    };
+    let bytes = file_systems::bytes(&stats);
     let inodes = Left { capacity: stats.f_files, available: stats.f_ffree };
     let is_there = |left: Left| (left.capacity > 0).then_some(left);
     (is_there(bytes), is_there(inodes))

@@ -180,6 +180,7 @@ impl HttpSource {
             kind: EventType::Warning,
             reason: reason.to_owned(),
             message,
+            annotations: Default::default(),
         });
     }
 }

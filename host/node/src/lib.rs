@@ -5,7 +5,9 @@ mod clock;
 mod container_files;
 mod container_logs;
 mod credentials;
+mod disk_usage;
 pub mod file_source;
+mod file_systems;
 mod gauge;
 pub mod heap;
 mod host_files;
@@ -28,9 +30,11 @@ pub use container_logs::NodeContainerLogs;
 pub use credentials::{
     ClusterSecrets, DOCKER_CONFIG_BYTES_MAX, NodeCredentials, PullSecretError, PullSecrets,
 };
+pub use disk_usage::DiskUsage;
 pub use file_source::{
     FILE_CHECK_INTERVAL, FileSource, INHERITED_UIDS, Outcome, Report, ReportReason, check_path,
 };
+pub use file_systems::NodeFileSystems;
 pub use gauge::Gauge;
 pub use host_files::NodeHostFiles;
 pub use http_source::{HTTP_CHECK_INTERVAL, HttpSource, ManifestUrl, ManifestUrlError, REMEMBERED_MANIFEST};

@@ -12,6 +12,8 @@ use witlet_core::runtime::{
     ObservedPod, RuntimeEvent, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId,
 };
 
+use crate::ImageStore;
+
 /// Why a call to the runtime failed. `call` is the CRI's name of it, such as `RunPodSandbox`.
 #[derive(Clone, Debug, Error)]
 pub enum RuntimeError {
@@ -247,4 +249,6 @@ pub struct Runtime {
     pub containers: Arc<dyn Containers>,
     /// Images.
     pub images: Arc<dyn Images>,
+    /// What it keeps of images.
+    pub image_store: Arc<dyn ImageStore>,
 }

@@ -83,7 +83,13 @@ impl SourceOutage {
         let message = source_message(&unread);
         self.health.unread(unread);
         let (kind, reason) = (EventType::Warning, "SourceUnreadable".to_owned());
-        self.events.record(Event { object: EventObject::Node, kind, reason, message: message.clone() });
+        self.events.record(Event {
+            object: EventObject::Node,
+            kind,
+            reason,
+            message: message.clone(),
+            annotations: Default::default(),
+        });
         Some(message)
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use witlet_core::event::Event;
+use witlet_core::eviction::ThresholdState;
 use witlet_core::pod::PodFullName;
 
 /// An event as the agent remembers it: repeats are counted, not kept.
@@ -69,6 +70,19 @@ pub struct AgentStats {
     pub rejections: BTreeMap<String, u64>,
     /// Pods that were ended since the agent began to make room for a critical one.
     pub preempted: u64,
+    /// Pods that were evicted since the agent began, by signal (upstream: `kubelet_evictions`).
+    pub evictions: BTreeMap<&'static str, u64>,
+    /// Images that the image garbage collection removed since the agent began.
+    pub images_removed: ImageRemovals,
+}
+
+/// Removed images by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImageRemovals {
+    /// They were unused for longer than the maximum age.
+    pub age: u64,
+    /// Space was needed.
+    pub space: u64,
 }
 
 /// A look at the agent that never waits: each call answers from the newest published state.
@@ -89,4 +103,8 @@ pub trait AgentView: Send + Sync {
     fn unhealthy(&self) -> Vec<String>;
     /// Numbers about the agent.
     fn stats(&self) -> AgentStats;
+    /// The thresholds of evictions, and how far away each is; empty before the first look at the node.
+    fn thresholds(&self) -> Vec<ThresholdState> {
+        Vec::new()
+    }
 }

@@ -10,6 +10,7 @@ use axum::{Json, Router};
 use prometheus_client::collector::Collector;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use witlet_core::eviction::{ThresholdState, missing};
 use witlet_ports::{AgentView, RecordedEvent};
 
 use crate::metrics::Metrics;
@@ -56,12 +57,13 @@ impl LocalApi {
         axum::serve(listener, self.router()).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 
-    /// `/pods`, `/events`, `/node`, `/plugins`, `/stats`, `/metrics` and `/healthz`.
+    /// `/pods`, `/events`, `/node`, `/thresholds`, `/plugins`, `/stats`, `/metrics` and `/healthz`.
     fn router(self) -> Router {
         Router::new()
             .route("/pods", get(pods))
             .route("/events", get(events))
             .route("/node", get(node))
+            .route("/thresholds", get(thresholds))
             .route("/plugins", get(plugins))
             .route("/stats", get(stats))
             .route("/metrics", get(metrics))
@@ -82,6 +84,28 @@ async fn events(State(api): State<Shared>) -> Json<Value> {
 async fn node(State(api): State<Shared>) -> Json<Value> {
     let node = api.agent.node();
     Json(json!(*node))
+}
+
+async fn thresholds(State(api): State<Shared>) -> Json<Value> {
+    let items: Vec<Value> = api.agent.thresholds().iter().map(threshold_json).collect();
+    Json(json!({"items": items}))
+}
+
+fn threshold_json(state: &ThresholdState) -> Value {
+    let ThresholdState { threshold, observed, met_since } = state;
+    let is_hard = threshold.is_hard();
+    json!({
+        "signal": threshold.signal.as_str(),
+        "threshold": threshold.value.to_string(),
+        "gracePeriodSeconds": (!is_hard).then(|| threshold.grace.as_secs()),
+        "minimumReclaim": threshold.min_reclaim.map(|value| value.to_string()),
+        "available": observed.map(|seen| seen.available),
+        "capacity": observed.map(|seen| seen.capacity),
+        // Negative where the threshold is met.
+        "distance": observed.map(|seen| -missing(threshold, &seen, false)),
+        "inBytes": threshold.signal.is_in_bytes(),
+        "metSince": met_since.map(|at| at.to_string()),
+    })
 }
 
 async fn plugins(State(api): State<Shared>) -> Json<Value> {
@@ -133,7 +157,9 @@ fn event_json(recorded: &RecordedEvent) -> Value {
         EventType::Normal => "Normal",
         EventType::Warning => "Warning",
     };
-    json!({
+    let annotations = (!event.annotations.is_empty()).then_some(&event.annotations);
+    let metadata = annotations.map(|annotations| json!({"annotations": annotations}));
+    let mut shown = json!({
         "involvedObject": object,
         "type": kind,
         "reason": event.reason,
@@ -141,7 +167,11 @@ fn event_json(recorded: &RecordedEvent) -> Value {
         "count": recorded.count,
         "firstTimestamp": recorded.first_seen.to_string(),
         "lastTimestamp": recorded.last_seen.to_string(),
-    })
+    });
+    if let Some(metadata) = metadata {
+        shown["metadata"] = metadata;
+    }
+    shown
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
-use witlet_ports::{AgentStats, AgentView, ProbeTotals};
+use witlet_ports::{AgentStats, AgentView, ImageRemovals, ProbeTotals};
 
 /// The form of the answer (OpenMetrics 1.0, which Prometheus reads).
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -153,8 +153,31 @@ fn refusals(encoder: &mut DescriptorEncoder<'_>, stats: &AgentStats) -> fmt::Res
             .encode_family(&[("reason", reason.as_str())])?
             .encode_counter::<NoLabelSet, _, f64>(count, None)?;
     }
+    let help = "Pods that were evicted, by signal";
+    let mut family = encoder.encode_descriptor("kubelet_evictions", help, None, MetricType::Counter)?;
+    for (signal, count) in &stats.evictions {
+        family
+            .encode_family(&[("eviction_signal", *signal)])?
+            .encode_counter::<NoLabelSet, _, f64>(count, None)?;
+    }
     let help = "Pods that were ended to make room for a critical one";
     encoder
         .encode_descriptor("kubelet_preemptions", help, None, MetricType::Counter)?
-        .encode_counter::<NoLabelSet, _, f64>(&stats.preempted, None)
+        .encode_counter::<NoLabelSet, _, f64>(&stats.preempted, None)?;
+    images(encoder, &stats.images_removed)
+}
+
+/// Under upstream's name. A reason that no image was removed for isn't there.
+fn images(encoder: &mut DescriptorEncoder<'_>, removed: &ImageRemovals) -> fmt::Result {
+    let help = "Images that were removed by the image garbage collection, by reason";
+    let mut family =
+        encoder.encode_descriptor("kubelet_image_garbage_collected", help, None, MetricType::Counter)?;
+    for (reason, count) in [("age", removed.age), ("space", removed.space)] {
+        if count > 0 {
+            family
+                .encode_family(&[("reason", reason)])?
+                .encode_counter::<NoLabelSet, _, f64>(&count, None)?;
+        }
+    }
+    Ok(())
 }

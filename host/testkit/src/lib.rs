@@ -5,6 +5,7 @@
 mod admission;
 mod builders;
 mod cgroups;
+mod eviction;
 mod files;
 mod node;
 mod probes;
@@ -18,6 +19,7 @@ mod volumes;
 pub use admission::{FakeAdmission, NOT_BEFORE_SECONDS};
 pub use builders::{ContainerBuilder, PodBuilder, container, pod};
 pub use cgroups::FakeCgroups;
+pub use eviction::FakeUsage;
 pub use files::{FixedHostFiles, MemoryPodFiles, MemoryStateStore};
 pub use node::{ClusterEdge, ConnectCluster, FakeNode, NODE_NAME, fixed_node};
 pub use probes::{Endpoint, FakeEndpoints, FixedCredentials};

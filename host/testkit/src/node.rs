@@ -12,7 +12,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use witlet_agent::{Agent, AgentConfig, AgentHandle, CgroupMode, EventLog, HostSettings, Ports};
+use witlet_agent::{
+    Agent, AgentConfig, AgentHandle, CgroupMode, EventLog, EvictionPorts, HostSettings, Ports,
+};
 use witlet_core::node::NodeFacts;
 use witlet_ports::{
     CgroupDrivers, ClusterObjects, EventSink, NoObjects, NoStatuses, NodeWatch, PodSource, StatusSink,
@@ -20,9 +22,9 @@ use witlet_ports::{
 
 use crate::volumes::MachinePorts;
 use crate::{
-    FakeAdmission, FakeCgroups, FakeEndpoints, FakeRuntime, FakeSourceSet, FixedCredentials, FixedHostFiles,
-    FixedJitter, ManualClock, MemoryMachine, MemoryPodFiles, MemoryPullRecords, MemoryStateStore,
-    SourceHandle,
+    FakeAdmission, FakeCgroups, FakeEndpoints, FakeRuntime, FakeSourceSet, FakeUsage, FixedCredentials,
+    FixedHostFiles, FixedJitter, ManualClock, MemoryMachine, MemoryPodFiles, MemoryPullRecords,
+    MemoryStateStore, SourceHandle,
 };
 
 /// The name of every fake node.
@@ -97,6 +99,8 @@ pub struct FakeNode {
     pub machine: Arc<MemoryMachine>,
     /// What pods serve.
     pub endpoints: Arc<FakeEndpoints>,
+    /// What the node has left, and what pods use.
+    pub usage: Arc<FakeUsage>,
     /// Credentials for registries.
     pub credentials: Arc<FixedCredentials>,
     /// The kernel's cgroups, which the agent keeps if its settings say so.
@@ -149,6 +153,7 @@ impl FakeNode {
         Self {
             machine: Arc::default(),
             endpoints: Arc::new(FakeEndpoints::new(runtime.clone(), clock.clone())),
+            usage: Arc::new(FakeUsage::new(runtime.clone())),
             credentials: Arc::default(),
             cgroups: FakeCgroups::new(runtime.clone()),
             pull_records: Arc::default(),
@@ -199,6 +204,7 @@ impl FakeNode {
         let machine = MachinePorts::of(&self.machine);
         let ports = Ports {
             runtime: self.runtime.ports(),
+            file_systems: self.runtime.clone(),
             admission: self.admission.clone(),
             files: self.files.clone(),
             state: self.state.clone(),
@@ -220,6 +226,11 @@ impl FakeNode {
             hooks: self.endpoints.clone(),
             statuses,
             objects,
+            eviction: EvictionPorts {
+                gauge: self.usage.clone(),
+                stats: self.usage.clone(),
+                storage: self.usage.clone(),
+            },
         };
         let (agent, handle) = Agent::new(ports, self.config.clone());
         let stop = CancellationToken::new();

@@ -1,5 +1,7 @@
 //! A container runtime without containers: it keeps books, follows scripts, and records what it is told to do.
 
+mod image;
+mod image_store;
 mod ports;
 
 use std::collections::BTreeMap;
@@ -16,51 +18,8 @@ use witlet_core::runtime::{
 use witlet_ports::{Clock, Runtime, RuntimeError};
 
 use crate::ManualClock;
-
-/// What the process of an image does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behaviour {
-    /// Runs until it is asked to stop.
-    Sleeps,
-    /// Ends by itself.
-    Exits {
-        /// With this code.
-        code: i32,
-        /// This long after its start.
-        after: Duration,
-    },
-    /// Ignores being asked to stop; it is killed after its grace.
-    IgnoresStop,
-    /// The runtime never manages to stop it.
-    CannotBeStopped,
-}
-
-/// An image by script.
-#[derive(Clone, Debug)]
-pub struct FakeImage {
-    /// What its process does.
-    pub behaviour: Behaviour,
-    /// Whether the runtime has it already.
-    pub present: bool,
-    /// How long a pull takes.
-    pub pull_takes: Duration,
-    /// How many pulls fail before one succeeds.
-    pub pulls_fail: u32,
-    /// The user name without which the registry refuses the pull.
-    pub wants_user: Option<String>,
-}
-
-impl FakeImage {
-    /// An image that is there.
-    pub fn present(behaviour: Behaviour) -> Self {
-        Self { behaviour, present: true, pull_takes: Duration::ZERO, pulls_fail: 0, wants_user: None }
-    }
-
-    /// An image that has to be pulled first.
-    pub fn absent(behaviour: Behaviour) -> Self {
-        Self { present: false, ..Self::present(behaviour) }
-    }
-}
+use image::ImageDisk;
+pub use image::{Behaviour, FakeImage};
 
 /// How a command in a container goes.
 #[derive(Clone, Debug, Default)]
@@ -103,6 +62,9 @@ struct Inner {
     starts: Vec<Start>,
     /// Commands that didn't come to their end by themselves.
     cut_execs: Vec<String>,
+    image_disk: ImageDisk,
+    /// By the names of pod and container.
+    mounted_images: BTreeMap<(String, String), Vec<String>>,
 }
 
 /// A container's start, with what there was beside it.
@@ -175,6 +137,7 @@ impl FakeRuntime {
             sandboxes: self.clone(),
             containers: self.clone(),
             images: self.clone(),
+            image_store: self.clone(),
         }
     }
 

@@ -301,14 +301,26 @@ impl Shared {
 
     fn tell(&self, plugin: &str, kind: EventType, reason: &str, message: String) {
         let object = EventObject::Plugin(plugin.to_owned());
-        self.events.record(Event { object, kind, reason: reason.to_owned(), message });
+        self.events.record(Event {
+            object,
+            kind,
+            reason: reason.to_owned(),
+            message,
+            annotations: Default::default(),
+        });
     }
 
     /// An event about a file of the operator's.
     fn tell_file(&self, source: &str, place: &Path, reason: &str, message: String) {
         let object = EventObject::Source { source: source.to_owned(), place: place.display().to_string() };
         let kind = EventType::Warning;
-        self.events.record(Event { object, kind, reason: reason.to_owned(), message });
+        self.events.record(Event {
+            object,
+            kind,
+            reason: reason.to_owned(),
+            message,
+            annotations: Default::default(),
+        });
     }
 }
 

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 /// One package for each, in the order of `src/lib.rs`.
 const PACKAGES: &[&str] = &[
+    "witlet-plugin-node-pressure",
     "witlet-plugin-sysctls",
     "witlet-plugin-node-os",
     "witlet-plugin-supplemental-groups",

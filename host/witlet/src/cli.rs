@@ -200,6 +200,14 @@ pub(crate) struct PodArgs {
     /// Files that a container's log has at most
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) container_log_max_files: u32,
+    /// Pods are evicted while less than this is left: memory.available, nodefs.available, nodefs.inodesFree, imagefs.available,
+    /// imagefs.inodesFree, pid.available, as an amount or a percentage; empty evicts none
+    #[arg(
+        long,
+        value_name = "SIGNAL<VALUE,…",
+        default_value = "memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,imagefs.inodesFree<5%"
+    )]
+    pub(crate) eviction_hard: String,
     /// Folder for links to the logs of all containers; `containers` beside --pod-logs-dir if not given
     #[arg(long, value_name = "FOLDER")]
     pub(crate) container_logs_dir: Option<PathBuf>,

@@ -134,10 +134,51 @@ async fn node(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
     let text = match args.output {
         OutputFormat::Json | OutputFormat::Yaml => structured(&node, args.output)?,
         OutputFormat::Table | OutputFormat::Wide => {
-            table::render(&["NAME", "STATUS", "SINCE", "VERSION", "MESSAGE"], &[node_row(&node, now)])
+            let row =
+                table::render(&["NAME", "STATUS", "SINCE", "VERSION", "MESSAGE"], &[node_row(&node, now)]);
+            format!("{row}{}", thresholds(&args.api_socket).await?)
         }
     };
     Ok(print(&text)?)
+}
+
+/// What pods are evicted for, and how far away that is; nothing where the agent has no thresholds, or is of an earlier release.
+async fn thresholds(socket: &std::path::Path) -> Result<String, ClientError> {
+    let answer: Value = match LocalClient::new(socket).get("/thresholds").await {
+        Ok(answer) => answer,
+        Err(ClientError::BadAnswer { .. }) => return Ok(String::new()),
+        Err(error) => return Err(error),
+    };
+    let rows: Vec<Vec<String>> =
+        answer["items"].as_array().into_iter().flatten().map(threshold_row).collect();
+    if rows.is_empty() {
+        return Ok(String::new());
+    }
+    let header = ["EVICTS BELOW", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "AWAY"];
+    Ok(format!("\n{}", table::render(&header, &rows)))
+}
+
+fn threshold_row(state: &Value) -> Vec<String> {
+    let unit = |value: &Value| match value.as_i64() {
+        None => "<unknown>".to_owned(),
+        Some(amount) if state["inBytes"] == true => table::bytes(amount),
+        Some(amount) => amount.to_string(),
+    };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let distance = &state["distance"];
+    let away = match distance.as_i64() {
+        Some(distance) if distance < 0 => format!("met, {} short", unit(&Value::from(-distance))),
+        _ => unit(distance),
+    };
+    let grace = state["gracePeriodSeconds"].as_i64();
+    vec![
+        text(&state["signal"]),
+        text(&state["threshold"]),
+        grace.map_or_else(|| "hard".to_owned(), |seconds| format!("{seconds}s")),
+        unit(&state["available"]),
+        unit(&state["capacity"]),
+        away,
+    ]
 }
 
 /// The message says what is wrong with the node: why it isn't ready, and which sources of pods can't be read.
@@ -151,7 +192,11 @@ fn node_row(node: &Node, now: Timestamp) -> Vec<String> {
     let since = ready.and_then(|c| c.last_transition_time.as_ref()).map(|at| table::age(now, at.0));
     let not_ready = ready.filter(|c| c.status != "True");
     let unread = conditions::of_type(node, conditions::SOURCE_UNREADABLE).filter(|c| c.status == "True");
-    let wrong: Vec<&str> = not_ready.into_iter().chain(unread).filter_map(|c| c.message.as_deref()).collect();
+    let pressures = conditions::PRESSURES.into_iter();
+    let short = pressures.filter_map(|pressure| conditions::of_type(node, pressure.condition()));
+    let short = short.filter(|c| c.status == "True");
+    let wrong = not_ready.into_iter().chain(unread).chain(short);
+    let wrong: Vec<&str> = wrong.filter_map(|c| c.message.as_deref()).collect();
     let info = node.status.as_ref().and_then(|status| status.node_info.as_ref());
     vec![
         node.metadata.name.clone().unwrap_or_default(),

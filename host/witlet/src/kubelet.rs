@@ -2,7 +2,6 @@
 //! `witlet run`.
 
 mod configuration;
-mod duration;
 mod flags;
 mod gates;
 mod help;

@@ -21,16 +21,16 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use witlet_agent::{
-    Agent, AgentConfig, AgentError, CgroupMode, CgroupSettings, EventLog, HostSettings, Ports,
+    Agent, AgentConfig, AgentError, CgroupMode, CgroupSettings, EventLog, EvictionPorts, HostSettings, Ports,
 };
 use witlet_core::node::allocatable::cpu_set;
 use witlet_core::pod::worker::RequeueIntervals;
 use witlet_cri::{ConnectError, EndpointError};
 use witlet_egress::HttpHooks;
 use witlet_node::{
-    CgroupFs, CgroupResources, ClusterSecrets, FilePullRecords, FileSource, HttpSource, NodeContainerFiles,
-    NodeContainerLogs, NodeCredentials, NodeError, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes,
-    PullSecrets, SubordinateIdsError, subordinate_ids,
+    CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, Gauge, HttpSource,
+    NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeError, NodeFileSystems, NodeHostFiles,
+    NodeInfo, NodePodFiles, NodeVolumes, PullSecrets, SubordinateIdsError, subordinate_ids,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
@@ -244,6 +244,7 @@ fn ports(
     Ports {
         probe_types: plugins.probes(),
         runtime: base.runtime.clone(),
+        file_systems: Arc::new(NodeFileSystems::default()),
         admission: plugins.admission(),
         files: Arc::new(NodePodFiles::new(root, pod_logs)),
         state: base.state.clone(),
@@ -264,6 +265,11 @@ fn ports(
         hooks: Arc::new(HttpHooks::new(base.egress.share())),
         statuses,
         objects,
+        eviction: EvictionPorts {
+            gauge: Arc::new(Gauge::new(root.clone(), Arc::new(base.cri.clone()))),
+            stats: Arc::new(base.cri.clone()),
+            storage: Arc::new(DiskUsage::new(root, pod_logs)),
+        },
     }
 }
 
@@ -275,6 +281,8 @@ pub(crate) fn agent_config(settings: &Settings) -> AgentConfig {
         image_pulls: settings.pods.image_pulls,
         image_verification: settings.pods.image_verification.clone(),
         logs: settings.pods.logs,
+        image_gc: settings.pods.image_gc,
+        eviction: settings.eviction.clone(),
         container_gc: settings.pods.container_gc,
         requeue: RequeueIntervals { resync: settings.resync, ..defaults.requeue },
         ..defaults

@@ -11,9 +11,10 @@ use k8s_openapi::api::core::v1::Taint;
 use serde_json::Value;
 use witlet_agent::{CgroupSettings, ImagePullLimits, LogLimits};
 use witlet_core::container::gc::GcPolicy;
+use witlet_core::eviction::EvictionConfig;
+use witlet_core::image::gc::ImageGcPolicy;
 use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::allocatable::Reservations;
-use witlet_core::node::conditions::Thresholds;
 use witlet_core::runtime::CgroupDriver;
 use witlet_node::ManifestUrl;
 
@@ -34,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) cgroups: CgroupSettings,
     /// CPUs that are reserved for the system, in the kernel's list form (`reservedSystemCPUs`).
     pub(crate) reserved_cpus: Option<String>,
+    /// When pods are evicted.
+    pub(crate) eviction: EvictionConfig,
     /// PluginConfiguration.
     pub(crate) plugins: Option<PathBuf>,
     /// Socket of the local API.
@@ -139,6 +142,8 @@ pub(crate) struct PodSettings {
     pub(crate) image_pulls: ImagePullLimits,
     /// For which images that are there already a pod has to show credentials.
     pub(crate) image_verification: VerificationPolicy,
+    /// When images that nothing uses are removed.
+    pub(crate) image_gc: ImageGcPolicy,
     /// How large logs get.
     pub(crate) logs: LogLimits,
     /// How many dead containers are kept.
@@ -180,10 +185,6 @@ pub(crate) struct ClusterSettings {
     pub(crate) provider_id: Option<String>,
     /// Whether a cloud controller fills in addresses and removes its taint (`--cloud-provider=external`).
     pub(crate) external_cloud: bool,
-    /// What counts as a shortage in the node's conditions.
-    pub(crate) thresholds: Thresholds,
-    /// How long a shortage must be over before the condition says so.
-    pub(crate) pressure_transition: Duration,
 }
 
 /// The endpoints that the API server and kubectl need.

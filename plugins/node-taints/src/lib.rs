@@ -6,11 +6,7 @@
 
 #![cfg_attr(not(target_family = "wasm"), forbid(unsafe_code))]
 
-mod toleration;
-
-use witlet_plugin_sdk::{AdmissionHandler, Error, Request, Verdict, export_admission};
-
-use toleration::Toleration;
+use witlet_plugin_sdk::{AdmissionHandler, Error, Request, Toleration, Verdict, export_admission};
 
 /// Reason of the rejection.
 pub const REASON: &str = "TaintToleration";

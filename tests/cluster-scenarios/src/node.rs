@@ -5,6 +5,7 @@ use expect_test::expect;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use serde_json::{Value, json};
+use witlet_core::eviction::ThresholdConfig;
 use witlet_core::node::lease::DURATION_SECONDS;
 use witlet_ports::Clock;
 use witlet_testkit::NODE_NAME;
@@ -157,16 +158,29 @@ async fn a_runtime_that_is_gone_makes_the_node_unready_and_nobody_restarts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_short_memory_is_told_and_taken_back_after_five_minutes() {
-    let world = World::started();
+async fn a_short_memory_evicts_a_pod_and_is_told_for_five_minutes_after_it_is_over() {
+    let mut world = World::new();
+    let hard = [("memory.available".to_owned(), "100Mi".to_owned())].into();
+    let config = ThresholdConfig { hard: Some(hard), ..ThresholdConfig::default() };
+    world.node.config.eviction.thresholds = config.thresholds().expect("a threshold");
+    world.node.start();
+    world.create("web", "sleeper:1", "Always");
     pass(20.0).await;
-    let left = |available| witlet_ports::Left { capacity: 8 << 30, available };
-    let readings = |memory| witlet_ports::NodeReadings { memory: Some(memory), ..Default::default() };
-    world.gauge.set(readings(left(1 << 20)));
-    pass(11.0).await;
+    let left = |available| Some(witlet_ports::Left { capacity: 8 << 30, available });
+    world.node.usage.set(|seen| seen.memory = left(1 << 20));
+    pass(12.0).await;
     let short = "MemoryPressure=True KubeletHasInsufficientMemory".to_owned();
     assert!(conditions(&world).contains(&short), "{:?}", conditions(&world));
-    world.gauge.set(readings(left(4 << 30)));
+    let pod = world.server.get::<Pod>("default", "web").expect("its object stays");
+    let status = pod.status.unwrap_or_default();
+    assert_eq!((status.phase.as_deref(), status.reason.as_deref()), (Some("Failed"), Some("Evicted")));
+    let message = status.message.unwrap_or_default();
+    assert!(
+        message
+            .starts_with("The node was low on resource: memory. Threshold quantity: 100Mi, available: 1Mi. "),
+        "{message}"
+    );
+    world.node.usage.set(|seen| seen.memory = left(4 << 30));
     pass(250.0).await;
     assert!(conditions(&world).contains(&short));
     pass(70.0).await;

@@ -1,6 +1,6 @@
 //! A node of a cluster: the agent on fakes with all parts of its edge, on an API server in this process.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,32 +21,24 @@ use witlet_testkit::{Behaviour, ClusterEdge, FakeImage, FakeNode, FixedJitter, N
 pub(crate) struct World {
     pub(crate) server: Arc<ApiServer>,
     pub(crate) node: FakeNode,
-    pub(crate) gauge: Arc<FakeGauge>,
 }
 
-/// What the machine has left, which a test changes; it has one image.
-#[derive(Default)]
-pub(crate) struct FakeGauge(Mutex<NodeReadings>);
-
-impl FakeGauge {
-    pub(crate) fn set(&self, readings: NodeReadings) {
-        *self.0.lock().expect("nobody panics") = readings;
-    }
-}
+/// A machine with one image.
+struct OneImage;
 
 #[async_trait]
-impl NodeGauge for FakeGauge {
+impl NodeGauge for OneImage {
     async fn read(&self) -> NodeReadings {
-        *self.0.lock().expect("nobody panics")
+        NodeReadings::default()
     }
 
     async fn images(&self) -> Option<Vec<NodeImage>> {
-        Some(vec![NodeImage { names: vec!["sleeper:1".to_owned()], size: 7 }])
+        Some(vec![NodeImage { names: vec!["sleeper:1".to_owned()], size: 7, ..NodeImage::default() }])
     }
 }
 
 /// All parts of the edge, as the binary puts them together.
-fn connect(server: &ApiServer, node: &FakeNode, gauge: Arc<FakeGauge>) -> ClusterEdge {
+fn connect(server: &ApiServer, node: &FakeNode) -> ClusterEdge {
     let client = server.client(&Identity::node(NODE_NAME));
     let clock: Arc<dyn Clock> = Arc::new(node.clock.clone());
     let jitter: Arc<dyn Jitter> = Arc::new(FixedJitter::default());
@@ -55,7 +47,7 @@ fn connect(server: &ApiServer, node: &FakeNode, gauge: Arc<FakeGauge>) -> Cluste
     let events = ApiEvents::new(client.clone(), NODE_NAME, limit, clock.clone(), jitter.clone());
     let ports = NodePorts {
         node: machine.clone(),
-        gauge,
+        gauge: Arc::new(OneImage),
         events: events.clone(),
         clock: clock.clone(),
         jitter: jitter.clone(),
@@ -112,10 +104,9 @@ impl World {
         // What the agent asks for is all that the Node authorizer and NodeRestriction give it.
         let admission = Admission { node_rules: true, ..Admission::default() };
         let server = ApiServer::new(Options { admission, ..Options::new(Arc::new(move || clock.now())) });
-        let (of_node, gauge) = (server.clone(), Arc::new(FakeGauge::default()));
-        let of_machine = gauge.clone();
-        node.cluster = Some(Box::new(move |node: &FakeNode| connect(&of_node, node, of_machine.clone())));
-        Self { server, node, gauge }
+        let of_node = server.clone();
+        node.cluster = Some(Box::new(move |node: &FakeNode| connect(&of_node, node)));
+        Self { server, node }
     }
 
     pub(crate) fn ends_after(&self, image: &str, code: i32, seconds: u64) {

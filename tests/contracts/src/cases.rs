@@ -25,6 +25,8 @@ enum Need {
     Logs,
     /// An image to pull.
     PullableImage,
+    /// An image that may be removed.
+    RemovableImage,
     /// Commands in containers.
     Commands,
     /// Folders of the host in containers.
@@ -56,6 +58,9 @@ impl Case {
                 ),
                 Need::PullableImage => {
                     (environment.pullable_image.is_some(), "there is nothing to pull from")
+                }
+                Need::RemovableImage => {
+                    (environment.offers.removable_image.is_some(), "there is no image that may be removed")
                 }
                 Need::Commands => {
                     (environment.offers.commands.is_some(), "this runtime runs no commands in containers")
@@ -139,6 +144,12 @@ cases! {
         an_image_that_is_there_has_an_id;
         an_image_that_is_not_there_is_none;
         pulling_what_does_not_exist_fails;
+        images_are_listed_with_their_sizes_and_names;
+        the_image_of_a_container_is_known_until_that_is_removed;
+        a_container_without_image_volumes_has_none_mounted;
+        the_image_file_system_has_a_place;
+        removing_an_image_that_is_not_there_succeeds;
+        a_removed_image_can_be_pulled_again needs RemovableImage;
         what_a_pull_returns_can_be_run needs PullableImage;
         a_private_image_is_only_for_those_who_show_its_credentials needs Registry;
         what_a_registry_has_not_got_can_not_be_pulled needs Registry;

@@ -76,6 +76,8 @@ pub struct Offers {
     pub tells_events: bool,
     /// A registry with passwords.
     pub registry: Option<Registry>,
+    /// An image that can be pulled and removed at any time: no other image has its content, and no other case uses it.
+    pub removable_image: Option<String>,
 }
 
 /// Where and with what the suite runs.

@@ -165,6 +165,11 @@ fn main() -> ExitCode {
         let trial = Trial::test(format!("containerd::{name}"), run);
         all.push(trial.with_ignored_flag(without || no_kubectl.is_some()));
     }
+    for (name, test) in cluster::evicted::TESTS {
+        let stage = stage.clone();
+        let run = move || stage.in_containerds_network(*test);
+        all.push(Trial::test(format!("containerd::{name}"), run).with_ignored_flag(without));
+    }
     let not_in_place = cluster::why_not_in_place();
     if let Some(why) = not_in_place {
         eprintln!("SKIPPED: the daemon in the kubelet's place: {why}");

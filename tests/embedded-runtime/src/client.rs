@@ -17,6 +17,17 @@ use witlet_proto::cri::*;
 /// The runtime, and the compiler that it starts.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_embedded-runtime");
 
+/// An image with a content of its own, which one test alone uses.
+pub(crate) const REMOVABLE: &str = "removable";
+
+/// A component of the tests with a custom section more.
+fn removable() -> Vec<u8> {
+    const SECTION: &[u8] = b"\0\x0a\x09removable";
+    let components = &witlet_runtime_test_guests::components::COMPONENTS;
+    let (_, component) = components.iter().find(|(name, _)| *name == "worker").expect("it is built");
+    [component.as_ref(), SECTION].concat()
+}
+
 /// The folders of a runtime, with the components of the tests as images.
 pub(crate) struct Folders {
     folder: TempDir,
@@ -30,6 +41,7 @@ impl Folders {
         for (name, component) in witlet_runtime_test_guests::components::COMPONENTS {
             std::fs::write(folder.path().join(format!("images/{name}.wasm")), component).expect("a file");
         }
+        std::fs::write(folder.path().join(format!("images/{REMOVABLE}.wasm")), removable()).expect("a file");
         let component_cache =
             witlet_harness::program::component_cache().expect("a test lies in a target folder");
         Self { folder, component_cache }

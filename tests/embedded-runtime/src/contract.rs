@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use witlet_contracts::{CASES, Case, Commands, Environment, Offers, Outcome, Processes, Workload, run_case};
 use witlet_ports::Clock;
 
-use crate::client::Runtime;
+use crate::client::{REMOVABLE, Runtime};
 use crate::on_shared;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -70,6 +70,7 @@ fn environment(log_root: PathBuf) -> Environment {
             tells_events: true,
             // Images are files beside the runtime.
             registry: None,
+            removable_image: Some(format!("file:{REMOVABLE}.wasm")),
         },
         addresses: true,
         patience: witlet_harness::WAIT_TIMEOUT,

@@ -219,6 +219,7 @@ impl Containerd {
                     auth: registry.auth(),
                     absent_image: registry.absent_image(),
                 }),
+                removable_image: registry.map(Registry::removable_image),
             },
             addresses: true,
             patience: WAIT_TIMEOUT,

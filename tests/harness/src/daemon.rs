@@ -124,12 +124,15 @@ impl Daemon {
             ("--node-name", Path::new(&options.node_name)),
             ("--api-socket", &socket),
         ];
+        // The machine that runs tests may be short of anything.
+        let evicts = options.arguments.iter().any(|argument| argument.starts_with("--eviction-hard"));
+        let none = (!evicts).then(|| OsString::from("--eviction-hard="));
         let plugins = options.plugins.iter().map(|plugins| ("--plugins", plugins.as_path()));
         let named = paths.into_iter().chain(plugins);
         let words = named.flat_map(|(flag, value)| [flag.into(), value.as_os_str().to_owned()]);
         let more = options.arguments.iter().map(OsString::from);
         let cgroups = crate::cgroups::flags(&options.endpoint).into_iter().map(OsString::from);
-        std::iter::once("run".into()).chain(words).chain(more).chain(cgroups).collect()
+        std::iter::once("run".into()).chain(words).chain(none).chain(more).chain(cgroups).collect()
     }
 
     /// Kills it as `kill -9` does; its pods run on.

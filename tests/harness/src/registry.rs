@@ -28,6 +28,8 @@ const PRIVATE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCAL
 /// Where images are, in both.
 const REPOSITORY: &str = "team/app";
 const TAG: &str = "1";
+/// Of an image with another content.
+const REMOVABLE_TAG: &str = "removable";
 
 const USER: &str = "ann";
 const PASSWORD: &str = "let me in";
@@ -40,7 +42,7 @@ const HTTP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest answer.
 const HTTP_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Both registries, with one image. They end when this is dropped, which must be before their containerd.
+/// Both registries, with two images. They end when this is dropped, which must be before their containerd.
 #[derive(Debug)]
 pub struct Registry {
     processes: Vec<Child>,
@@ -76,7 +78,9 @@ impl Registry {
             registry.processes.push(command.spawn().map_err(io("start the registry"))?);
         }
         registry.wait_until_up(containerd).await?;
-        push(containerd, &image)?;
+        push(containerd, &image, TAG)?;
+        let removable = ImageBlobs::make(&containerd.folder().join("work"), "to be removed")?;
+        push(containerd, &removable, REMOVABLE_TAG)?;
         Ok(registry)
     }
 
@@ -93,6 +97,11 @@ impl Registry {
     /// The same, for those who have [`Registry::auth`].
     pub fn private_image(&self) -> String {
         format!("{PRIVATE}/{REPOSITORY}:{TAG}")
+    }
+
+    /// An image that anybody can pull, with a content of its own.
+    pub fn removable_image(&self) -> String {
+        format!("{OPEN}/{REPOSITORY}:{REMOVABLE_TAG}")
     }
 
     /// Isn't there, not even for those who have [`Registry::auth`].
@@ -162,11 +171,11 @@ fn config(folder: &Path, address: SocketAddr, passwords: Option<PathBuf>) -> Str
 }
 
 /// Brings an image into the open registry.
-fn push(containerd: &Containerd, image: &ImageBlobs) -> Result<(), HarnessError> {
+fn push(containerd: &Containerd, image: &ImageBlobs, tag: &str) -> Result<(), HarnessError> {
     for blob in [&image.layer, &image.config] {
         push_blob(containerd, blob)?;
     }
-    let path = format!("/v2/{REPOSITORY}/manifests/{TAG}");
+    let path = format!("/v2/{REPOSITORY}/manifests/{tag}");
     expect(201, ask(containerd, OPEN, "PUT", &path, &image.media_type, &image.manifest.read()?)?).map(drop)
 }
 

@@ -1,4 +1,4 @@
-//! Pods of the three classes have a kubelet's cgroups and values, over a kill of the agent, and nothing of them stays.
+//! Pods of the three classes have a kubelet's cgroups and values, over a kill of the agent and resizes, and nothing of them stays.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -56,7 +56,9 @@ fn manifest(name: &str, resources: &Value) -> String {
         "name": "app", "image": BUSYBOX_IMAGE, "command": ["/bin/sh", "-c", "sleep 3600 & wait"], "resources": resources,
     });
     json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
+        "apiVersion": "v1", "kind": "Pod",
+        // Only a static pod with a UID of its own can be resized.
+        "metadata": {"name": name, "namespace": "default", "uid": format!("pod-life-{name}")},
         "spec": {"containers": [container], "terminationGracePeriodSeconds": 1},
     })
     .to_string()
@@ -107,6 +109,59 @@ fn compare(root: &str, pod: &Value, case: &Case) -> Result<(), Failed> {
     Ok(())
 }
 
+/// What the Guaranteed pod is resized to: up, and down below what it had.
+fn resizes() -> [Case; 2] {
+    let exact = |cpu: &str, memory: &str| {
+        let resources = json!({"cpu": cpu, "memory": memory});
+        json!({"requests": resources, "limits": resources})
+    };
+    [
+        (
+            "guaranteed",
+            exact("500m", "96Mi"),
+            "",
+            &[
+                ("cpu", "cpu.shares", "512"),
+                ("cpu", "cpu.cfs_quota_us", "50000"),
+                ("memory", "memory.limit_in_bytes", "100663296"),
+            ],
+        ),
+        (
+            "guaranteed",
+            exact("100m", "48Mi"),
+            "",
+            &[
+                ("cpu", "cpu.shares", "102"),
+                ("cpu", "cpu.cfs_quota_us", "10000"),
+                ("memory", "memory.limit_in_bytes", "50331648"),
+            ],
+        ),
+    ]
+}
+
+/// Resizes the Guaranteed pod in place. Its cgroup, which has a quota, must not stand in the way of its container.
+async fn resize(daemon: &mut Daemon, root: &str) -> Result<(), Failed> {
+    for case in &resizes() {
+        let written = daemon.write_manifest("guaranteed.json", &manifest(case.0, &case.1));
+        written.map_err(|error| failed(&error))?;
+        let name = format!("{}-node1", case.0);
+        let is_it = |pod: &&Value| pod["metadata"]["name"] == *name;
+        let has_all = |pods: &[Value]| {
+            let pod = pods.iter().find(is_it);
+            pod.is_some_and(|pod| pod["status"]["containerStatuses"][0]["resources"] == case.1)
+        };
+        let pods =
+            daemon.wait_for_pods("the pod is resized", has_all).await.map_err(|error| failed(&error))?;
+        let pod = pods.iter().find(is_it).ok_or("the pod is shown")?;
+        compare(root, pod, case)
+            .map_err(|error| format!("{}\n{}", error.message().unwrap_or_default(), daemon.log()))?;
+        if pod["status"]["containerStatuses"][0]["restartCount"] != 0 {
+            return Err("the pod was restarted".into());
+        }
+    }
+    Ok(())
+}
+
 /// Cgroups of pods below the root.
 fn pods_left(root: &str) -> Vec<PathBuf> {
     let mut left = Vec::new();
@@ -153,6 +208,7 @@ pub(crate) async fn classes(endpoint: String, arguments: Vec<String>) -> Result<
             daemon.kill_and_restart().map_err(|error| failed(&error))?;
         }
     }
+    resize(&mut daemon, &root).await?;
     for (name, ..) in &cases() {
         daemon.remove_manifest(&format!("{name}.json")).map_err(|error| failed(&error))?;
     }

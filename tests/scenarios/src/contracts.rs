@@ -10,6 +10,7 @@ async fn the_fake_runtime_passes_the_contract_suite() {
     let runtime = FakeRuntime::new(ManualClock::new());
     runtime.add_image("sleeper:1", FakeImage::present(Behaviour::Sleeps));
     runtime.add_image("pullable:1", FakeImage::absent(Behaviour::Sleeps));
+    runtime.add_image("removable:1", FakeImage::absent(Behaviour::Sleeps));
     let says = |text: &str| format!("to {text}\n");
     let writes = ExecScript { stdout: says("stdout"), stderr: says("stderr"), ..ExecScript::default() };
     runtime.set_exec("write", writes);
@@ -31,6 +32,7 @@ async fn the_fake_runtime_passes_the_contract_suite() {
                 never_ends: vec!["hang".to_owned()],
             }),
             changes_limits: true,
+            removable_image: Some("removable:1".to_owned()),
             ..Offers::default()
         },
         addresses: true,

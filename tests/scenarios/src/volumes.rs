@@ -8,7 +8,7 @@ use witlet_core::volume::VolumeKind;
 use crate::support::{ends_after, from_spec, left, orders, pass, pod_with_uid, shown, started, status, told};
 
 #[tokio::test(start_paused = true)]
-async fn limits_that_nothing_enforces_are_told_once_for_each_sandbox() {
+async fn limits_of_a_static_pod_are_reported_as_void_once_for_each_sandbox() {
     let node = started();
     let limits = json!({"limits": {"ephemeral-storage": "1Gi"}});
     let spec = json!({
@@ -18,7 +18,7 @@ async fn limits_that_nothing_enforces_are_told_once_for_each_sandbox() {
     node.source.put("web", vec![from_spec("web", spec)]);
     pass(200.0).await;
     let events = told(&node, "web");
-    let event = "LimitNotEnforced ×1 Not enforced by this release: emptyDir.sizeLimit of volume \"cache\", \
+    let event = "LimitNotEnforced ×1 Not enforced, for the pod is critical and never evicted: emptyDir.sizeLimit of volume \"cache\", \
                  limits.ephemeral-storage of container \"app\"\n";
     assert!(events.contains(event), "{events}");
 }

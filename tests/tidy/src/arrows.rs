@@ -53,6 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("plugins/node-affinity", &["witlet-plugin-sdk"]),
     ("plugins/node-name", &["witlet-plugin-sdk"]),
     ("plugins/host-ports", &["witlet-plugin-sdk"]),
+    ("plugins/node-pressure", &["witlet-plugin-sdk"]),
     ("plugins/node-taints", &["witlet-plugin-sdk"]),
     ("plugins/apparmor", &["witlet-plugin-sdk"]),
     ("plugins/pod-level-resources", &["witlet-plugin-sdk"]),

@@ -16,7 +16,7 @@ const LEFT: &[(&str, usize)] = &[
     ("host/runtime", 4),
     ("host/server", 4),
     ("host/wasm", 17),
-    ("host/witlet", 18),
+    ("host/witlet", 11),
 ];
 
 /// A file by the names of its modules from the crate's root.

@@ -125,7 +125,7 @@ fn that_the_node_ended_a_pod_isnt_taken_back() {
     let end = NodeEnd {
         reason: "Preempting".into(),
         message: "no room".into(),
-        condition_message: "no room".into(),
+        condition_message: Some("no room".into()),
     };
     let ended = ended_by_node(&pod("a", "1"), &phase("Running"), &end, Timestamp::UNIX_EPOCH);
     assert!(board.put_status(&a, ended.clone()));

@@ -1,5 +1,6 @@
 //! The cgroup of all pods, the tiers, and limits of the system's own cgroups.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use witlet_core::cgroup::{
@@ -117,7 +118,13 @@ impl CgroupManager {
     }
 
     fn tell_of_node(&self, kind: EventType, reason: &str, message: String) {
-        self.events.record(Event { object: EventObject::Node, kind, reason: reason.to_owned(), message });
+        self.events.record(Event {
+            object: EventObject::Node,
+            kind,
+            reason: reason.to_owned(),
+            message,
+            annotations: BTreeMap::new(),
+        });
     }
 }
 

@@ -24,6 +24,7 @@ fn event(message: &str) -> Event {
         kind: EventType::Normal,
         reason: "Tested".into(),
         message: message.into(),
+        annotations: Default::default(),
     }
 }
 

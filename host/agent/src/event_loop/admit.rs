@@ -6,6 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::time::Instant;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation, preemption};
+use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::{PodFullName, PodUid, deadline};
 use witlet_core::status::{self, AdmissionPending, NodeEnd};
@@ -77,7 +78,7 @@ impl EventLoop {
                 Operation::Resize => sourced.pod.clone(),
             },
             source: sourced.source.clone(),
-            node: self.outside.node.borrow().clone(),
+            node: with_pressures(&self.outside.node.borrow(), &self.node),
             other_pods,
         };
         let admission = self.outside.admission.clone();
@@ -157,7 +158,8 @@ impl EventLoop {
         if self.has_worker(uid) {
             // It went on until now, and ends with a status that its end doesn't take back.
             let text = format!("Pod was rejected: {message}");
-            let end = NodeEnd { reason: reason.to_owned(), message: text.clone(), condition_message: text };
+            let end =
+                NodeEnd { reason: reason.to_owned(), message: text.clone(), condition_message: Some(text) };
             let last = last.unwrap_or_default();
             self.outside.board.put_status(uid, status::ended_by_node(pod, &last, &end, now));
             self.advance(uid, LifeEvent::Rejected);

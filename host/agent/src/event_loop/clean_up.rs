@@ -31,11 +31,11 @@ impl EventLoop {
         }
         let (policy, now) = (self.config.container_gc, self.outside.clock.now());
         if !self.all_sources_seen() {
-            let plan = housekeeping::plan(&listed.pods, |_| Need::Kept, policy, now);
+            let plan = housekeeping::plan(&listed.pods, |_| Need::Kept, policy, false, now);
             return self.remove_leftovers(plan, &listed, |_| true);
         }
         self.end_unwanted();
-        let plan = housekeeping::plan(&listed.pods, |uid| self.need(uid), policy, now);
+        let plan = housekeeping::plan(&listed.pods, |uid| self.need(uid), policy, self.removes_ended(), now);
         for (uid, full_name) in &plan.kill {
             let grace = self.stored_grace(uid);
             self.kill_orphan(uid, full_name.clone(), grace);
@@ -82,6 +82,7 @@ impl EventLoop {
         }
         let in_runtime: BTreeSet<&PodUid> = listed.pods.iter().map(|pod| &pod.uid).collect();
         let logs = self.logs_of(&plan, &in_runtime);
+        self.begin_removal();
         let executor = &self.outside.executor;
         let runtime = executor.runtime.clone();
         let machine = Machine {

@@ -73,7 +73,7 @@ impl EventLoop {
         let end = NodeEnd {
             reason: REASON.to_owned(),
             message: MESSAGE.to_owned(),
-            condition_message: CONDITION_MESSAGE.to_owned(),
+            condition_message: Some(CONDITION_MESSAGE.to_owned()),
         };
         let now = self.outside.clock.now();
         let status = status::ended_by_node(&pod, last.as_deref().unwrap_or(&PodStatus::default()), &end, now);

@@ -9,7 +9,7 @@ use witlet_core::error::one_line;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::pod::lifecycle::{Arrival, Event as LifeEvent, Stage};
 use witlet_core::pod::static_pod::is_mirror;
-use witlet_core::pod::worker::is_ending;
+use witlet_core::pod::worker::{KillOptions, is_ending};
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::status::{is_ended_by_node, is_readiness_outdated};
 use witlet_ports::SourceEvent;
@@ -85,6 +85,7 @@ impl EventLoop {
         record.was_added = true;
         let has_worker = record.life.worker().is_some();
         let ended = record.checkpoint.ended().cloned();
+        let grace = record.checkpoint.grace_seconds();
         // One that ended before it had a sandbox has ended all the same.
         let was_here = has_sandbox || ended.is_some();
         let is_remembered =
@@ -98,6 +99,11 @@ impl EventLoop {
         }
         self.others = None;
         self.advance(&uid, LifeEvent::Added(Arrival { is_remembered, has_remains }));
+        // An evicted pod goes on ending in the time that it was given.
+        if let Some(grace) = grace.filter(|_| !has_worker && is_remembered) {
+            let kill = KillOptions { evict: true, grace_seconds: Some(grace) };
+            self.advance(&uid, LifeEvent::Kill(kill));
+        }
     }
 
     /// Whether there is still something dead of a pod with this UID that this agent has ended.
@@ -216,6 +222,7 @@ impl EventLoop {
             kind: EventType::Warning,
             reason: "FailedValidation".to_owned(),
             message,
+            annotations: Default::default(),
         });
     }
 }

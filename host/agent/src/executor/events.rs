@@ -1,5 +1,7 @@
 //! Events about one pod.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::event::{Event, EventObject, EventType, container_path};
 use witlet_core::pod::{PodFullName, PodUid};
@@ -33,8 +35,18 @@ impl<'a> PodEvents<'a> {
         self.record(EventType::Warning, reason, message);
     }
 
+    /// The same, with annotations of the event's object.
+    pub(crate) fn warning_with(&self, reason: &str, message: &str, annotations: &BTreeMap<String, String>) {
+        let event = self.event(EventType::Warning, reason, message);
+        self.sink.record(Event { annotations: annotations.clone(), ..event });
+    }
+
     fn record(&self, kind: EventType, reason: &str, message: &str) {
-        self.sink.record(Event {
+        self.sink.record(self.event(kind, reason, message));
+    }
+
+    fn event(&self, kind: EventType, reason: &str, message: &str) -> Event {
+        Event {
             object: EventObject::Pod {
                 full_name: self.full_name.clone(),
                 uid: self.uid.clone(),
@@ -43,6 +55,7 @@ impl<'a> PodEvents<'a> {
             kind,
             reason: reason.to_owned(),
             message: message.to_owned(),
-        });
+            annotations: BTreeMap::new(),
+        }
     }
 }

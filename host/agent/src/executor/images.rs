@@ -127,7 +127,7 @@ pub(crate) struct Images {
     port: Arc<dyn ImagePort>,
     credentials: Arc<dyn ImageCredentials>,
     clock: Arc<dyn Clock>,
-    access: PullAccess,
+    access: Arc<PullAccess>,
     pulls: Pulls,
 }
 
@@ -135,7 +135,7 @@ impl Images {
     pub(crate) fn new(
         port: Arc<dyn ImagePort>,
         credentials: Arc<dyn ImageCredentials>,
-        access: PullAccess,
+        access: Arc<PullAccess>,
         clock: Arc<dyn Clock>,
         limits: ImagePullLimits,
     ) -> Self {

@@ -155,7 +155,13 @@ impl Executor {
             self.events(job).warning(warning.reason, &warning.message);
             if let Some(message) = warning.on_node {
                 let (object, kind) = (EventObject::Node, dns::Warning::KIND);
-                self.events.record(Event { object, kind, reason: warning.reason.to_owned(), message });
+                self.events.record(Event {
+                    object,
+                    kind,
+                    reason: warning.reason.to_owned(),
+                    message,
+                    annotations: Default::default(),
+                });
             }
         }
     }

@@ -55,7 +55,7 @@ fn pod(text: &str) -> RuntimePod {
 }
 
 fn shown(pod_text: &str, need: Need) -> String {
-    let plan = plan(&[pod(pod_text)], |_| need, GcPolicy::default(), NOW);
+    let plan = plan(&[pod(pod_text)], |_| need, GcPolicy::default(), false, NOW);
     let mut words: Vec<String> = plan.kill.iter().map(|(_, name)| format!("kill {name}")).collect();
     words.extend(plan.containers.iter().map(|dead| dead.id.to_string()));
     words.extend(plan.sandboxes.iter().map(ToString::to_string));
@@ -94,7 +94,7 @@ fn as_many_dead_containers_stay_as_the_settings_say() {
         ("two in all", GcPolicy { per_container_max: None, total_max: Some(2), ..default }, "c1"),
         ("young ones", GcPolicy { age_min: SignedDuration::from_hours(2), ..default }, ""),
     ] {
-        let plan = plan(&pod, |_| Need::Kept, policy, NOW);
+        let plan = plan(&pod, |_| Need::Kept, policy, false, NOW);
         let removed: Vec<&str> = plan.containers.iter().map(|dead| dead.id.as_str()).collect();
         assert_eq!(removed.join(" "), goes, "{name}");
     }

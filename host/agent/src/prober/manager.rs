@@ -413,6 +413,7 @@ impl Manager {
             kind: EventType::Warning,
             reason: reason.to_owned(),
             message,
+            annotations: Default::default(),
         });
     }
 }

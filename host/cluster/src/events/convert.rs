@@ -62,6 +62,7 @@ pub(super) fn event(event: &Outgoing, node_name: &str) -> api::Event {
         metadata: ObjectMeta {
             name: Some(name(event, node_name)),
             namespace: Some(namespace(event).to_owned()),
+            annotations: (!event.annotations.is_empty()).then(|| event.annotations.clone()),
             ..ObjectMeta::default()
         },
         involved_object,

@@ -41,7 +41,13 @@ impl Rig {
             field_path: None,
         };
         let (reason, message) = (reason.to_owned(), message.to_owned());
-        self.events.record(Event { object, kind: EventType::Normal, reason, message });
+        self.events.record(Event {
+            object,
+            kind: EventType::Normal,
+            reason,
+            message,
+            annotations: Default::default(),
+        });
     }
 
     /// What the server has: pod, reason, message, count.

@@ -68,7 +68,8 @@ pub fn is_preemptable(preemptor: &Pod, other: &AdmittedPod) -> bool {
     matches!((priority(preemptor), priority(&other.pod)), (Some(own), Some(theirs)) if own > theirs)
 }
 
-fn is_own(source: &SourceName) -> bool {
+/// Whether a source is the node's own, no plugin's.
+pub fn is_own(source: &SourceName) -> bool {
     OWN_SOURCES.contains(&source.as_str())
 }
 

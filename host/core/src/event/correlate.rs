@@ -1,6 +1,6 @@
 //! Which events are sent, and how repeats and similar ones become one (upstream: client-go's `EventCorrelator`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
@@ -76,6 +76,8 @@ pub struct Outgoing {
     pub key: EventKey,
     /// Message, at most [`MESSAGE_BYTES_MAX`] bytes.
     pub message: String,
+    /// Annotations of the object, as the first event of its key has them.
+    pub annotations: BTreeMap<String, String>,
     /// Tells events about one object apart: nanoseconds of the first time, no two the same.
     pub stamp: i128,
     /// How often it happened, at least once. More than once is a change of the object that is there already.
@@ -239,7 +241,8 @@ impl Correlator {
         if named == stamp {
             self.last_stamp = stamp;
         }
-        Some(Outgoing { key, message, stamp: named, count, first, last: now })
+        let annotations = event.annotations.clone();
+        Some(Outgoing { key, message, annotations, stamp: named, count, first, last: now })
     }
 
     fn is_combined(

@@ -1,7 +1,7 @@
 //! Who may use an image that is on the node already (KEP-2535, `KubeletEnsureSecretPulledImages`): whoever shows the
 //! credentials that it was pulled with, or pulls it again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -250,6 +250,19 @@ impl PulledRecord {
         record.updated_at = now;
         Some(record)
     }
+}
+
+/// The records of pulls whose images are gone, by what containers would be created from. Those that were updated at `until` or
+/// later stay: their images may have been pulled after `images` were listed. Upstream (`PruneUnknownRecords`) is given the
+/// unused images that a collection left, and so forgets who may use the images in use, too; `images` here are all that are left.
+pub fn unknown_records<'a>(
+    records: &'a [PulledRecord],
+    images: &BTreeSet<String>,
+    until: Timestamp,
+) -> Vec<&'a str> {
+    let is_unknown =
+        |record: &&PulledRecord| record.updated_at < until && !images.contains(&record.image_ref);
+    records.iter().filter(is_unknown).map(|record| record.image_ref.as_str()).collect()
 }
 
 impl PulledWith {

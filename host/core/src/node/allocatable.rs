@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use thiserror::Error;
 
-use super::conditions::{Threshold, Thresholds};
+use crate::eviction::{Signal, Threshold};
 use crate::pod::resources::{self, Amounts, CPU, EPHEMERAL_STORAGE, MEMORY};
 
 #[cfg(test)]
@@ -16,21 +16,14 @@ mod tests;
 pub const PIDS: &str = "pid";
 
 /// What is kept back from pods. `cpu` in thousandths, all else in base units.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reservations {
     /// For the system (`systemReserved`).
     pub system: Amounts,
     /// For Kubernetes' own daemons (`kubeReserved`).
     pub kube: Amounts,
-    /// Shortages that pods are evicted at (`evictionHard`).
-    pub hard_eviction: Thresholds,
-}
-
-impl Default for Reservations {
-    /// Nothing.
-    fn default() -> Self {
-        Self { system: Amounts::new(), kube: Amounts::new(), hard_eviction: Thresholds::NONE }
-    }
+    /// What pods are evicted at; only hard thresholds count (`evictionHard`).
+    pub eviction: Vec<Threshold>,
 }
 
 /// More is reserved than the node has.
@@ -54,7 +47,7 @@ impl Reservations {
     /// What the node's status takes off its capacity, resource by resource; nothing of what isn't reserved.
     pub fn reported(&self, capacity: &Amounts) -> Amounts {
         let kept = |(name, all): (&String, &i64)| {
-            let sum = [amount(&self.system, name), amount(&self.kube, name), self.eviction(name, *all)];
+            let sum = [amount(&self.system, name), amount(&self.kube, name), self.eviction_of(name, *all)];
             let sum = sum.into_iter().fold(0_i64, i64::saturating_add);
             (sum != 0).then(|| (name.clone(), sum))
         };
@@ -62,20 +55,15 @@ impl Reservations {
     }
 
     /// What must be left of a resource for no pod to be evicted.
-    fn eviction(&self, resource: &str, capacity: i64) -> i64 {
-        let threshold = match resource {
-            MEMORY => self.hard_eviction.memory,
-            EPHEMERAL_STORAGE => self.hard_eviction.nodefs_bytes,
-            _ => None,
+    fn eviction_of(&self, resource: &str, capacity: i64) -> i64 {
+        let signal = match resource {
+            MEMORY => Signal::MemoryAvailable,
+            EPHEMERAL_STORAGE => Signal::NodeFsAvailable,
+            _ => return 0,
         };
-        match threshold {
-            None => 0,
-            Some(Threshold::Amount(amount)) => i64::try_from(amount).unwrap_or(i64::MAX),
-            // As upstream has it: a percentage is a number of single precision, and what it is of one of double.
-            Some(Threshold::Share(millionths)) => {
-                (capacity as f64 * f64::from(millionths as f32 / 1e6)) as i64
-            }
-        }
+        let hard = self.eviction.iter().filter(|threshold| threshold.is_hard());
+        let mut of_signal = hard.filter(|threshold| threshold.signal == signal);
+        of_signal.next().map_or(0, |threshold| threshold.value.amount(capacity))
     }
 
     /// Looks whether the node has what is reserved.

@@ -1,144 +1,16 @@
-//! Conditions of the node: when memory, disk or process ids are short, and in which words (upstream: `nodestatus/setters.go`
-//! and the eviction manager's thresholds).
+//! Conditions of the node: when memory, disk or process ids are short, and in which words (upstream: `nodestatus/setters.go`).
+//! Whether they are is the eviction manager's decision (`crate::eviction`).
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use thiserror::Error;
 
-use super::readings::{Left, NodeReadings};
-use crate::pod::quantity;
+use super::NodeFacts;
 
 #[cfg(test)]
 mod tests;
-
-/// A pressure is told this long after it was seen last, unless the operator says otherwise (upstream:
-/// `evictionPressureTransitionPeriod`).
-pub const PRESSURE_TRANSITION_PERIOD: Duration = Duration::from_secs(5 * 60);
-
-/// A whole, in the unit of [`Threshold::Share`].
-const WHOLE: u64 = 1_000_000;
-
-/// Less than this is a shortage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threshold {
-    /// So much of it.
-    Amount(u64),
-    /// So many millionths of all there is.
-    Share(u32),
-}
-
-impl Threshold {
-    fn is_met(self, left: Left) -> bool {
-        let least = match self {
-            Self::Amount(amount) => u128::from(amount),
-            Self::Share(millionths) => u128::from(left.capacity) * u128::from(millionths) / u128::from(WHOLE),
-        };
-        u128::from(left.available) < least
-    }
-}
-
-/// A threshold that can't be understood.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ThresholdError {
-    /// The signal isn't one of the node's.
-    #[error("unknown eviction signal {0:?}")]
-    Signal(String),
-    /// The value is neither a quantity nor a percentage between 0 % and 100 %.
-    #[error("eviction threshold {signal}: {value:?} is neither a quantity nor a percentage")]
-    Value {
-        /// Which signal.
-        signal: String,
-        /// Its value.
-        value: String,
-    },
-}
-
-/// What counts as a shortage, signal by signal; none never does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thresholds {
-    /// `memory.available`.
-    pub memory: Option<Threshold>,
-    /// `nodefs.available`.
-    pub nodefs_bytes: Option<Threshold>,
-    /// `nodefs.inodesFree`.
-    pub nodefs_inodes: Option<Threshold>,
-    /// `imagefs.available`.
-    pub imagefs_bytes: Option<Threshold>,
-    /// `imagefs.inodesFree`.
-    pub imagefs_inodes: Option<Threshold>,
-    /// `pid.available`.
-    pub pids: Option<Threshold>,
-}
-
-impl Default for Thresholds {
-    /// Upstream's hard thresholds on Linux: 100Mi of memory, 10 % and 5 % of the node's file system, 15 % and 5 % of the images'.
-    fn default() -> Self {
-        let percent = |part: u32| Some(Threshold::Share(part * 10_000));
-        Self {
-            memory: Some(Threshold::Amount(100 << 20)),
-            nodefs_bytes: percent(10),
-            nodefs_inodes: percent(5),
-            imagefs_bytes: percent(15),
-            imagefs_inodes: percent(5),
-            pids: None,
-        }
-    }
-}
-
-impl Thresholds {
-    /// None at all.
-    pub const NONE: Self = Self {
-        memory: None,
-        nodefs_bytes: None,
-        nodefs_inodes: None,
-        imagefs_bytes: None,
-        imagefs_inodes: None,
-        pids: None,
-    };
-
-    /// As `evictionHard` has them; what it leaves out has no threshold, as upstream. Signals of cgroups and of a file system
-    /// of containers' own (`allocatableMemory.available`, `containerfs.…`) are understood and lead to no condition here.
-    pub fn parse(hard: &BTreeMap<String, String>) -> Result<Self, ThresholdError> {
-        let mut all = Self::NONE;
-        for (signal, value) in hard {
-            let place = match signal.as_str() {
-                "memory.available" => Some(&mut all.memory),
-                "nodefs.available" => Some(&mut all.nodefs_bytes),
-                "nodefs.inodesFree" => Some(&mut all.nodefs_inodes),
-                "imagefs.available" => Some(&mut all.imagefs_bytes),
-                "imagefs.inodesFree" => Some(&mut all.imagefs_inodes),
-                "pid.available" => Some(&mut all.pids),
-                "allocatableMemory.available" | "containerfs.available" | "containerfs.inodesFree" => None,
-                _ => return Err(ThresholdError::Signal(signal.clone())),
-            };
-            let threshold = threshold(value)
-                .ok_or_else(|| ThresholdError::Value { signal: signal.clone(), value: value.clone() })?;
-            if let Some(place) = place {
-                *place = threshold;
-            }
-        }
-        Ok(all)
-    }
-}
-
-/// The threshold that a text says; the inner none is one that is switched off (0 % and 100 %, as upstream).
-fn threshold(value: &str) -> Option<Option<Threshold>> {
-    if let Some(percent) = value.strip_suffix('%') {
-        let percent: f64 = percent.trim().parse().ok()?;
-        if !(0.0..=100.0).contains(&percent) {
-            return None;
-        }
-        // Between 0 and a million, so that nothing is cut off.
-        let millionths = (percent * 10_000.0).round() as u32;
-        return Some((percent > 0.0 && percent < 100.0).then_some(Threshold::Share(millionths)));
-    }
-    let amount = quantity::parse(value).ok()?.value();
-    Some(Some(Threshold::Amount(u64::try_from(amount).ok()?)))
-}
 
 /// What can be short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +86,8 @@ pub struct Pressures {
 }
 
 impl Pressures {
-    fn of(self, pressure: Pressure) -> Option<bool> {
+    /// What is known of one.
+    pub fn of(self, pressure: Pressure) -> Option<bool> {
         match pressure {
             Pressure::Memory => self.memory,
             Pressure::Disk => self.disk,
@@ -223,60 +96,30 @@ impl Pressures {
     }
 }
 
-/// Remembers when each pressure was seen last. A value: the time comes in from outside.
-#[derive(Clone, Debug)]
-pub struct PressureMemory {
-    thresholds: Thresholds,
-    transition: SignedDuration,
-    met: [Option<Timestamp>; PRESSURES.len()],
+/// The pressures that a node's conditions say.
+pub fn pressures_of(node: &Node) -> Pressures {
+    let of = |pressure: Pressure| match of_type(node, pressure.condition())?.status.as_str() {
+        "True" => Some(true),
+        "False" => Some(false),
+        _ => None,
+    };
+    Pressures { memory: of(Pressure::Memory), disk: of(Pressure::Disk), pid: of(Pressure::Pid) }
 }
 
-impl PressureMemory {
-    /// Nothing was seen yet.
-    pub fn new(thresholds: Thresholds, transition: Duration) -> Self {
-        let transition = SignedDuration::try_from(transition).unwrap_or(SignedDuration::MAX);
-        Self { thresholds, transition, met: Default::default() }
+/// Facts of the machine with the conditions of pressures that the agent decided on, for handlers.
+pub fn with_pressures(facts: &Arc<NodeFacts>, agent: &Node) -> Arc<NodeFacts> {
+    let is_pressure =
+        |condition: &&NodeCondition| PRESSURES.iter().any(|pressure| pressure.condition() == condition.type_);
+    let known = agent.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    let known: Vec<NodeCondition> = known.filter(is_pressure).cloned().collect();
+    if known.is_empty() {
+        return facts.clone();
     }
-
-    /// What these readings mean: a pressure is there while a threshold is met and for the transition period after that
-    /// (upstream: `nodeConditionsObservedSince`).
-    pub fn observe(&mut self, readings: &NodeReadings, now: Timestamp) -> Pressures {
-        let limits = self.thresholds;
-        let memory = [(limits.memory, readings.memory)];
-        let disk = [
-            (limits.nodefs_bytes, readings.nodefs_bytes),
-            (limits.nodefs_inodes, readings.nodefs_inodes),
-            (limits.imagefs_bytes, readings.imagefs_bytes),
-            (limits.imagefs_inodes, readings.imagefs_inodes),
-        ];
-        let pids = [(limits.pids, readings.pids)];
-        Pressures {
-            memory: self.judge(Pressure::Memory, &memory, now),
-            disk: self.judge(Pressure::Disk, &disk, now),
-            pid: self.judge(Pressure::Pid, &pids, now),
-        }
-    }
-
-    fn judge(
-        &mut self,
-        pressure: Pressure,
-        signals: &[(Option<Threshold>, Option<Left>)],
-        now: Timestamp,
-    ) -> Option<bool> {
-        let place = PRESSURES.iter().position(|known| *known == pressure)?;
-        let limited = || signals.iter().filter_map(|(limit, left)| limit.map(|limit| (limit, *left)));
-        if limited().any(|(limit, left)| left.is_some_and(|left| limit.is_met(left))) {
-            self.met[place] = Some(now);
-            return Some(true);
-        }
-        // A moment that lies ahead is of before the clock was set back; it ends no later than a new one would.
-        if self.met[place].is_some_and(|at| now.duration_since(at).abs() < self.transition) {
-            return Some(true);
-        }
-        // Without a threshold there is nothing to be read.
-        let is_known = limited().next().is_none() || limited().any(|(_, left)| left.is_some());
-        is_known.then_some(false)
-    }
+    let mut with = NodeFacts::clone(facts);
+    let conditions = with.node.status.get_or_insert_default().conditions.get_or_insert_default();
+    conditions.retain(|condition| !is_pressure(&condition));
+    conditions.extend(known);
+    Arc::new(with)
 }
 
 /// Puts the conditions of the pressures among the others, and gives the reasons of the events that this makes (upstream:

@@ -1,5 +1,7 @@
 //! What the machine has left of memory, disk and process ids, and which images it has.
 
+use crate::eviction::Filesystems;
+
 /// What is left of something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
@@ -14,6 +16,8 @@ pub struct Left {
 pub struct NodeReadings {
     /// Bytes of memory (`memory.available`: capacity less the working set).
     pub memory: Option<Left>,
+    /// Bytes of memory that pods together may still take (`allocatableMemory.available`); none where nothing limits them.
+    pub allocatable_memory: Option<Left>,
     /// Bytes of the file system of the agent's folder (`nodefs.available`).
     pub nodefs_bytes: Option<Left>,
     /// Its inodes (`nodefs.inodesFree`).
@@ -22,6 +26,12 @@ pub struct NodeReadings {
     pub imagefs_bytes: Option<Left>,
     /// Its inodes (`imagefs.inodesFree`).
     pub imagefs_inodes: Option<Left>,
+    /// Bytes of the file system that writable layers are on (`containerfs.available`).
+    pub containerfs_bytes: Option<Left>,
+    /// Its inodes (`containerfs.inodesFree`).
+    pub containerfs_inodes: Option<Left>,
+    /// How these file systems lie to each other; none while that isn't known.
+    pub filesystems: Option<Filesystems>,
     /// Process ids (`pid.available`).
     pub pids: Option<Left>,
 }
@@ -29,8 +39,12 @@ pub struct NodeReadings {
 /// An image that is on the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeImage {
+    /// The runtime's identifier.
+    pub id: String,
     /// Digests and tags that name it, digests first.
     pub names: Vec<String>,
     /// Bytes.
     pub size: u64,
+    /// Whether the runtime wants it to stay, such as its sandbox image.
+    pub pinned: bool,
 }

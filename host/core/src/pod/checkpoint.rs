@@ -42,6 +42,8 @@ pub struct PodCheckpoint {
     admitted: Option<String>,
     /// The last status of the pod, if it has ended for good.
     ended: Option<PodStatus>,
+    /// How many seconds its containers have to end, if it was evicted.
+    grace_seconds: Option<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,12 +54,14 @@ struct Saved {
     admitted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<PodStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grace_seconds: Option<i64>,
 }
 
 impl PodCheckpoint {
     /// The pod was admitted as it is, and hasn't ended.
     pub fn admit(&mut self, pod: &Pod) {
-        *self = Self { admitted: Some(judged_hash(pod)), ended: None };
+        *self = Self { admitted: Some(judged_hash(pod)), ended: None, grace_seconds: None };
     }
 
     /// An admitted pod has another spec now, and its verdict stands.
@@ -68,6 +72,17 @@ impl PodCheckpoint {
     /// The pod has ended for good, with this status.
     pub fn end(&mut self, status: &PodStatus) {
         self.ended = Some(status.clone());
+    }
+
+    /// The pod was evicted, with this status, and its containers have so many seconds to end.
+    pub fn evict(&mut self, status: &PodStatus, grace_seconds: i64) {
+        self.ended = Some(status.clone());
+        self.grace_seconds = Some(grace_seconds);
+    }
+
+    /// How many seconds the containers of an evicted pod have to end.
+    pub fn grace_seconds(&self) -> Option<i64> {
+        self.grace_seconds
     }
 
     /// The last status of a pod that has ended.
@@ -93,8 +108,8 @@ impl PodCheckpoint {
     }
 
     fn encode_within(&self, bytes_max: usize) -> Vec<u8> {
-        let Self { admitted, ended } = self.clone();
-        let mut saved = Saved { version: VERSION, admitted, ended };
+        let Self { admitted, ended, grace_seconds } = self.clone();
+        let mut saved = Saved { version: VERSION, admitted, ended, grace_seconds };
         for shorten in [cut_messages, leave_containers_out] {
             let bytes = to_bytes(&saved);
             if bytes.len() <= bytes_max {
@@ -110,11 +125,11 @@ impl PodCheckpoint {
     /// # Errors
     /// When it is something else.
     pub fn decode(bytes: &[u8]) -> Result<Self, CheckpointError> {
-        let Saved { version, admitted, ended } = serde_json::from_slice(bytes)?;
+        let Saved { version, admitted, ended, grace_seconds } = serde_json::from_slice(bytes)?;
         if version != VERSION {
             return Err(CheckpointError::Version { found: version });
         }
-        Ok(Self { admitted, ended })
+        Ok(Self { admitted, ended, grace_seconds })
     }
 }
 

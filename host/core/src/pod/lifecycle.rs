@@ -156,6 +156,8 @@ impl Standing {
 pub enum Need {
     /// It is looked after, or waits for its admission: what it needs stays.
     Kept,
+    /// It has ended for good: what it left stays while the node has room.
+    Ended,
     /// It ended, and comes back anew once nothing of it is left.
     Returning,
     /// No source wants it.
@@ -264,6 +266,7 @@ impl Lifecycle {
     /// What the clean-up may remove of it.
     pub fn need(&self) -> Need {
         match (&self.worker, self.stage) {
+            (Some(worker), _) if worker.is_terminated() => Need::Ended,
             (Some(_), _) | (None, Some(Stage::Waiting | Stage::GoesOn | Stage::Admitted)) => Need::Kept,
             (None, Some(Stage::Returning)) => Need::Returning,
             (None, Some(Stage::Rejected) | None) => Need::Unwanted,

@@ -176,6 +176,54 @@ impl Amount {
     }
 }
 
+/// The suffix of each power of a thousand, from billionths on.
+const DECIMAL_SUFFIXES: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+/// The suffix of each power of 1024.
+const BINARY_SUFFIXES: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+
+/// The number in Go's canonical form `DecimalSI` (`Quantity.String`): `1k` for 1000.
+pub fn decimal(number: i64) -> String {
+    in_thousands(number.into(), 0)
+}
+
+/// The number in Go's canonical form `BinarySI`: `1Mi` for 1048576, `1536` where 1024 doesn't divide it. Below 1024 it is decimal.
+pub fn binary(number: i64) -> String {
+    if number.unsigned_abs() < 1024 {
+        return decimal(number);
+    }
+    let (mut rest, mut power) = (number, 0);
+    while rest % 1024 == 0 && power + 1 < BINARY_SUFFIXES.len() {
+        rest /= 1024;
+        power += 1;
+    }
+    format!("{rest}{}", BINARY_SUFFIXES[power])
+}
+
+/// A quantity's text as Go prints it (`Quantity.String`): `1Gi` for `1024Mi`, `1500m` for `1.5`. A text that is no quantity stays as
+/// it is, and so do exponents.
+pub fn canonical(text: &str) -> String {
+    let Ok(amount) = parse(text) else { return text.to_owned() };
+    if text.ends_with('i') {
+        return binary(amount.value());
+    }
+    if text.contains(['e', 'E']) && !text.ends_with('E') {
+        return text.to_owned();
+    }
+    in_thousands(amount.scaled(9), -9)
+}
+
+/// Digits and a power of ten that three divides, with as few digits as this allows.
+fn in_thousands(mut digits: i128, mut power: i32) -> String {
+    while digits != 0 && digits % 1000 == 0 && power < 18 {
+        digits /= 1000;
+        power += 3;
+    }
+    let power = if digits == 0 { 0 } else { power };
+    // From -9 to 18 by threes: an index of the table.
+    let suffix = usize::try_from((power + 9) / 3).ok().and_then(|index| DECIMAL_SUFFIXES.get(index));
+    format!("{digits}{}", suffix.copied().unwrap_or_default())
+}
+
 fn saturate(number: i128) -> i64 {
     i64::try_from(number).unwrap_or(if number < 0 { i64::MIN } else { i64::MAX })
 }

@@ -1,8 +1,12 @@
-//! Limits of a pod that nothing on the node enforces yet: whoever set them has to hear of it.
+//! Limits of local storage of pods that are never evicted: static ones, and others that the node needs. Nothing enforces them then, as
+//! with a kubelet, but here an event says so.
 
 use k8s_openapi::api::core::v1::{Container, Pod, Volume};
 
+use super::SourceName;
 use super::resources::EPHEMERAL_STORAGE;
+use super::static_pod::{is_critical, source_of};
+use crate::admission::preemption::is_own;
 use crate::container::plan::{app_containers, init_containers};
 
 #[cfg(test)]
@@ -11,9 +15,13 @@ mod tests;
 /// Reason of the event.
 pub const REASON: &str = "LimitNotEnforced";
 
-/// What the pod is told of its limits that are void, if any are: sizes of `emptyDir` volumes on disk, and ephemeral storage
-/// of containers.
+/// The event of a pod that is never evicted and has such limits: sizes of `emptyDir` volumes on disk, and ephemeral storage of
+/// containers.
 pub fn message(pod: &Pod) -> Option<String> {
+    let is_own = source_of(pod).is_none_or(|source| is_own(&SourceName::from(source)));
+    if !is_critical(pod) || !is_own {
+        return None;
+    }
     let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
     let sizes = volumes
         .filter(|volume| has_size_on_disk(volume))
@@ -28,7 +36,8 @@ pub fn message(pod: &Pod) -> Option<String> {
         .filter(limited)
         .map(|container| format!("limits.{EPHEMERAL_STORAGE} of container {:?}", container.name));
     let void: Vec<String> = sizes.chain(storage).collect();
-    (!void.is_empty()).then(|| format!("Not enforced by this release: {}", void.join(", ")))
+    (!void.is_empty())
+        .then(|| format!("Not enforced, for the pod is critical and never evicted: {}", void.join(", ")))
 }
 
 /// A volume in memory is as large as it says.

@@ -9,6 +9,7 @@ use super::resize::ResizeStatus;
 use super::waiting::{Waiting, WaitingReason};
 use super::{Phase, base, some};
 use crate::container::plan::{app_containers, init_containers};
+use crate::eviction;
 use crate::pod::deadline;
 use crate::pod::static_pod::is_static;
 
@@ -19,8 +20,8 @@ pub struct NodeEnd {
     pub reason: String,
     /// One sentence for people.
     pub message: String,
-    /// What the condition `DisruptionTarget` says.
-    pub condition_message: String,
+    /// What the condition `DisruptionTarget` says; none for a pod that exceeded a limit of its own, which has no such condition.
+    pub condition_message: Option<String>,
 }
 
 /// Reason of the condition `DisruptionTarget` that the node sets.
@@ -120,16 +121,18 @@ pub fn ended_by_node(pod: &Pod, last: &PodStatus, end: &NodeEnd, now: Timestamp)
         message: Some(end.message.clone()),
         ..last.clone()
     };
-    let target = PodCondition {
-        type_: DISRUPTION_TARGET.to_owned(),
-        status: "True".to_owned(),
-        reason: Some(TERMINATION_BY_KUBELET.to_owned()),
-        message: Some(end.condition_message.clone()),
-        observed_generation: pod.metadata.generation,
-        last_transition_time: turned(conditions::find(last, DISRUPTION_TARGET), "True", now),
-        ..PodCondition::default()
-    };
-    conditions::put(status.conditions.get_or_insert_default(), target);
+    if let Some(message) = &end.condition_message {
+        let target = PodCondition {
+            type_: DISRUPTION_TARGET.to_owned(),
+            status: "True".to_owned(),
+            reason: Some(TERMINATION_BY_KUBELET.to_owned()),
+            message: Some(message.clone()),
+            observed_generation: pod.metadata.generation,
+            last_transition_time: turned(conditions::find(last, DISRUPTION_TARGET), "True", now),
+            ..PodCondition::default()
+        };
+        conditions::put(status.conditions.get_or_insert_default(), target);
+    }
     let with_target = status.clone();
     set_conditions(&mut status, pod, Phase::Failed, Some(&with_target), now);
     status
@@ -141,7 +144,12 @@ pub fn is_ended_by_node(status: &PodStatus) -> bool {
     let by_node = target.is_some_and(|target| {
         target.status == "True" && target.reason.as_deref() == Some(TERMINATION_BY_KUBELET)
     });
-    by_node && Phase::of(status).is_some_and(Phase::is_terminal)
+    (by_node || is_evicted(status)) && Phase::of(status).is_some_and(Phase::is_terminal)
+}
+
+/// Whether a status says that its pod was evicted (upstream: `PodIsEvicted`).
+pub fn is_evicted(status: &PodStatus) -> bool {
+    Phase::of(status) == Some(Phase::Failed) && status.reason.as_deref() == Some(eviction::REASON)
 }
 
 /// A pod of which nothing runs any more. A container that nobody saw end counts as killed, unless the pod never came to it;

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateWaiting, Pod};
 
+use crate::go;
+
 /// Why a container that should run doesn't (the words of upstream's `kubelet`, `kuberuntime` and `images` packages).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WaitingReason {
@@ -91,7 +93,8 @@ impl Waiting {
         let (name, namespace) = (text(&pod.metadata.name), text(&pod.metadata.namespace));
         let message = format!(
             "back-off {} restarting failed container={container} pod={name}_{namespace}({})",
-            go_duration(delay.as_secs()),
+            // Whole seconds, as upstream's delays are.
+            go::duration(i64::try_from(Duration::from_secs(delay.as_secs()).as_nanos()).unwrap_or(i64::MAX)),
             text(&pod.metadata.uid)
         );
         Self { reason: WaitingReason::CrashLoopBackOff, message }
@@ -114,14 +117,6 @@ impl Waiting {
             waiting: Some(ContainerStateWaiting { reason: Some(self.reason.as_str().to_owned()), message }),
             ..ContainerState::default()
         }
-    }
-}
-
-/// Seconds as Go prints a duration, which is how people know the message: `10s`, `2m40s`.
-fn go_duration(seconds: u64) -> String {
-    match (seconds / 60, seconds % 60) {
-        (0, seconds) => format!("{seconds}s"),
-        (minutes, seconds) => format!("{minutes}m{seconds}s"),
     }
 }
 

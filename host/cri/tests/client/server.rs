@@ -1,4 +1,6 @@
 //! A scripted CRI server on a socket of its own.
+//!
+//! Longer than 500 lines because it scripts each call of both services in one place.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -233,6 +235,9 @@ impl Scripted {
                 id: id.to_owned(),
                 pod_sandbox_id: "s-stays".to_owned(),
                 labels: labels_of_pod(),
+                image_ref: "by reference".to_owned(),
+                // Runtimes before 1.30 don't have it.
+                image_id: if id == "c-stays" { "sha256:present".to_owned() } else { String::new() },
                 ..cri::Container::default()
             })
             .to_vec()
@@ -258,7 +263,12 @@ impl Scripted {
         if id != "c-stays" {
             return Err(Status::not_found(id));
         }
-        let status = Some(cri::ContainerStatus { id, ..cri::ContainerStatus::default() });
+        let image = |image: &str| cri::Mount {
+            image: Some(cri::ImageSpec { image: image.to_owned(), ..cri::ImageSpec::default() }),
+            ..cri::Mount::default()
+        };
+        let mounts = vec![cri::Mount::default(), image("sha256:mounted"), image("")];
+        let status = Some(cri::ContainerStatus { id, mounts, ..cri::ContainerStatus::default() });
         Ok(cri::ContainerStatusResponse { status, info: Default::default() })
     }
 
@@ -485,12 +495,18 @@ service! {
             };
             let nowhere = cri::FilesystemUsage::default();
             let image_filesystems = vec![at(""), nowhere, at("/var/lib/images")];
-            Ok(cri::ImageFsInfoResponse { image_filesystems, ..cri::ImageFsInfoResponse::default() })
+            let container_filesystems = vec![at("/var/lib/layers")];
+            Ok(cri::ImageFsInfoResponse { image_filesystems, container_filesystems })
+        }
+        remove_image(self, request: RemoveImageRequest) -> RemoveImageResponse {
+            match request.image.unwrap_or_default().image.as_str() {
+                "sha256:present" => Ok(cri::RemoveImageResponse {}),
+                "sha256:gone" => Err(Status::not_found("gone")),
+                other => Err(Status::unknown(format!("{other} can't be removed"))),
+            }
         }
     }
-    absent: {
-        remove_image(RemoveImageRequest) -> RemoveImageResponse,
-    }
+    absent: {}
     told: {}
     streams: {
         stream_images as StreamImagesStream(StreamImagesRequest) -> StreamImagesResponse,

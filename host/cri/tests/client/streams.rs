@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use witlet_ports::{ImageFilesystem, ImageStore, NodeImage, RuntimeError, StreamOptions, Streaming};
+use witlet_ports::{
+    ContainerImage, ImageFilesystem, ImageFilesystems, ImageStore, NodeImage, RuntimeError, StreamOptions,
+    Streaming,
+};
 
-use crate::client_at;
 use crate::server::{Answers, Server};
+use crate::{client_at, runtime_at};
 
 #[tokio::test]
 async fn streams_are_asked_for_as_they_are_wanted() {
@@ -40,11 +43,43 @@ async fn images_and_their_file_systems_are_listed() {
     let server = Server::start(Answers::default());
     let client = client_at(server.path());
     let names = vec!["present@sha256:1".to_owned(), "present:1".to_owned()];
-    assert_eq!(client.list().await.expect("listed"), [NodeImage { names, size: 7 }]);
-    let wanted = ImageFilesystem {
-        mountpoint: PathBuf::from("/var/lib/images"),
+    assert_eq!(
+        client.list().await.expect("listed"),
+        [NodeImage { id: "sha256:present".to_owned(), names, size: 7, pinned: false }]
+    );
+    let at = |mountpoint: &str| ImageFilesystem {
+        mountpoint: PathBuf::from(mountpoint),
         used_bytes: Some(9),
         inodes_used: None,
     };
-    assert_eq!(client.filesystems().await.expect("looked"), [wanted]);
+    assert_eq!(
+        client.filesystems().await.expect("looked"),
+        ImageFilesystems { images: vec![at("/var/lib/images")], containers: vec![at("/var/lib/layers")] }
+    );
+}
+
+#[tokio::test]
+async fn images_of_containers_are_known_by_their_identifiers_or_else_by_reference() {
+    let server = Server::start(Answers::default());
+    let client = client_at(server.path());
+    let of = |container: &str, image: &str| ContainerImage {
+        container: container.into(),
+        image: image.to_owned(),
+    };
+    let expected = [of("c-vanishes", "by reference"), of("c-stays", "sha256:present")];
+    assert_eq!(client.containers().await.expect("listed"), expected);
+    assert_eq!(client.mounted_images(&"c-stays".into()).await.expect("looked"), ["sha256:mounted"]);
+    let vanished = client.mounted_images(&"c-vanishes".into()).await.expect("it vanished since");
+    assert_eq!(vanished, [""; 0]);
+}
+
+#[tokio::test]
+async fn an_image_that_is_gone_is_removed_and_a_refusal_is_an_error() {
+    let server = Server::start(Answers::default());
+    let store = runtime_at(server.path()).image_store;
+    for id in ["sha256:present", "sha256:gone"] {
+        store.remove(id).await.expect(id);
+    }
+    let error = store.remove("sha256:stuck").await.expect_err("it is refused");
+    assert_eq!(error.to_string(), "RemoveImage: sha256:stuck can't be removed");
 }

@@ -1,27 +1,83 @@
 //! The kernel's figures, and this machine's.
 
-use witlet_ports::{ImageFilesystem, RuntimeError};
+use witlet_core::runtime::ContainerId;
+use witlet_ports::{ContainerImage, ImageFilesystem, ImageFilesystems, RuntimeError};
 
 use super::*;
 
 const KIB: u64 = 1024;
 
-#[test]
-fn memory_is_what_isnt_in_the_working_set() {
-    let meminfo = "MemTotal:       1000 kB\nMemFree:         200 kB\nMemAvailable:    900 kB\nInactive(file):   300 kB\n";
-    assert_eq!(memory(meminfo), Some(Left { capacity: 1000 * KIB, available: 500 * KIB }));
-    let without = "MemTotal: 1000 kB\nMemFree: 200 kB\n";
-    assert_eq!(memory(without), Some(Left { capacity: 1000 * KIB, available: 200 * KIB }));
-    let odd = "MemTotal: 10 kB\nMemFree: 20 kB\nInactive(file): 99 kB\n";
-    assert_eq!(memory(odd), Some(Left { capacity: 10 * KIB, available: 10 * KIB }));
-    for bad in [
-        "",
-        "MemTotal: x kB\nMemFree: 1 kB\n",
-        "MemTotal: 10 kB\n",
-        "MemTotal: 18446744073709551615 kB\nMemFree: 1 kB",
-    ] {
-        assert_eq!(memory(bad), None, "{bad:?}");
+/// A folder of kernel files.
+fn kernel(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("it has one")).expect("made");
+        std::fs::write(path, text).expect("written");
     }
+    folder
+}
+
+const MEMINFO: &str =
+    "MemTotal:       1000 kB\nMemFree:         200 kB\nMemAvailable:    900 kB\nInactive(file):   300 kB\n";
+
+#[test]
+fn memory_is_what_isnt_in_the_working_set_of_the_root_cgroup() {
+    let odd = "MemTotal: 10 kB\nMemFree: 20 kB\nInactive(file): 99 kB\n";
+    let v1 = [
+        ("meminfo", MEMINFO),
+        ("memory/memory.usage_in_bytes", "409600\n"),
+        ("memory/memory.stat", "inactive_file 1\ntotal_inactive_file 102400\n"),
+    ];
+    let v2 = [("meminfo", MEMINFO), ("memory.stat", "anon 204800\nfile 204800\ninactive_file 102400\n")];
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<(u64, u64)>);
+    let cases: [Case<'_>; 8] = [
+        ("meminfo alone", &[("meminfo", MEMINFO)], Some((1000, 500))),
+        ("nothing inactive", &[("meminfo", "MemTotal: 1000 kB\nMemFree: 200 kB\n")], Some((1000, 200))),
+        ("odd", &[("meminfo", odd)], Some((10, 10))),
+        ("version 1", &v1, Some((1000, 700))),
+        ("version 2", &v2, Some((1000, 700))),
+        ("empty", &[("meminfo", "")], None),
+        ("no number", &[("meminfo", "MemTotal: x kB\nMemFree: 1 kB\n")], None),
+        ("too large", &[("meminfo", "MemTotal: 18446744073709551615 kB\nMemFree: 1 kB")], None),
+    ];
+    for (name, files, expected) in cases {
+        let folder = kernel(files);
+        let expected =
+            expected.map(|(capacity, left)| Left { capacity: capacity * KIB, available: left * KIB });
+        assert_eq!(memory::of_node(folder.path(), folder.path()), expected, "{name}");
+    }
+}
+
+#[test]
+fn memory_of_pods_is_what_their_cgroup_may_still_take() {
+    let v1 = |limit| {
+        [
+            ("memory/kubepods/memory.limit_in_bytes", limit),
+            ("memory/kubepods/memory.usage_in_bytes", "400"),
+            ("memory/kubepods/memory.stat", "total_inactive_file 100\n"),
+        ]
+    };
+    let v2 = |limit| {
+        [
+            ("kubepods.slice/memory.max", limit),
+            ("kubepods.slice/memory.current", "400"),
+            ("kubepods.slice/memory.stat", "inactive_file 100\n"),
+        ]
+    };
+    let cases = [
+        ("version 1", v1("1000"), Some((1000, 700))),
+        ("version 2", v2("1000\n"), Some((1000, 700))),
+        ("over its limit", v2("200"), Some((300, 0))),
+        ("unlimited in version 1", v1("9223372036854771712"), None),
+        ("unlimited in version 2", v2("max"), None),
+    ];
+    for (name, files, expected) in cases {
+        let folder = kernel(&files);
+        let expected = expected.map(|(capacity, available)| Left { capacity, available });
+        assert_eq!(memory::of_pods(folder.path()), expected, "{name}");
+    }
+    assert_eq!(memory::of_pods(kernel(&[]).path()), None);
 }
 
 #[test]
@@ -49,18 +105,31 @@ struct Images(Option<PathBuf>);
 impl ImageStore for Images {
     async fn list(&self) -> Result<Vec<NodeImage>, RuntimeError> {
         match &self.0 {
-            Some(_) => Ok(vec![NodeImage { names: vec!["a".to_owned()], size: 1 }]),
+            Some(_) => Ok(vec![NodeImage { names: vec!["a".to_owned()], size: 1, ..NodeImage::default() }]),
             None => Err(RuntimeError::failed("ListImages", "no")),
         }
     }
 
-    async fn filesystems(&self) -> Result<Vec<ImageFilesystem>, RuntimeError> {
+    async fn filesystems(&self) -> Result<ImageFilesystems, RuntimeError> {
         match &self.0 {
             Some(folder) => {
-                Ok(vec![ImageFilesystem { mountpoint: folder.clone(), used_bytes: None, inodes_used: None }])
+                let at = ImageFilesystem { mountpoint: folder.clone(), used_bytes: None, inodes_used: None };
+                Ok(ImageFilesystems { images: vec![at], containers: Vec::new() })
             }
             None => Err(RuntimeError::failed("ImageFsInfo", "no")),
         }
+    }
+
+    async fn containers(&self) -> Result<Vec<ContainerImage>, RuntimeError> {
+        Ok(Vec::new())
+    }
+
+    async fn mounted_images(&self, _: &ContainerId) -> Result<Vec<String>, RuntimeError> {
+        Ok(Vec::new())
+    }
+
+    async fn remove(&self, _: &str) -> Result<(), RuntimeError> {
+        Ok(())
     }
 }
 

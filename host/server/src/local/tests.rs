@@ -10,6 +10,7 @@ use prometheus_client::metrics::MetricType;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::eviction::{Observation, Signal, Threshold, ThresholdState, ThresholdValue};
 use witlet_ports::{AgentStats, AgentView, ProbeCounts, ProbeTotals, RecordedEvent};
 
 use crate::{BindError, ClientError, LocalApi, LocalClient, PluginView, RootOnlySocket};
@@ -32,6 +33,7 @@ impl AgentView for Fixed {
                 kind: EventType::Warning,
                 reason: "NodeNotReady".into(),
                 message: "the runtime is gone".into(),
+                annotations: Default::default(),
             }),
             count: 3,
             first_seen: jiff::Timestamp::UNIX_EPOCH,
@@ -53,8 +55,24 @@ impl AgentView for Fixed {
             events_handled: 7,
             probes: ProbeTotals { readiness, ..ProbeTotals::default() },
             rejections: [("OutOfcpu".to_owned(), 3)].into(),
+            evictions: [("memory.available", 2)].into(),
             ..AgentStats::default()
         }
+    }
+
+    fn thresholds(&self) -> Vec<ThresholdState> {
+        let threshold = Threshold {
+            signal: Signal::PidAvailable,
+            value: ThresholdValue::Quantity { amount: 1000, is_binary: false },
+            grace: jiff::SignedDuration::from_secs(60),
+            min_reclaim: None,
+        };
+        let observed = Observation { available: 400, capacity: 5000, at: None };
+        vec![ThresholdState {
+            threshold,
+            observed: Some(observed),
+            met_since: Some(jiff::Timestamp::UNIX_EPOCH),
+        }]
     }
 }
 
@@ -102,6 +120,7 @@ async fn metrics_are_the_agents_and_those_of_every_collector() {
         "witlet_sources_ready 0.0",
         "prober_probe_total{probe_type=\"Readiness\",result=\"failed\"} 2",
         "kubelet_admission_rejections_total{reason=\"OutOfcpu\"} 3",
+        "kubelet_evictions_total{eviction_signal=\"memory.available\"} 2",
         "extra_things 3",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} isn't in:\n{text}");
@@ -194,4 +213,14 @@ async fn a_path_longer_than_the_kernel_takes_is_refused_with_the_way_out() {
         error.to_string().contains("at most 107") && error.to_string().contains("--api-socket"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn thresholds_say_what_is_left_and_how_far_away_they_are() {
+    let answer: Value = with_server(false, async |client| client.get("/thresholds").await.unwrap()).await;
+    let expected = json!({"items": [{
+        "signal": "pid.available", "threshold": "1k", "gracePeriodSeconds": 60, "minimumReclaim": null,
+        "available": 400, "capacity": 5000, "distance": -600, "inBytes": false, "metSince": "1970-01-01T00:00:00Z",
+    }]});
+    assert_eq!(answer, expected);
 }

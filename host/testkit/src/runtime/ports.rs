@@ -15,7 +15,9 @@ use witlet_core::runtime::{
 };
 use witlet_ports::{Clock, Containers, Images, PodView, RuntimeError, RuntimeInfo, Sandboxes};
 
-use super::{ASKED, Behaviour, FakeContainer, FakeRuntime, Inner, KILLED, Sandbox, has_own_network};
+use super::{
+    ASKED, Behaviour, FakeContainer, FakeImage, FakeRuntime, Inner, KILLED, Sandbox, has_own_network,
+};
 
 /// A command that runs in a container. Unless it came to its own end, it counts as cut.
 struct Exec<'a> {
@@ -398,8 +400,8 @@ impl Containers for FakeRuntime {
 impl Images for FakeRuntime {
     async fn status(&self, image: &str) -> Result<Option<ImageInfo>, RuntimeError> {
         let inner = self.answer("ImageStatus")?;
-        let present = inner.images.get(image).is_some_and(|image| image.present);
-        Ok(present.then(|| info(image)))
+        let present = inner.images.get(image).filter(|image| image.present);
+        Ok(present.map(|found| info(image, found)))
     }
 
     async fn pull(
@@ -435,14 +437,14 @@ impl Images for FakeRuntime {
     }
 }
 
-fn info(image: &str) -> ImageInfo {
+fn info(image: &str, found: &FakeImage) -> ImageInfo {
     ImageInfo {
         uid: None,
         username: String::new(),
-        pinned: false,
+        pinned: found.pinned,
         id: image.to_owned(),
         repo_tags: vec![image.to_owned()],
         repo_digests: Vec::new(),
-        size_bytes: 1,
+        size_bytes: found.size,
     }
 }

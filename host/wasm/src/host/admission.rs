@@ -11,6 +11,7 @@ use tracing::Instrument as _;
 use witlet_core::admission::chain::{Answer, Chain, FailurePolicy, Next};
 use witlet_core::admission::{AdmissionRequest, Decision, Verdict};
 use witlet_core::node::NodeFacts;
+use witlet_core::node::conditions::with_pressures;
 use witlet_ports::Admission;
 
 use super::Shared;
@@ -139,6 +140,8 @@ impl Shared {
     async fn newer_node(&self, known: &Arc<NodeFacts>) -> Option<Arc<NodeFacts>> {
         let read = self.node.as_ref()?.read_again();
         let newer = tokio::time::timeout(READ_AGAIN_MAX, read).await.ok()?;
+        // The agent decides on pressures; the machine doesn't know of them.
+        let newer = with_pressures(&newer, &known.node);
         (newer != *known).then_some(newer)
     }
 

@@ -124,6 +124,7 @@ impl<P: SourcePlugins> HostSources<P> {
                 kind: EventType::Normal,
                 reason: "PodSourceRemoved".to_owned(),
                 message: "is no pod source any more, its pods end".to_owned(),
+                annotations: Default::default(),
             });
         }
         // Before any set of a source that is new.

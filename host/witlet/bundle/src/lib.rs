@@ -24,6 +24,7 @@ pub struct Builtin {
 /// Admission handlers that are always on, in the order in which the kubelet 1.36 checks the same. `sysctls` takes upstream's
 /// `allowedUnsafeSysctls` as configuration; the others take none.
 pub const ADMISSION: &[Builtin] = &[
+    Builtin { name: "node-pressure", component: components::NODE_PRESSURE },
     Builtin { name: "sysctls", component: components::SYSCTLS },
     Builtin { name: "node-os", component: components::NODE_OS },
     Builtin { name: "supplemental-groups", component: components::SUPPLEMENTAL_GROUPS },

@@ -35,6 +35,7 @@ fn every_plugin_that_was_built_ships_once() {
 fn admission_is_in_upstreams_order() {
     let names: Vec<&str> = ADMISSION.iter().map(|builtin| builtin.name).collect();
     let expected = [
+        "node-pressure",
         "sysctls",
         "node-os",
         "supplemental-groups",

@@ -33,6 +33,18 @@ pub(crate) fn render(header: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// An amount of bytes that people read: one digit after the point.
+#[allow(clippy::cast_precision_loss, reason = "it is rounded anyway")]
+pub(super) fn bytes(amount: i64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut number, mut unit) = (amount as f64, 0);
+    while number.abs() >= 1024.0 && unit + 1 < UNITS.len() {
+        number /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{amount} B") } else { format!("{number:.1} {}", UNITS[unit]) }
+}
+
 /// Header and row of pods; `wide` adds address and node.
 pub(super) fn pod_header(wide: bool) -> Vec<&'static str> {
     let mut header = vec!["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE"];

@@ -45,6 +45,8 @@ fn a_node_whose_source_cannot_be_read_says_so_though_it_is_ready() {
         (vec![condition(ready, "True")], ("Ready", "")),
         (vec![condition(ready, "True"), condition(unread, "False")], ("Ready", "")),
         (vec![condition(ready, "True"), condition(unread, "True")], ("Ready", "PodSourceUnreadable")),
+        (vec![condition(ready, "True"), condition("DiskPressure", "False")], ("Ready", "")),
+        (vec![condition(ready, "True"), condition("DiskPressure", "True")], ("Ready", "DiskPressure")),
         (
             vec![condition(ready, "False"), condition(unread, "True")],
             ("NotReady", "Ready; PodSourceUnreadable"),
@@ -52,4 +54,26 @@ fn a_node_whose_source_cannot_be_read_says_so_though_it_is_ready() {
     ] {
         assert_eq!(row(found.into()), (expected.0.to_owned(), expected.1.to_owned()));
     }
+}
+
+#[test]
+fn a_threshold_says_how_far_away_it_is() {
+    let state = |available: i64, distance: i64| {
+        json!({
+            "signal": "nodefs.available", "threshold": "10%", "gracePeriodSeconds": null, "available": available,
+            "capacity": 100_i64 << 30, "distance": distance, "inBytes": true,
+        })
+    };
+    let row = |state: Value| threshold_row(&state).join("|");
+    let far = state(15 << 30, 5 << 30);
+    assert_eq!(row(far), "nodefs.available|10%|hard|15.0 GiB|100.0 GiB|5.0 GiB");
+    let met = state(9 << 30, -(1 << 30));
+    assert_eq!(row(met), "nodefs.available|10%|hard|9.0 GiB|100.0 GiB|met, 1.0 GiB short");
+    let soft = json!({
+        "signal": "pid.available", "threshold": "1k", "gracePeriodSeconds": 90, "available": 1500, "capacity": 32768,
+        "distance": 500, "inBytes": false,
+    });
+    assert_eq!(row(soft), "pid.available|1k|90s|1500|32768|500");
+    let unread = json!({"signal": "imagefs.available", "threshold": "15%", "inBytes": true});
+    assert_eq!(row(unread), "imagefs.available|15%|hard|<unknown>|<unknown>|<unknown>");
 }

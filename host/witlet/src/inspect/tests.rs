@@ -15,7 +15,7 @@ async fn every_component_that_ships_is_inspected_by_its_name_and_others_are_name
     }
     let error = component::read("builtin:nobody", &registry).await.expect_err("nobody ships that");
     let words = error.to_string();
-    assert!(words.starts_with("\"nobody\" isn't shipped; these are: sysctls, "), "{words}");
+    assert!(words.starts_with("\"nobody\" isn't shipped; these are: node-pressure, "), "{words}");
     assert!(words.ends_with(", http-bundle"), "{words}");
 }
 

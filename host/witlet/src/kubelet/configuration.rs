@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::duration;
 use fields::{FIELDS, Fate, Field, Kind, NOTHING, field, is_map};
+use witlet_core::duration;
 
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::kubelet::configuration::fields::Kind;
-use crate::kubelet::duration;
 use table::{DEPRECATED, Flag, Own, SHORTHANDS, Target, flag};
+use witlet_core::duration;
 
 #[cfg(test)]
 mod tests;

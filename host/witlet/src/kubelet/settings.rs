@@ -11,13 +11,14 @@ use serde_json::json;
 use thiserror::Error;
 use witlet_agent::{ImagePullLimits, LogLimits};
 use witlet_core::container::gc::GcPolicy;
+use witlet_core::duration;
+use witlet_core::eviction::ThresholdError;
 use witlet_core::pod::quantity;
 use witlet_core::runtime::CgroupDriver;
 use witlet_node::ManifestUrl;
 
 use super::configuration::Configuration;
 use super::configuration::defaults::defaulted;
-use super::duration;
 use super::flags::Flags;
 use super::flags::table::Own;
 use super::wanted::Wanted;
@@ -28,6 +29,7 @@ use crate::settings::{
 };
 
 mod cgroups;
+mod image_gc;
 mod image_verification;
 mod node;
 #[cfg(test)]
@@ -68,6 +70,9 @@ pub(crate) enum SettingsError {
         /// What is wrong with it.
         why: String,
     },
+    /// Thresholds of evictions, in upstream's words.
+    #[error(transparent)]
+    Eviction(#[from] ThresholdError),
     /// The merged configuration has something that no time or number can be.
     #[error("{path}: {message}")]
     Field {
@@ -143,6 +148,7 @@ pub(crate) fn settings(
         pods: pods(flags, &wanted)?,
         cgroups: cgroups::cgroups(&wanted, machine)?,
         reserved_cpus: wanted.reserved_system_cpus.clone(),
+        eviction: node::eviction(&wanted)?,
         plugins: flags.text(Own::Plugins).map(PathBuf::from),
         api_socket: PathBuf::from(flags.text(Own::ApiSocket).unwrap_or(API_SOCKET)),
         readmit_on_restart: flags.is_on(Own::ReadmitOnRestart),
@@ -276,6 +282,7 @@ fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {
         allowed_unsafe_sysctls: wanted.allowed_unsafe_sysctls.clone(),
         seccomp_default: wanted.seccomp_default,
         registry_credentials: registry_credentials(flags),
+        image_gc: image_gc::policy(wanted)?,
         image_verification: image_verification::policy(wanted)?,
         image_pulls: ImagePullLimits {
             serialize,
@@ -295,7 +302,7 @@ fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {
 /// Upstream's defaults; a negative number is no bound.
 fn container_gc(flags: &Flags) -> Result<GcPolicy, SettingsError> {
     const TTL: &str = "--minimum-container-ttl-duration";
-    let bound = |name, own, default: i64| {
+    let bound = |name, own, default: i64| -> Result<Option<usize>, SettingsError> {
         let given = flags.integer(own).unwrap_or(default);
         let number: i32 = bounded(name, given, i32::MIN.into(), i32::MAX.into())?;
         Ok(usize::try_from(number).ok())
@@ -437,7 +444,5 @@ fn cluster(
         lease: Duration::from_secs(lease),
         provider_id: wanted.provider_id.clone(),
         external_cloud,
-        thresholds: node::thresholds(wanted)?,
-        pressure_transition: wanted.eviction_pressure_transition_period.unwrap_or(Duration::from_mins(5)),
     }))
 }

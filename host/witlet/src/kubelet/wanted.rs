@@ -7,7 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Taint;
 use serde::{Deserialize, Deserializer};
 
-use super::duration;
+use witlet_core::duration;
 
 /// What the merged configuration asks for.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
@@ -67,6 +67,14 @@ pub(crate) struct Wanted {
     pub(crate) node_status_report_frequency: Option<Duration>,
     #[serde(deserialize_with = "number")]
     pub(crate) node_lease_duration_seconds: Option<i64>,
+    #[serde(rename = "imageMinimumGCAge", deserialize_with = "signed_time")]
+    pub(crate) image_minimum_gc_age: Option<i64>,
+    #[serde(rename = "imageMaximumGCAge", deserialize_with = "signed_time")]
+    pub(crate) image_maximum_gc_age: Option<i64>,
+    #[serde(rename = "imageGCHighThresholdPercent")]
+    pub(crate) image_gc_high_threshold_percent: Option<i64>,
+    #[serde(rename = "imageGCLowThresholdPercent")]
+    pub(crate) image_gc_low_threshold_percent: Option<i64>,
     #[serde(deserialize_with = "time")]
     pub(crate) runtime_request_timeout: Option<Duration>,
     pub(crate) cgroup_driver: Option<String>,
@@ -102,8 +110,13 @@ pub(crate) struct Wanted {
     pub(crate) preloaded_images_verification_allowlist: Vec<String>,
     /// None is upstream's default; an empty one has no thresholds.
     pub(crate) eviction_hard: Option<BTreeMap<String, String>>,
+    pub(crate) eviction_soft: BTreeMap<String, String>,
+    pub(crate) eviction_soft_grace_period: BTreeMap<String, String>,
     #[serde(deserialize_with = "time")]
     pub(crate) eviction_pressure_transition_period: Option<Duration>,
+    #[serde(deserialize_with = "number")]
+    pub(crate) eviction_max_pod_grace_period: Option<i64>,
+    pub(crate) eviction_minimum_reclaim: BTreeMap<String, String>,
     pub(crate) merge_default_eviction_settings: bool,
     #[serde(deserialize_with = "number")]
     pub(crate) pods_per_core: Option<i64>,
@@ -115,6 +128,7 @@ pub(crate) struct Wanted {
     pub(crate) container_log_max_files: Option<i64>,
     pub(crate) system_reserved: BTreeMap<String, String>,
     pub(crate) kube_reserved: BTreeMap<String, String>,
+    pub(crate) local_storage_capacity_isolation: Option<bool>,
     pub(crate) allowed_unsafe_sysctls: Vec<String>,
     #[serde(rename = "providerID", deserialize_with = "text")]
     pub(crate) provider_id: Option<String>,
@@ -179,6 +193,14 @@ fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
 /// A number that isn't 0.
 fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     Ok(Some(i64::deserialize(from)?).filter(|number| *number != 0))
+}
+
+/// Nanoseconds of a duration that isn't 0, for fields whose negative values are refused in upstream's words.
+fn signed_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
+    let text = String::deserialize(from)?;
+    let nanoseconds = duration::nanoseconds(&text)
+        .ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not a duration")))?;
+    Ok(Some(nanoseconds).filter(|nanoseconds| *nanoseconds != 0))
 }
 
 /// A duration that isn't 0.

@@ -161,8 +161,6 @@ fn node_options(settings: ClusterSettings, port: Option<u16>, node_ips: Vec<Stri
         update_every: settings.status_update,
         report_every: settings.status_report,
         images_max: settings.images_max.unwrap_or(usize::MAX),
-        thresholds: settings.thresholds,
-        pressure_transition: settings.pressure_transition,
     }
 }
 

@@ -65,7 +65,13 @@ impl ReportedState {
         let message = format!("the agent's state can't be saved, no pod can start: {error}");
         tracing::error!("{message}");
         let (kind, reason) = (EventType::Warning, "FailedSaveState".to_owned());
-        events.record(Event { object: EventObject::Node, kind, reason, message });
+        events.record(Event {
+            object: EventObject::Node,
+            kind,
+            reason,
+            message,
+            annotations: Default::default(),
+        });
     }
 
     fn failing(&self) -> MutexGuard<'_, Option<(Instant, String)>> {

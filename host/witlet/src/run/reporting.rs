@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
+use witlet_core::eviction::ThresholdState;
 use witlet_core::node::conditions;
 use witlet_ports::{AgentStats, AgentView, Clock, RecordedEvent, SourceHealth};
 
@@ -72,5 +73,9 @@ impl AgentView for Reporting {
             unread_sources: unread.into_iter().map(|unread| (unread.source, lasted(unread.since))).collect(),
             ..self.agent.stats()
         }
+    }
+
+    fn thresholds(&self) -> Vec<ThresholdState> {
+        self.agent.thresholds()
     }
 }

@@ -11,9 +11,10 @@ use serde_json::json;
 use thiserror::Error;
 use witlet_agent::{CgroupMode, CgroupSettings, ImagePullLimits, LogLimits};
 use witlet_core::container::gc::GcPolicy;
+use witlet_core::eviction::{EvictionConfig, ThresholdConfig, ThresholdError};
+use witlet_core::image::gc::ImageGcPolicy;
 use witlet_core::image::records::VerificationPolicy;
 use witlet_core::node::allocatable::{Enforcement, Reservations};
-use witlet_core::node::conditions::Thresholds;
 use witlet_core::pod::quantity::{self, QuantityError};
 use witlet_node::{ManifestUrl, ManifestUrlError};
 
@@ -67,6 +68,15 @@ pub(crate) enum ArgsError {
         #[source]
         cause: Option<QuantityError>,
     },
+    /// A threshold isn't `SIGNAL<VALUE`.
+    #[error("--eviction-hard: {threshold:?} isn't SIGNAL<VALUE, such as memory.available<100Mi")]
+    Eviction {
+        /// What was given.
+        threshold: String,
+    },
+    /// Its signal or value makes no sense.
+    #[error("--eviction-hard")]
+    Threshold(#[from] ThresholdError),
     /// `--manifest-url` or a header makes no sense.
     #[error("--manifest-url")]
     ManifestUrl(#[from] ManifestUrlError),
@@ -119,6 +129,7 @@ pub(crate) fn settings(args: RunArgs) -> Result<Settings, ArgsError> {
             ..CgroupSettings::default()
         },
         reserved_cpus: None,
+        eviction: eviction(&args.pods)?,
         pods: pods(args.pods)?,
         plugins: args.plugins,
         api_socket: args.api_socket,
@@ -168,6 +179,7 @@ fn manifests(args: &RunArgs) -> Result<Manifests, ArgsError> {
 fn pods(args: PodArgs) -> Result<PodSettings, ArgsError> {
     Ok(PodSettings {
         logs: log_limits(&args)?,
+        image_gc: ImageGcPolicy::default(),
         image_verification: VerificationPolicy::default(),
         image_pulls: ImagePullLimits {
             serialize: args.serialize_image_pulls,
@@ -188,6 +200,17 @@ fn pods(args: PodArgs) -> Result<PodSettings, ArgsError> {
         registry_credentials: args.registry_credentials,
         container_gc: GcPolicy::default(),
     })
+}
+
+fn eviction(args: &PodArgs) -> Result<EvictionConfig, ArgsError> {
+    let mut hard = BTreeMap::new();
+    for threshold in args.eviction_hard.split(',').map(str::trim).filter(|threshold| !threshold.is_empty()) {
+        let refused = || ArgsError::Eviction { threshold: threshold.to_owned() };
+        let (signal, value) = threshold.split_once('<').ok_or_else(refused)?;
+        hard.insert(signal.trim().to_owned(), value.trim().to_owned());
+    }
+    let config = ThresholdConfig { hard: Some(hard), enforces_pods: true, ..ThresholdConfig::default() };
+    Ok(EvictionConfig { thresholds: config.thresholds()?, ..EvictionConfig::default() })
 }
 
 fn log_limits(args: &PodArgs) -> Result<LogLimits, ArgsError> {
@@ -282,8 +305,6 @@ impl Default for ClusterSettings {
             lease: Duration::from_secs(40),
             provider_id: None,
             external_cloud: false,
-            thresholds: Thresholds::default(),
-            pressure_transition: Duration::from_mins(5),
         }
     }
 }

@@ -85,6 +85,7 @@ pub mod probe;
 pub mod secret;
 pub mod source;
 pub mod time;
+mod toleration;
 
 pub use admission::{
     AdmissionHandler, Condition, Container, ContainerKind, Datetime, Deferral, HostPort, Node, Operation,
@@ -98,3 +99,4 @@ pub use config::{parse as __parse_config, parse_parameters as __parse_parameters
 pub use error::Error;
 #[doc(hidden)]
 pub use error::describe as __describe;
+pub use toleration::Toleration;

@@ -128,7 +128,7 @@ pub(super) async fn bootstraps() -> Result<(), Failed> {
     cluster.end().await
 }
 
-/// `/var/lib/kubelet/config.yaml` as kubeadm 1.36 writes it, with these folders and addresses in it. The last two fields are for
+/// `/var/lib/kubelet/config.yaml` as kubeadm 1.36 writes it, with these folders and addresses in it. The last three fields are for
 /// machines of tests, which nobody prepared for Kubernetes.
 fn configuration(authority: &Path, manifests: &Path, address: IpAddr) -> String {
     let (authority, manifests) = (authority.display(), manifests.display());
@@ -185,6 +185,7 @@ syncFrequency: 0s
 volumeStatsAggPeriod: 0s
 failSwapOn: false
 failCgroupV1: false
+evictionHard: {{}}
 "#
     )
 }

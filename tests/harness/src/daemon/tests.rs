@@ -26,7 +26,7 @@ async fn a_daemon_is_started_with_its_options_killed_restarted_and_stopped() {
         "run --pod-manifest-path ",
         &format!("--root-dir {root} "),
         "--container-runtime-endpoint unix:///run/some.sock --node-name node1 ",
-        &format!("--api-socket {root}/api.sock --plugins /etc/plugins.yaml --max-pods 7"),
+        &format!("--api-socket {root}/api.sock --plugins /etc/plugins.yaml --eviction-hard= --max-pods 7"),
     ] {
         assert!(daemon.log().contains(expected), "{expected} isn't in {}", daemon.log());
     }

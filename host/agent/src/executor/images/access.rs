@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jiff::Timestamp;
 use tokio::sync::OnceCell;
 use witlet_core::error::one_line;
 use witlet_core::image::records::{
-    KnownPulls, PullSecret, PulledRecord, PulledWith, VerificationPolicy, must_attempt_pull,
+    KnownPulls, PullSecret, PulledRecord, PulledWith, VerificationPolicy, must_attempt_pull, unknown_records,
 };
-use witlet_ports::{Clock, FilesError, Images as ImagePort, PullRecords};
+use witlet_ports::{Clock, FilesError, ImageStore, Images as ImagePort, PullRecords};
 
 /// Asks and keeps the records of all pulls.
 pub(crate) struct PullAccess {
@@ -128,6 +129,34 @@ impl PullAccess {
         match PulledRecord::pulled(known.as_ref(), image, image_ref, with, self.clock.now()) {
             None => Ok(()),
             Some(record) => self.records.keep(&record).await,
+        }
+    }
+
+    /// Removes the records whose images the runtime doesn't have any more. Those that were written since `until` stay. No record
+    /// is written meanwhile: an image that was pulled again keeps the one that it had.
+    pub(crate) async fn prune(&self, store: &dyn ImageStore, until: Timestamp) {
+        let _alone = self.changing.lock().await;
+        let images = match store.list().await {
+            Ok(images) => images,
+            Err(error) => {
+                tracing::error!(err = one_line(&error), "Failed to list images, records of pulls stay");
+                return;
+            }
+        };
+        // By identifier, tag or digest: runtimes differ in what a pull returns.
+        let images = images.into_iter().flat_map(|image| image.names.into_iter().chain([image.id])).collect();
+        let records = self.records.records().await.unwrap_or_else(|error| {
+            tracing::error!(err = one_line(&error), "Failed to list the records of image pulls");
+            Vec::new()
+        });
+        for image_ref in unknown_records(&records, &images, until) {
+            if let Err(error) = self.records.forget(image_ref).await {
+                tracing::error!(
+                    imageRef = image_ref,
+                    err = one_line(&error),
+                    "failed to remove an ImagePulledRecord"
+                );
+            }
         }
     }
 

@@ -8,7 +8,13 @@ use witlet_core::pod::{PodFullName, PodUid};
 use super::*;
 
 fn outgoing(object: EventObject, kind: EventType) -> Outgoing {
-    let event = Event { object, kind, reason: "Tested".to_owned(), message: "m".to_owned() };
+    let event = Event {
+        object,
+        kind,
+        reason: "Tested".to_owned(),
+        message: "m".to_owned(),
+        annotations: Default::default(),
+    };
     let now: Timestamp = "2030-01-01T00:00:00.5Z".parse().expect("a time");
     Correlator::default().correlate(&event, now).expect("the first event is sent")
 }

@@ -12,6 +12,7 @@ fn outgoing(correlator: &mut Correlator, reason: &str) -> Outgoing {
         kind: EventType::Normal,
         reason: reason.to_owned(),
         message: "m".to_owned(),
+        annotations: Default::default(),
     };
     correlator.correlate(&event, Timestamp::UNIX_EPOCH).expect("few events are all sent")
 }

@@ -29,9 +29,23 @@ impl View {
             reason: Some("Shown".to_owned()),
             ..NodeCondition::default()
         };
-        let mut node = Node::default();
-        node.status.get_or_insert_default().conditions = Some(vec![condition]);
-        *self.0.lock().expect("nobody panics") = Arc::new(node);
+        self.show(condition);
+    }
+
+    pub(super) fn set_memory_pressure(&self, is_short: bool) {
+        self.show(NodeCondition {
+            type_: "MemoryPressure".to_owned(),
+            status: if is_short { "True" } else { "False" }.to_owned(),
+            ..NodeCondition::default()
+        });
+    }
+
+    fn show(&self, condition: NodeCondition) {
+        let mut shown = self.0.lock().expect("nobody panics");
+        let conditions = Arc::make_mut(&mut shown).status.get_or_insert_default();
+        let conditions = conditions.conditions.get_or_insert_default();
+        conditions.retain(|known| known.type_ != condition.type_);
+        conditions.push(condition);
     }
 }
 
@@ -57,20 +71,18 @@ impl AgentView for View {
     }
 }
 
-/// A machine whose readings a test sets.
+/// A machine with one image.
 #[derive(Default)]
-pub(super) struct Gauge {
-    pub(super) readings: Mutex<NodeReadings>,
-}
+pub(super) struct Gauge;
 
 #[async_trait]
 impl NodeGauge for Gauge {
     async fn read(&self) -> NodeReadings {
-        *self.readings.lock().expect("nobody panics")
+        NodeReadings::default()
     }
 
     async fn images(&self) -> Option<Vec<NodeImage>> {
-        Some(vec![NodeImage { names: vec!["image:1".to_owned()], size: 7 }])
+        Some(vec![NodeImage { names: vec!["image:1".to_owned()], size: 7, ..NodeImage::default() }])
     }
 }
 
@@ -103,7 +115,6 @@ pub(super) struct Rig {
     pub(super) server: Arc<ApiServer>,
     pub(super) options: NodeOptions,
     pub(super) view: Arc<View>,
-    pub(super) gauge: Arc<Gauge>,
     pub(super) machine: Arc<Machine>,
     pub(super) clock: ManualClock,
     /// What the manager that runs knows.
@@ -130,7 +141,6 @@ impl Rig {
             server,
             options: NodeOptions::default(),
             view: Arc::new(view),
-            gauge: Arc::default(),
             machine: Arc::new(Machine(watch::Sender::new(Arc::new(facts)))),
             clock,
             known: None,
@@ -147,7 +157,7 @@ impl Rig {
     pub(super) fn start(&mut self) {
         let ports = NodePorts {
             node: self.machine.clone(),
-            gauge: self.gauge.clone(),
+            gauge: Arc::new(Gauge),
             events: self.told.clone(),
             clock: Arc::new(self.clock.clone()),
             jitter: Arc::new(FixedJitter(0.5)),

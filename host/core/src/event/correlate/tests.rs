@@ -15,7 +15,13 @@ fn pod(name: &str, container: Option<&str>) -> EventObject {
 }
 
 fn event(object: EventObject, reason: &str, message: &str) -> Event {
-    Event { object, kind: EventType::Warning, reason: reason.into(), message: message.into() }
+    Event {
+        object,
+        kind: EventType::Warning,
+        reason: reason.into(),
+        message: message.into(),
+        annotations: Default::default(),
+    }
 }
 
 /// What came of each: its count and message, or that it was left out.

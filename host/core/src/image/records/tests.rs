@@ -236,6 +236,29 @@ fn credentials_hash_as_a_kubelet_hashes_them() {
     assert_eq!(credential_hash(&place), hashed("", "", ""), "only user, password and email count");
 }
 
+#[test]
+fn records_whose_images_are_gone_are_unknown() {
+    // Upstream's TestFileBasedImagePullManager_PruneUnknownRecords, and records of images that came while they were listed.
+    let records: Vec<PulledRecord> =
+        [("anonymous", 0), ("ref", 0), ("empty", 0), ("late", 60), ("later", 61)]
+            .map(|(image_ref, second)| PulledRecord {
+                image_ref: image_ref.to_owned(),
+                updated_at: at(second),
+                ..record(&[])
+            })
+            .into();
+    let images: [(&[&str], &[&str]); 4] = [
+        (&["anonymous", "ref", "empty"], &[]),
+        (&[], &["anonymous", "ref", "empty"]),
+        (&["untracked1", "different-untracked"], &["anonymous", "ref", "empty"]),
+        (&["anonymous", "untracked1", "ref", "different-untracked"], &["empty"]),
+    ];
+    for (listed, expected) in images {
+        let listed = listed.iter().map(|image| (*image).to_owned()).collect();
+        assert_eq!(unknown_records(&records, &listed, at(60)), expected, "{listed:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(crate::fixtures::property(64))]
 

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
+
 use super::*;
+use crate::eviction::ThresholdValue;
 
 const MI: i64 = 1 << 20;
 const GI: i64 = 1 << 30;
@@ -21,16 +24,22 @@ fn storage(bytes: i64) -> Amounts {
     amounts.into_iter().filter(|(_, amount)| *amount != 0).collect()
 }
 
-fn memory_threshold(threshold: Option<Threshold>) -> Thresholds {
-    Thresholds { memory: threshold, ..Thresholds::NONE }
+fn of_signal(signal: Signal, value: Option<ThresholdValue>) -> Vec<Threshold> {
+    let threshold = |value| Threshold { signal, value, grace: SignedDuration::ZERO, min_reclaim: None };
+    value.map(threshold).into_iter().collect()
 }
 
-fn nodefs_threshold(threshold: Option<Threshold>) -> Thresholds {
-    Thresholds { nodefs_bytes: threshold, ..Thresholds::NONE }
+fn memory_threshold(value: Option<ThresholdValue>) -> Vec<Threshold> {
+    of_signal(Signal::MemoryAvailable, value)
 }
 
-const FIVE_PERCENT: Option<Threshold> = Some(Threshold::Share(50_000));
-const HUNDRED_MI: Option<Threshold> = Some(Threshold::Amount(100 << 20));
+fn nodefs_threshold(value: Option<ThresholdValue>) -> Vec<Threshold> {
+    of_signal(Signal::NodeFsAvailable, value)
+}
+
+const FIVE_PERCENT: Option<ThresholdValue> = Some(ThresholdValue::Percentage(0.05));
+const HUNDRED_MI: Option<ThresholdValue> =
+    Some(ThresholdValue::Quantity { amount: 100 << 20, is_binary: true });
 
 #[test]
 fn what_the_status_takes_off() {
@@ -46,7 +55,7 @@ fn what_the_status_takes_off() {
         (of(0, 100 * MI), of(0, 50 * MI), None, of(10_000, 0), of(0, 0)),
     ];
     for (index, (kube, system, threshold, capacity, expected)) in cases.into_iter().enumerate() {
-        let reservations = Reservations { kube, system, hard_eviction: memory_threshold(threshold) };
+        let reservations = Reservations { kube, system, eviction: memory_threshold(threshold) };
         assert_eq!(reservations.reported(&capacity), expected, "case {}", index + 1);
     }
     for (kube, threshold, expected) in [
@@ -55,8 +64,8 @@ fn what_the_status_takes_off() {
         (150 * MI, FIVE_PERCENT, 694_157_320),
         (0, None, 0),
     ] {
-        let hard_eviction = nodefs_threshold(threshold);
-        let reservations = Reservations { kube: storage(kube), system: Amounts::new(), hard_eviction };
+        let eviction = nodefs_threshold(threshold);
+        let reservations = Reservations { kube: storage(kube), system: Amounts::new(), eviction };
         assert_eq!(reservations.reported(&storage(10 * GI)), storage(expected), "storage {kube}");
     }
 }
@@ -74,7 +83,7 @@ fn what_is_enforced_knows_no_thresholds() {
         (of(0, 100 * MI), of(0, 50 * MI), None, of(10_000, 0), of(10_000, 0)),
     ];
     for (index, (kube, system, threshold, capacity, expected)) in cases.into_iter().enumerate() {
-        let reservations = Reservations { kube, system, hard_eviction: memory_threshold(threshold) };
+        let reservations = Reservations { kube, system, eviction: memory_threshold(threshold) };
         assert_eq!(reservations.enforced(&capacity), expected, "case {}", index + 1);
     }
     let more = Reservations { system: of(20_000, 0), ..Reservations::default() };
@@ -95,11 +104,11 @@ fn more_than_there_is_ends_the_start() {
         (of(0, 100 * MI), of(0, 50 * MI), None, of(10_000, 0)),
     ];
     for (kube, system, threshold, capacity) in good {
-        let reservations = Reservations { kube, system, hard_eviction: memory_threshold(threshold) };
+        let reservations = Reservations { kube, system, eviction: memory_threshold(threshold) };
         assert_eq!(reservations.check(&capacity), Ok(()));
     }
-    let hard_eviction = memory_threshold(Some(Threshold::Amount(2 << 30)));
-    let most = Reservations { kube: of(5_000, 10 * GI), system: of(5_000, 10 * GI), hard_eviction };
+    let eviction = memory_threshold(Some(ThresholdValue::Quantity { amount: 2 << 30, is_binary: true }));
+    let most = Reservations { kube: of(5_000, 10 * GI), system: of(5_000, 10 * GI), eviction };
     assert_eq!(
         most.check(&of(10_000, 11 * GI)).unwrap_err().to_string(),
         "invalid Node Allocatable configuration. Resource \"memory\" has a reservation of 23622320128 but capacity of \
@@ -108,8 +117,8 @@ fn more_than_there_is_ends_the_start() {
     for (kube, threshold, capacity, is_good) in
         [(100 * MI, None, 500 * MI, true), (20 * GI, HUNDRED_MI, 20 * GI, false)]
     {
-        let hard_eviction = nodefs_threshold(threshold);
-        let reservations = Reservations { kube: storage(kube), system: Amounts::new(), hard_eviction };
+        let eviction = nodefs_threshold(threshold);
+        let reservations = Reservations { kube: storage(kube), system: Amounts::new(), eviction };
         assert_eq!(reservations.check(&storage(capacity)).is_ok(), is_good);
     }
 }

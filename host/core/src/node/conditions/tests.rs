@@ -1,121 +1,9 @@
-//! Thresholds, pressures over time, and the words of conditions.
+//! The words of conditions, and when they change.
 
 use super::*;
 
-const GIB: u64 = 1 << 30;
-
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a small number of seconds is a timestamp")
-}
-
-fn left(available: u64, capacity: u64) -> Option<Left> {
-    Some(Left { capacity, available })
-}
-
-fn memory() -> PressureMemory {
-    PressureMemory::new(Thresholds::default(), PRESSURE_TRANSITION_PERIOD)
-}
-
-#[test]
-fn a_reading_below_its_threshold_is_a_pressure() {
-    let cases = [
-        ("plenty", NodeReadings { memory: left(GIB, 8 * GIB), ..Default::default() }, (Some(false), None)),
-        (
-            "100Mi",
-            NodeReadings { memory: left(100 << 20, 8 * GIB), ..Default::default() },
-            (Some(false), None),
-        ),
-        (
-            "a byte less",
-            NodeReadings { memory: left((100 << 20) - 1, GIB), ..Default::default() },
-            (Some(true), None),
-        ),
-        (
-            "nodefs 10 %",
-            NodeReadings { nodefs_bytes: left(10, 100), ..Default::default() },
-            (None, Some(false)),
-        ),
-        ("nodefs 9 %", NodeReadings { nodefs_bytes: left(9, 100), ..Default::default() }, (None, Some(true))),
-        (
-            "inodes 4 %",
-            NodeReadings { nodefs_inodes: left(4, 100), ..Default::default() },
-            (None, Some(true)),
-        ),
-        (
-            "imagefs 14 %",
-            NodeReadings { imagefs_bytes: left(14, 100), ..Default::default() },
-            (None, Some(true)),
-        ),
-        (
-            "imagefs 15 %",
-            NodeReadings { imagefs_bytes: left(15, 100), ..Default::default() },
-            (None, Some(false)),
-        ),
-        (
-            "its inodes 4 %",
-            NodeReadings { imagefs_inodes: left(4, 100), ..Default::default() },
-            (None, Some(true)),
-        ),
-        (
-            "huge",
-            NodeReadings { nodefs_bytes: left(u64::MAX, u64::MAX), ..Default::default() },
-            (None, Some(false)),
-        ),
-        ("nothing read", NodeReadings::default(), (None, None)),
-    ];
-    for (name, readings, (memory_short, disk_short)) in cases {
-        let seen = memory().observe(&readings, at(0));
-        assert_eq!((seen.memory, seen.disk), (memory_short, disk_short), "{name}");
-        assert_eq!(seen.pid, Some(false), "no threshold, no pressure: {name}");
-    }
-}
-
-#[test]
-fn a_pressure_stays_for_the_transition_period_after_it_was_seen_last() {
-    let mut memory = memory();
-    let short = NodeReadings { memory: left(1, GIB), ..Default::default() };
-    let well = NodeReadings { memory: left(GIB, GIB), ..Default::default() };
-    let story = [
-        (0, &well, Some(false)),
-        (10, &short, Some(true)),
-        (20, &well, Some(true)),
-        (30, &short, Some(true)),
-        (329, &well, Some(true)),
-        (330, &well, Some(false)),
-        (340, &NodeReadings::default(), None),
-        // The clock was set back to before the last pressure.
-        (29, &well, Some(true)),
-        (-300, &well, Some(false)),
-    ];
-    for (second, readings, expected) in story {
-        assert_eq!(memory.observe(readings, at(second)).memory, expected, "at {second}");
-    }
-}
-
-#[test]
-fn thresholds_are_read_as_the_configuration_writes_them() {
-    let parse = |pairs: &[(&str, &str)]| {
-        let pairs = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        Thresholds::parse(&pairs.collect())
-    };
-    let known = [("memory.available", "200Mi"), ("nodefs.available", "7.5%"), ("pid.available", "1k")];
-    assert_eq!(
-        parse(&known),
-        Ok(Thresholds {
-            memory: Some(Threshold::Amount(200 << 20)),
-            nodefs_bytes: Some(Threshold::Share(75_000)),
-            pids: Some(Threshold::Amount(1000)),
-            ..Thresholds::NONE
-        })
-    );
-    for off in ["0%", "100%"] {
-        assert_eq!(parse(&[("imagefs.available", off)]), Ok(Thresholds::NONE), "{off}");
-    }
-    assert_eq!(parse(&[("containerfs.available", "5%")]), Ok(Thresholds::NONE));
-    assert_eq!(parse(&[("memory.free", "1")]), Err(ThresholdError::Signal("memory.free".to_owned())));
-    for bad in ["", "x", "-1", "101%", "-1%", "%", "NaN%"] {
-        assert!(parse(&[("memory.available", bad)]).is_err(), "{bad}");
-    }
 }
 
 fn shown(conditions: &[NodeCondition]) -> Vec<String> {
@@ -256,4 +144,20 @@ fn an_unreadable_source_is_told_and_taken_back_and_never_mentioned_where_none_wa
         assert_eq!(of(&all), Some(("False".to_owned(), Some(at(5)))));
     }
     assert_eq!(source_unreadable(&[]), None);
+}
+
+#[test]
+fn handlers_see_the_pressures_that_the_agent_decided_on() {
+    let mut agent = Node::default();
+    let facts = Arc::new(NodeFacts::default());
+    assert_eq!(with_pressures(&facts, &agent), facts, "nothing was decided yet");
+    let pressures = Pressures { memory: Some(true), disk: Some(false), pid: Some(false) };
+    let conditions = agent.status.get_or_insert_default().conditions.get_or_insert_default();
+    set_pressures(conditions, pressures, at(1));
+    conditions.push(not_ready("x".to_owned()));
+    assert_eq!(pressures_of(&agent), pressures);
+    let seen = with_pressures(&facts, &agent);
+    assert_eq!(pressures_of(&seen.node), pressures);
+    assert!(ready(&seen.node).is_none());
+    assert_eq!(with_pressures(&seen, &agent), seen, "nothing is there twice");
 }

@@ -96,6 +96,7 @@ fn images_are_the_largest_first_by_their_first_names() {
     let image = |size: u64, names: usize| NodeImage {
         names: (0..names).map(|n| format!("{size}:{n}")).collect(),
         size,
+        ..NodeImage::default()
     };
     let found: Vec<NodeImage> = (1..=60).map(|size| image(size, 2)).chain([image(99, 7)]).collect();
     let told = images(found, STATUS_IMAGES_MAX);

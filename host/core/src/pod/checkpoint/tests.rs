@@ -115,3 +115,17 @@ fn what_is_no_checkpoint_is_refused_and_says_why() {
     let error = PodCheckpoint::decode(br#"{"version":2}"#).unwrap_err();
     assert_eq!(error.to_string(), "the checkpoint has version 2, this release reads 1");
 }
+
+#[test]
+fn the_grace_of_an_evicted_pod_is_kept_until_it_is_admitted_again() {
+    let mut checkpoint = PodCheckpoint::default();
+    checkpoint.evict(&PodStatus::default(), 7);
+    let read = PodCheckpoint::decode(&checkpoint.encode()).expect("its own form");
+    assert_eq!((read.grace_seconds(), read.ended()), (Some(7), Some(&PodStatus::default())));
+    checkpoint.end(&PodStatus::default());
+    assert_eq!(checkpoint.grace_seconds(), Some(7));
+    checkpoint.admit(&Pod::default());
+    assert_eq!((checkpoint.grace_seconds(), checkpoint.ended()), (None, None));
+    let older = PodCheckpoint::decode(br#"{"version":1,"ended":{}}"#).expect("the form of earlier builds");
+    assert_eq!(older.grace_seconds(), None);
+}

@@ -94,3 +94,37 @@ fn fractions_of_a_base_unit_are_seen() {
         assert_eq!(parse(text).expect("a quantity").has_fraction(), expected, "{text}");
     }
 }
+
+#[test]
+fn quantities_are_printed_in_gos_canonical_form() {
+    let cases = [
+        ("0", "0"),
+        ("500", "500"),
+        ("1000", "1k"),
+        ("1024", "1024"),
+        ("1024Ki", "1Mi"),
+        ("1024Mi", "1Gi"),
+        ("100Mi", "100Mi"),
+        ("0.5Gi", "512Mi"),
+        ("1500Mi", "1500Mi"),
+        ("1.5", "1500m"),
+        ("100m", "100m"),
+        ("1000m", "1"),
+        ("-150Mi", "-150Mi"),
+        ("2G", "2G"),
+        ("1000000000G", "1E"),
+        ("0Mi", "0"),
+        ("not one", "not one"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(canonical(text), expected, "{text}");
+    }
+    assert_eq!(
+        [binary(1023), binary(1000), binary(1024), binary(1536), binary(1 << 40)],
+        ["1023", "1k", "1Ki", "1536", "1Ti"]
+    );
+    assert_eq!(
+        [decimal(1), decimal(1000), decimal(-2_000_000), decimal(i64::MAX)],
+        ["1", "1k", "-2M", "9223372036854775807"]
+    );
+}

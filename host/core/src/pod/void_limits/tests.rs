@@ -22,8 +22,15 @@ fn sizes_on_disk_and_ephemeral_storage_are_void_and_nothing_else() {
             format!("{size}, {}, {}", storage("i"), storage("a")),
         ),
     ] {
-        let pod = Pod { spec: Some(serde_saphyr::from_str(spec).unwrap()), ..Pod::default() };
-        let expected = (!void.is_empty()).then(|| format!("Not enforced by this release: {void}"));
+        let mut pod = Pod { spec: Some(serde_saphyr::from_str(spec).unwrap()), ..Pod::default() };
+        assert_eq!(message(&pod), None, "it may be evicted: {spec}");
+        let source =
+            |source: &str| Some([("kubernetes.io/config.source".to_owned(), source.to_owned())].into());
+        pod.metadata.annotations = source("compose");
+        assert_eq!(message(&pod), None, "a plugin's pods may be evicted: {spec}");
+        pod.metadata.annotations = source("file");
+        let expected = (!void.is_empty())
+            .then(|| format!("Not enforced, for the pod is critical and never evicted: {void}"));
         assert_eq!(message(&pod), expected, "{spec}");
     }
 }

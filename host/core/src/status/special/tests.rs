@@ -147,9 +147,9 @@ fn a_pod_that_the_node_ends_has_failed_for_the_nodes_reason() {
     pod.metadata.generation = Some(3);
     last.start_time = Some(Time(at(1)));
     let end = NodeEnd {
-        reason: "Evicted".to_owned(),
-        message: "The node was low on resource: memory. ".to_owned(),
-        condition_message: "It uses more than it asked for".to_owned(),
+        reason: "Terminated".to_owned(),
+        message: "The node shuts down. ".to_owned(),
+        condition_message: Some("It uses more than it asked for".to_owned()),
     };
     let status = ended_by_node(&pod, &last, &end, at(9));
     assert_eq!(status.phase.as_deref(), Some("Failed"));
@@ -160,7 +160,7 @@ fn a_pod_that_the_node_ends_has_failed_for_the_nodes_reason() {
     assert_eq!(status.start_time, last.start_time);
     let target = conditions::find(&status, DISRUPTION_TARGET).unwrap();
     assert_eq!((target.status.as_str(), target.reason.as_deref()), ("True", Some("TerminationByKubelet")));
-    assert_eq!(target.message, Some(end.condition_message.clone()));
+    assert_eq!(target.message, end.condition_message.clone());
     assert!(is_ended_by_node(&status) && !is_ended_by_node(&last));
     let of_others = |change: fn(&mut PodCondition)| {
         let mut status = status.clone();
@@ -179,4 +179,15 @@ fn a_pod_that_the_node_ends_has_failed_for_the_nodes_reason() {
     assert_eq!(ends(&status.container_statuses), "?");
     let again = ended_by_node(&pod, &status, &end, at(20));
     assert_eq!(again, status);
+}
+
+#[test]
+fn an_evicted_pod_is_known_by_its_reason_and_may_have_no_condition_of_a_disruption() {
+    let (pod, last) = facts(Some("Running"), "", "r");
+    let end = NodeEnd { reason: "Evicted".to_owned(), message: "m".to_owned(), condition_message: None };
+    let status = ended_by_node(&pod, &last, &end, at(9));
+    assert!(conditions::find(&status, DISRUPTION_TARGET).is_none());
+    assert!(is_evicted(&status) && is_ended_by_node(&status));
+    let running = PodStatus { phase: Some("Running".to_owned()), ..status };
+    assert!(!is_evicted(&running) && !is_ended_by_node(&running));
 }

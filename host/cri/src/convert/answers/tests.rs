@@ -226,6 +226,7 @@ fn a_container_status_comes_in_whole() {
             spec_hash: Some(
                 "beef",
             ),
+            cgroup_parent: OfKubelet,
             restart_count: 5,
             termination_grace_seconds: Some(
                 30,

@@ -177,7 +177,13 @@ impl<P: SourcePlugins> Poller<P> {
                 EventObject::Plugin(source)
             }
         };
-        self.config.events.record(Event { object, kind, reason: reason.to_owned(), message });
+        self.config.events.record(Event {
+            object,
+            kind,
+            reason: reason.to_owned(),
+            message,
+            annotations: Default::default(),
+        });
     }
 }
 

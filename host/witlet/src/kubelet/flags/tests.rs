@@ -181,6 +181,8 @@ fn fields_that_act_can_be_set_by_flags_or_in_a_file_only() {
         "preloadedImagesVerificationAllowlist",
         "nodeStatusReportFrequency",
         "nodeLeaseDurationSeconds",
+        "imageMaximumGCAge",
+        "singleProcessOOMKill",
         "maxParallelImagePulls",
         "mergeDefaultEvictionSettings",
     ];

@@ -1,16 +1,15 @@
-//! The node itself: its name, labels, addresses, how much of it pods get, and what counts as a shortage.
+//! The node itself: its name, labels, addresses, how much of it pods get, and when they are evicted.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use serde_json::json;
+use witlet_core::eviction::{EvictionConfig, ThresholdConfig};
 use witlet_core::node::allocatable::{PIDS, Reservations, cpu_set};
-use witlet_core::node::conditions::Thresholds;
 use witlet_core::pod::resources::{self, Amounts, CPU, EPHEMERAL_STORAGE, MEMORY};
 use witlet_node::PODS_MAX_DEFAULT;
 
-use super::{SettingsError, count, wrong};
+use super::{SettingsError, bounded, count, wrong};
 use crate::kubelet::flags::Flags;
 use crate::kubelet::flags::table::Own;
 use crate::kubelet::wanted::Wanted;
@@ -81,25 +80,27 @@ fn node_ips(text: &str) -> Result<Vec<IpAddr>, SettingsError> {
     Ok(ips)
 }
 
-/// What is told as a shortage.
-pub(super) fn thresholds(wanted: &Wanted) -> Result<Thresholds, SettingsError> {
-    let Some(hard) = &wanted.eviction_hard else {
-        return Ok(Thresholds::default());
+/// When pods are evicted.
+pub(super) fn eviction(wanted: &Wanted) -> Result<EvictionConfig, SettingsError> {
+    let enforced = wanted.enforce_node_allocatable.as_ref();
+    let config = ThresholdConfig {
+        hard: wanted.eviction_hard.clone(),
+        soft: wanted.eviction_soft.clone(),
+        soft_grace: wanted.eviction_soft_grace_period.clone(),
+        min_reclaim: wanted.eviction_minimum_reclaim.clone(),
+        merge_defaults: wanted.merge_default_eviction_settings,
+        enforces_pods: enforced.is_none_or(|all| all.iter().any(|one| one == "pods")),
     };
-    let all = Thresholds::parse(hard).map_err(|cause| wrong("evictionHard", json!(hard), cause))?;
-    if !wanted.merge_default_eviction_settings {
-        return Ok(all);
-    }
-    let default = Thresholds::default();
-    let is_set = |signal: &str| hard.contains_key(signal);
-    let or = |signal, own, default| if is_set(signal) { own } else { default };
-    Ok(Thresholds {
-        memory: or("memory.available", all.memory, default.memory),
-        nodefs_bytes: or("nodefs.available", all.nodefs_bytes, default.nodefs_bytes),
-        nodefs_inodes: or("nodefs.inodesFree", all.nodefs_inodes, default.nodefs_inodes),
-        imagefs_bytes: or("imagefs.available", all.imagefs_bytes, default.imagefs_bytes),
-        imagefs_inodes: or("imagefs.inodesFree", all.imagefs_inodes, default.imagefs_inodes),
-        pids: or("pid.available", all.pids, default.pids),
+    let thresholds = config.thresholds()?;
+    let grace = wanted.eviction_max_pod_grace_period.unwrap_or(0);
+    let default = EvictionConfig::default();
+    Ok(EvictionConfig {
+        thresholds,
+        pressure_transition: wanted
+            .eviction_pressure_transition_period
+            .unwrap_or(default.pressure_transition),
+        max_pod_grace_seconds: bounded("evictionMaxPodGracePeriod", grace, i32::MIN.into(), i32::MAX.into())?,
+        local_storage_isolation: wanted.local_storage_capacity_isolation.unwrap_or(true),
     })
 }
 
@@ -118,7 +119,7 @@ pub(super) fn reserved(wanted: &Wanted) -> Result<Reservations, SettingsError> {
             system.insert(CPU.to_owned(), milli);
         }
     }
-    Ok(Reservations { system, kube, hard_eviction: thresholds(wanted)? })
+    Ok(Reservations { system, kube, eviction: eviction(wanted)?.thresholds })
 }
 
 fn amounts(field: &'static str, given: &BTreeMap<String, String>) -> Result<Amounts, SettingsError> {

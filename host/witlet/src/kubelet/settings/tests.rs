@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use witlet_agent::CgroupMode;
 use witlet_core::cgroup::CpuQuotaPolicy;
+use witlet_core::eviction::Threshold;
 use witlet_core::node::allocatable::Enforcement;
-use witlet_core::node::conditions::Thresholds;
 
 use super::node::may_be_set;
 use super::*;
+
+mod resources;
 use crate::kubelet::configuration::fields::{FIELDS, Fate, Kind};
 use crate::kubelet::flags;
 
@@ -164,78 +166,6 @@ fn fields_of_the_cluster_are_taken() {
 }
 
 #[test]
-fn what_is_reserved_adds_up_with_what_pods_would_be_ended_for() {
-    let names = ["cpu", "ephemeral-storage", "memory", "pid"];
-    let capacity = names.map(|name| (name.to_owned(), 1_000_000_000_000)).into();
-    let reserved = |fields: &str, line: &str| -> Vec<(String, i64)> {
-        let settings = good(fields, line);
-        assert_eq!(settings.node.reserved, settings.cgroups.reservations, "one figure for both");
-        settings.node.reserved.reported(&capacity).into_iter().collect()
-    };
-    let pair = |name: &str, amount: i64| (name.to_owned(), amount);
-    let storage = pair("ephemeral-storage", 100_000_001_490);
-    assert_eq!(reserved("", ""), [storage, pair("memory", 104_857_600)], "upstream's hard thresholds");
-    let fields = "systemReserved: {cpu: 100m, memory: 1Gi}\nkubeReserved: {cpu: \"1\", pid: \"1000\"}\n\
-                  evictionHard: {memory.available: 1Mi}";
-    let expected = [pair("cpu", 1100), pair("memory", 1_074_790_400), pair("pid", 1000)];
-    assert_eq!(reserved(fields, ""), expected);
-    let by_number = [pair("cpu", 3000), pair("memory", 1_074_790_400), pair("pid", 1000)];
-    assert_eq!(reserved(fields, "--reserved-cpus=0-1,4"), by_number, "CPUs by number go before both amounts");
-}
-
-#[test]
-fn cgroups_are_asked_for_as_upstream_has_it() {
-    let of = |fields: &str, line: &str| good(fields, line).cgroups;
-    let default = of("", "");
-    assert_eq!((default.mode, default.root.as_str(), default.pod_pids_max), (CgroupMode::Kept, "/", None));
-    assert_eq!(default.enforce, [Enforcement::Pods].into());
-    assert_eq!(default.cpu_quota, CpuQuotaPolicy { is_enforced: true, period_us: 100_000 });
-    assert!(!default.single_process_oom_kill);
-    let fields = "cgroupRoot: /nodes\npodPidsLimit: 100\ncpuCFSQuota: false\ncpuCFSQuotaPeriod: 5ms\n\
-                  singleProcessOOMKill: true\nenforceNodeAllocatable: [pods, system-reserved, kube-reserved-compressible]\n\
-                  systemReservedCgroup: /system.slice\nkubeReservedCgroup: /kube.slice\nsystemReserved: {cpu: 100m}";
-    let all = of(fields, "--pod-max-pids=200");
-    assert_eq!((all.root.as_str(), all.pod_pids_max), ("/nodes", Some(200)));
-    assert_eq!(all.cpu_quota, CpuQuotaPolicy { is_enforced: false, period_us: 5_000 });
-    assert!(all.single_process_oom_kill && all.enforce.len() == 3);
-    assert_eq!((all.system_cgroup.as_str(), all.kube_cgroup.as_str()), ("/system.slice", "/kube.slice"));
-    let off = of("cgroupsPerQOS: false\nenforceNodeAllocatable: []", "");
-    assert_eq!((off.mode, off.enforce.len()), (CgroupMode::Off, 0));
-    let refused = |fields: &str| read(fields, "").expect_err(fields).to_string();
-    assert_eq!(
-        refused("cgroupsPerQOS: false"),
-        "invalid configuration: cgroupsPerQOS (--cgroups-per-qos) must be set to true when \"pods\" contained in \
-         enforceNodeAllocatable (--enforce-node-allocatable)"
-    );
-    assert_eq!(
-        refused("cpuCFSQuotaPeriod: 2s"),
-        "invalid configuration: cpuCFSQuotaPeriod (--cpu-cfs-quota-period) 2s must be between 1ms and 1sec, inclusive"
-    );
-    assert_eq!(
-        refused("reservedSystemCPUs: 0-1\nsystemReservedCgroup: /s"),
-        "invalid configuration: can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup \
-         (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)"
-    );
-    assert!(
-        refused("reservedSystemCPUs: first")
-            .contains("unable to parse reservedSystemCPUs (--reserved-cpus) first")
-    );
-}
-
-#[test]
-fn thresholds_that_are_set_leave_no_others_unless_they_are_merged() {
-    let alone = cluster_of("evictionHard: {memory.available: 1Gi}").thresholds;
-    assert_eq!((alone.nodefs_bytes, alone.memory.is_some()), (None, true));
-    assert_eq!(cluster_of("evictionHard: {}").thresholds, Thresholds::NONE, "an empty one is set, too");
-    let merged = cluster_of("evictionHard: {}\nmergeDefaultEvictionSettings: true").thresholds;
-    assert_eq!(merged, Thresholds::default());
-    let merged =
-        cluster_of("evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true").thresholds;
-    assert_eq!(merged.nodefs_bytes, Thresholds::default().nodefs_bytes);
-    assert_eq!(merged.memory, alone.memory);
-}
-
-#[test]
 fn flags_say_who_the_node_is_and_where_things_are() {
     let settings = good(
         "maxPods: 200\npodsPerCore: 10",
@@ -365,11 +295,7 @@ fn what_makes_no_sense_is_refused_by_name() {
             "systemReserved: gpu=1: cannot reserve this resource",
         ),
         ("kubeReserved: {cpu: much}", "--kubeconfig=/k", "kubeReserved: cpu=much: it is no amount"),
-        (
-            "evictionHard: {no.signal: 1Gi}",
-            "--kubeconfig=/k",
-            "evictionHard: {\"no.signal\":\"1Gi\"}: unknown eviction signal \"no.signal\"",
-        ),
+        ("evictionHard: {no.signal: 1Gi}", "--kubeconfig=/k", "unsupported eviction signal no.signal"),
         (
             "staticPodURL: http://a\nstaticPodURLHeader: {a: [\"b,c\"]}",
             "",

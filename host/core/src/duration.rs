@@ -21,7 +21,7 @@ const UNITS: &[(&str, i128)] = &[
 const FRACTION_DIGITS_MAX: usize = 18;
 
 /// Nanoseconds of a duration; none if it isn't one (Go's `time.ParseDuration`).
-pub(crate) fn nanoseconds(text: &str) -> Option<i64> {
+pub fn nanoseconds(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -62,7 +62,7 @@ fn scaled(digits: &str, scale: i128) -> Option<i128> {
 }
 
 /// A duration that isn't negative.
-pub(crate) fn parse(text: &str) -> Option<Duration> {
+pub fn parse(text: &str) -> Option<Duration> {
     u64::try_from(nanoseconds(text)?).ok().map(Duration::from_nanos)
 }
 

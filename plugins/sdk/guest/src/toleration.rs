@@ -1,12 +1,12 @@
 //! Whether a toleration is one for a taint.
 
+use crate::Taint;
 use serde::Deserialize;
-use witlet_plugin_sdk::Taint;
 
 /// One of `spec.tolerations`. For how long a taint is tolerated is for whoever evicts.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Toleration {
+pub struct Toleration {
     key: Option<String>,
     operator: Option<String>,
     value: Option<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Toleration {
 impl Toleration {
     /// Upstream's `ToleratesTaint`: an empty effect is every effect, an empty key every key; the operator is `Equal` unless
     /// it says otherwise.
-    pub(crate) fn tolerates(&self, taint: &Taint) -> bool {
+    pub fn tolerates(&self, taint: &Taint) -> bool {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         let (key, effect) = (text(&self.key), text(&self.effect));
         if !effect.is_empty() && effect != taint.effect || !key.is_empty() && key != taint.key {

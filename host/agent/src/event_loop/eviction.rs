@@ -1,0 +1,128 @@
+//! Pods end because the node is short of something, or because they exceed a limit of theirs: which, is the eviction manager's
+//! decision (`crate::eviction`). How a pod was evicted is saved before it ends, so that a restarted agent goes on with it.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, PodStatus};
+use tokio::sync::oneshot;
+use witlet_core::admission::preemption::is_own;
+use witlet_core::event::EventType;
+use witlet_core::eviction::{Candidate, Eviction, REASON};
+use witlet_core::node::conditions::{PRESSURES, Pressures, set_pressures};
+use witlet_core::pod::lifecycle::Event as LifeEvent;
+use witlet_core::pod::static_pod::is_critical;
+use witlet_core::pod::worker::KillOptions;
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::status::{self, NodeEnd};
+
+use super::EventLoop;
+use super::record::PodRecord;
+use crate::eviction::EvictionRequest;
+use crate::executor::events::PodEvents;
+
+impl EventLoop {
+    pub(super) fn take_eviction(&mut self, request: EvictionRequest) {
+        match request {
+            // Who asked may be gone by now: the agent ends.
+            EvictionRequest::Candidates(answer) => drop(answer.send(self.candidates())),
+            EvictionRequest::Evict(eviction) => self.evict(&eviction),
+            EvictionRequest::RemoveEnded(done) => self.remove_ended(done),
+            EvictionRequest::Pressures(pressures) => {
+                let before = self.pressures.replace(pressures).unwrap_or_default();
+                let is_short = |of: Pressures| PRESSURES.map(|pressure| of.of(pressure) == Some(true));
+                if is_short(before) != is_short(pressures) {
+                    self.queue.world_changed();
+                }
+                self.show_node();
+            }
+        }
+    }
+
+    /// The admitted pods whose containers may run. What a plugin's source brings is never critical, as with preemption.
+    fn candidates(&self) -> Vec<Candidate> {
+        let counting = self.pods.iter().filter(|(_, record)| record.life.counts());
+        let candidate = |(uid, record): (&PodUid, &PodRecord)| {
+            let sourced = record.sourced.as_ref()?;
+            Some(Candidate {
+                uid: uid.clone(),
+                pod: sourced.allocated.clone(),
+                is_critical: is_critical(&sourced.pod) && is_own(&sourced.source),
+                is_evicted: record.checkpoint.ended().is_some_and(status::is_evicted),
+            })
+        };
+        counting.filter_map(candidate).collect()
+    }
+
+    fn evict(&mut self, eviction: &Eviction) {
+        let Eviction { uid, grace_seconds, message, signal, .. } = eviction;
+        let Some(record) = self.pods.get(uid).filter(|record| record.life.counts()) else { return };
+        let Some(pod) = record.sourced.as_ref().map(|sourced| sourced.pod.clone()) else { return };
+        let full_name = PodFullName::of(&pod);
+        PodEvents::new(&*self.outside.events, &full_name, uid).warning_with(
+            REASON,
+            message,
+            &eviction.annotations,
+        );
+        let last = self.outside.board.status(uid);
+        let end = NodeEnd {
+            reason: REASON.to_owned(),
+            message: message.clone(),
+            condition_message: eviction.is_disrupted.then(|| message.clone()),
+        };
+        let now = self.outside.clock.now();
+        let status = status::ended_by_node(&pod, last.as_deref().unwrap_or(&PodStatus::default()), &end, now);
+        if let Some(record) = self.pods.get_mut(uid) {
+            record.checkpoint.content_mut().evict(&status, *grace_seconds);
+        }
+        self.outside.board.put_status(uid, status);
+        *self.stats.evictions.entry(signal).or_default() += 1;
+        // A pod without a worker waits for its admission to be saved; it finds itself ended then.
+        let kill = KillOptions { evict: true, grace_seconds: Some(*grace_seconds) };
+        self.advance(uid, LifeEvent::Kill(kill));
+    }
+
+    /// The next clean-up takes all that ended pods have left; one that runs is waited for.
+    fn remove_ended(&mut self, done: oneshot::Sender<()>) {
+        self.removals.wanted.push(done);
+        if !self.cleaning {
+            self.clean_up();
+        }
+    }
+
+    /// Whether the clean-up that is decided now takes what ended pods have left.
+    pub(super) fn removes_ended(&self) -> bool {
+        !self.removals.wanted.is_empty()
+    }
+
+    /// A clean-up begins.
+    pub(super) fn begin_removal(&mut self) {
+        self.removals.running.append(&mut self.removals.wanted);
+    }
+
+    /// A clean-up has ended.
+    pub(super) fn end_removal(&mut self) {
+        for done in self.removals.running.drain(..) {
+            // Who asked may have stopped waiting.
+            let _gone = done.send(());
+        }
+    }
+
+    /// The node with the conditions of what is short. The time of a change stays while a condition does.
+    pub(super) fn with_pressures(&self, mut node: Node, now: Timestamp) -> Node {
+        let Some(pressures) = self.pressures else { return node };
+        let known = self.node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        let conditions = node.status.get_or_insert_default().conditions.get_or_insert_default();
+        let others: Vec<_> = known
+            .filter(|known| known.type_.ends_with("Pressure"))
+            .filter(|known| conditions.iter().all(|condition| condition.type_ != known.type_))
+            .cloned()
+            .collect();
+        conditions.extend(others);
+        let changed = set_pressures(conditions, pressures, now);
+        // In a cluster it is told where the API server's object changes.
+        for reason in changed.into_iter().filter(|_| !self.outside.tells_cluster) {
+            let name = &self.outside.node.borrow().name;
+            self.tell_of_node(EventType::Normal, reason, format!("Node {name} status is now: {reason}"));
+        }
+        node
+    }
+}

@@ -1,0 +1,353 @@
+//! The eviction manager's task: measures what the decision asks for and carries out what it says. Pods are ended by the event loop.
+//!
+//! What is decided is decided by `witlet_core::eviction`; nothing here waits on the loop's own time.
+
+mod storage;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use witlet_core::error::one_line;
+use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::eviction::{
+    Candidate, EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE, Eviction, EvictionConfig,
+    EvictionManager, Filesystems, Found, MONITORING_PERIOD, NodeReclaim, Observations, Outcome,
+    POD_CLEANUP_TIMEOUT, StarvedResource, Step, THRESHOLD_MET, has_limits, ignored, observations,
+};
+use witlet_core::node::conditions::Pressures;
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::stats::{PodUsages, combine};
+use witlet_ports::{Clock, EventSink, NodeGauge, PodView, RuntimeError, RuntimeStats, StorageMeter};
+
+use crate::board::Board;
+use crate::event_log::EventLog;
+use crate::executor::events::PodEvents;
+use crate::image_gc::ImageGc;
+use storage::StorageCache;
+
+/// How often it is looked whether an evicted pod is gone (upstream: `podCleanupPollFreq`).
+const POD_CLEANUP_POLL: Duration = Duration::from_secs(1);
+/// A pod has at least this long to end before it is told of (upstream: `minTimeout` of `killPodNow`).
+const KILL_TIMEOUT_MIN: Duration = Duration::from_secs(10);
+/// What the node gives back is waited for so long; the next round sees what came later.
+const RECLAIM_TIMEOUT: Duration = Duration::from_secs(120);
+/// Requests that may wait for the event loop.
+const REQUESTS_MAX: usize = 4;
+
+/// What evictions are decided on, and what the node can give back.
+#[derive(Clone)]
+pub struct EvictionPorts {
+    /// What the node has left.
+    pub gauge: Arc<dyn NodeGauge>,
+    /// What containers use.
+    pub stats: Arc<dyn RuntimeStats>,
+    /// What pods' folders take.
+    pub storage: Arc<dyn StorageMeter>,
+}
+
+/// What the event loop is asked to do.
+#[derive(Debug)]
+pub(crate) enum EvictionRequest {
+    /// Say which pods may be evicted.
+    Candidates(oneshot::Sender<Vec<Candidate>>),
+    /// These pressures hold from now on.
+    Pressures(Pressures),
+    /// End this pod.
+    Evict(Box<Eviction>),
+    /// Remove all containers of pods that have ended, and say when that is done.
+    RemoveEnded(oneshot::Sender<()>),
+}
+
+/// The loop that reads it ended.
+struct LoopEnded;
+
+/// The task.
+pub(crate) struct Evictor {
+    ports: EvictionPorts,
+    images: ImageGc,
+    view: Arc<dyn PodView>,
+    events: Arc<EventLog>,
+    clock: Arc<dyn Clock>,
+    board: Arc<Board>,
+    requests: mpsc::Sender<EvictionRequest>,
+    manager: EvictionManager,
+    storage: StorageCache,
+    reported: Option<Pressures>,
+    /// Thresholds that were met in the last round.
+    met: BTreeSet<String>,
+    /// Evicted pods that didn't end in time: they aren't waited for any more.
+    given_up: BTreeSet<PodUid>,
+}
+
+impl Evictor {
+    /// The task, and the requests that the event loop takes.
+    pub(crate) fn new(
+        ports: EvictionPorts,
+        images: ImageGc,
+        config: EvictionConfig,
+        view: Arc<dyn PodView>,
+        events: Arc<EventLog>,
+        clock: Arc<dyn Clock>,
+        board: Arc<Board>,
+    ) -> (Self, mpsc::Receiver<EvictionRequest>) {
+        let (requests, receiver) = mpsc::channel(REQUESTS_MAX);
+        let storage = StorageCache::new(ports.storage.clone());
+        for words in ignored(&config.thresholds) {
+            tracing::warn!("Eviction manager: {words}");
+        }
+        let manager = EvictionManager::new(config);
+        let evictor = Self {
+            ports,
+            images,
+            view,
+            events,
+            clock,
+            board,
+            requests,
+            manager,
+            storage,
+            reported: None,
+            met: BTreeSet::new(),
+            given_up: BTreeSet::new(),
+        };
+        (evictor, receiver)
+    }
+
+    /// Runs until `stop` is cancelled.
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
+        if !self.manager.is_needed() {
+            // No threshold, no pressure, for good.
+            let none = Pressures { memory: Some(false), disk: Some(false), pid: Some(false) };
+            let _ended = self.requests.send(EvictionRequest::Pressures(none)).await;
+            return stop.cancelled().await;
+        }
+        // A loop that has ended has nothing more to end.
+        let _ended = stop.run_until_cancelled(self.rounds()).await;
+        stop.cancelled().await;
+    }
+
+    async fn rounds(&mut self) -> LoopEnded {
+        let mut evicted = Vec::new();
+        loop {
+            if let Err(ended) = self.wait_until_gone(evicted).await {
+                return ended;
+            }
+            evicted = match self.round().await {
+                Ok(evicted) => evicted,
+                Err(ended) => return ended,
+            };
+            if evicted.is_empty() {
+                sleep(MONITORING_PERIOD).await;
+            }
+        }
+    }
+
+    /// One round; gives the pods that were evicted, now or before, and have yet to end.
+    async fn round(&mut self) -> Result<Vec<Waited>, LoopEnded> {
+        let pods = self.candidates().await?;
+        self.given_up.retain(|uid| pods.iter().any(|pod| pod.uid == *uid));
+        // A restarted agent goes on waiting for what the one before evicted.
+        let ending = pods.iter().filter(|pod| pod.is_evicted && !self.given_up.contains(&pod.uid));
+        let ending: Vec<Waited> = ending.map(Waited::since_before).collect();
+        if !ending.is_empty() {
+            return Ok(ending);
+        }
+        let limited = pods.iter().filter(|pod| pod.is_evictable() && has_limits(&pod.pod));
+        self.storage.refresh(limited.map(|pod| pod.pod.clone()).collect());
+        let (seen, filesystems) = self.look().await;
+        let mut outcome = self.manager.begin(seen, filesystems, &pods, self.clock.now());
+        self.show_thresholds();
+        self.report_pressures().await?;
+        loop {
+            let Outcome { attempting, step } = outcome;
+            if let Some(resource) = attempting {
+                self.tell_of_attempt(resource);
+            }
+            let found = match step {
+                Step::Rest => return Ok(Vec::new()),
+                Step::Evict(evictions) => return self.evict(evictions).await,
+                Step::MeasureLimited => self.usages(None).await.map(Found::Limited),
+                Step::MeasureAll(resource) => {
+                    if matches!(resource, StarvedResource::EphemeralStorage | StarvedResource::Inodes) {
+                        let all = pods.iter().map(|pod| pod.pod.clone()).collect();
+                        self.storage.measure_now(all).await;
+                    }
+                    self.usages(Some(resource)).await.map(Found::All)
+                }
+                Step::Reclaim(reclaims) => {
+                    for reclaim in reclaims {
+                        self.reclaim(*reclaim).await?;
+                    }
+                    Ok(Found::Node(Some(self.look().await.0)))
+                }
+            };
+            let found = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    tracing::error!(
+                        error = one_line(&error),
+                        "Eviction manager: failed to get summary stats"
+                    );
+                    return Ok(Vec::new());
+                }
+            };
+            outcome = self.manager.advance(found, &pods);
+        }
+    }
+
+    /// Shows how far the thresholds are away, and logs those that are met from now on.
+    fn show_thresholds(&mut self) {
+        let states = self.manager.states();
+        let met = states.iter().filter(|state| state.met_since.is_some());
+        let met: BTreeSet<String> = met.map(|state| state.threshold.to_string()).collect();
+        for threshold in met.difference(&self.met) {
+            tracing::warn!(
+                threshold,
+                "The node is short: pods may be evicted and new ones refused; `witlet get node` shows how much is left"
+            );
+        }
+        self.met = met;
+        self.board.put_thresholds(states);
+    }
+
+    async fn look(&self) -> (Observations, Filesystems) {
+        let readings = self.ports.gauge.read().await;
+        (observations(&readings, self.clock.now()), readings.filesystems.unwrap_or_default())
+    }
+
+    async fn usages(&self, resource: Option<StarvedResource>) -> Result<PodUsages, RuntimeError> {
+        let containers = self.ports.stats.containers().await?;
+        let processes = match resource {
+            Some(StarvedResource::Pids) => self.ports.stats.processes().await?,
+            _ => BTreeMap::new(),
+        };
+        // Which pods are there matters only where those that weren't measured go first.
+        let listed = match resource {
+            Some(_) => Some(self.view.list_pods().await?),
+            None => None,
+        };
+        let sandboxes = listed.iter().flat_map(|pods| pods.iter()).map(|pod| pod.uid.clone());
+        let containers = containers.into_iter().map(|one| (one.uid, one.attempt, one.usage));
+        Ok(combine(sandboxes, containers, &processes, self.storage.known()))
+    }
+
+    async fn reclaim(&self, reclaim: NodeReclaim) -> Result<(), LoopEnded> {
+        match reclaim {
+            NodeReclaim::Images => match timeout(RECLAIM_TIMEOUT, self.images.delete_unused()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::warn!(
+                        error = one_line(&error),
+                        "Eviction manager: failed to remove unused images"
+                    );
+                }
+                Err(_) => tracing::warn!("Eviction manager: removing unused images takes long"),
+            },
+            NodeReclaim::Containers => {
+                let (sender, removed) = oneshot::channel();
+                self.send(EvictionRequest::RemoveEnded(sender)).await?;
+                // A clean-up that panicked answers, too: its end of the channel is gone.
+                let _removed = timeout(RECLAIM_TIMEOUT, removed).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn evict(&self, evictions: Vec<Eviction>) -> Result<Vec<Waited>, LoopEnded> {
+        let mut waited = Vec::new();
+        for eviction in evictions {
+            waited.push(Waited::of(&eviction));
+            self.send(EvictionRequest::Evict(Box::new(eviction))).await?;
+        }
+        Ok(waited)
+    }
+
+    /// Waits for evicted pods, for a bounded time, and tells of those that don't end in theirs.
+    async fn wait_until_gone(&mut self, mut evicted: Vec<Waited>) -> Result<(), LoopEnded> {
+        let begun = Instant::now();
+        let most = evicted.iter().map(|pod| pod.timeout).fold(POD_CLEANUP_TIMEOUT, Duration::max);
+        while !evicted.is_empty() {
+            sleep(POD_CLEANUP_POLL).await;
+            let there = self.candidates().await?;
+            evicted.retain(|pod| there.iter().any(|candidate| candidate.uid == pod.uid));
+            for pod in &mut evicted {
+                if begun.elapsed() >= pod.timeout && !std::mem::replace(&mut pod.is_told, true) {
+                    PodEvents::new(&*self.events, &pod.full_name, &pod.uid)
+                        .warning(EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE);
+                }
+            }
+            if begun.elapsed() >= most {
+                let pods: Vec<String> = evicted.iter().map(|pod| pod.full_name.to_string()).collect();
+                tracing::warn!(
+                    pods = pods.join(", "),
+                    "Eviction manager: timed out waiting for pods to be cleaned up"
+                );
+                self.given_up.extend(evicted.into_iter().map(|pod| pod.uid));
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn candidates(&self) -> Result<Vec<Candidate>, LoopEnded> {
+        let (sender, candidates) = oneshot::channel();
+        self.send(EvictionRequest::Candidates(sender)).await?;
+        candidates.await.map_err(|_| LoopEnded)
+    }
+
+    async fn report_pressures(&mut self) -> Result<(), LoopEnded> {
+        let pressures = self.manager.pressures();
+        if self.reported != Some(pressures) {
+            self.reported = Some(pressures);
+            self.send(EvictionRequest::Pressures(pressures)).await?;
+        }
+        Ok(())
+    }
+
+    async fn send(&self, request: EvictionRequest) -> Result<(), LoopEnded> {
+        self.requests.send(request).await.map_err(|_| LoopEnded)
+    }
+
+    fn tell_of_attempt(&self, resource: StarvedResource) {
+        let (object, kind, reason) = (EventObject::Node, EventType::Warning, THRESHOLD_MET.to_owned());
+        self.events.record(Event {
+            object,
+            kind,
+            reason,
+            message: format!("Attempting to reclaim {resource}"),
+            annotations: Default::default(),
+        });
+    }
+}
+
+/// An evicted pod that is waited for.
+struct Waited {
+    uid: PodUid,
+    full_name: PodFullName,
+    /// When its end is late.
+    timeout: Duration,
+    is_told: bool,
+}
+
+impl Waited {
+    fn of(eviction: &Eviction) -> Self {
+        // One and a half of its grace.
+        let grace = u64::try_from(eviction.grace_seconds).unwrap_or(0);
+        let timeout = Duration::from_secs(grace).saturating_mul(3) / 2;
+        Self {
+            uid: eviction.uid.clone(),
+            full_name: PodFullName::of(&eviction.pod),
+            timeout: timeout.max(KILL_TIMEOUT_MIN),
+            is_told: false,
+        }
+    }
+
+    fn since_before(candidate: &Candidate) -> Self {
+        let full_name = PodFullName::of(&candidate.pod);
+        Self { uid: candidate.uid.clone(), full_name, timeout: KILL_TIMEOUT_MIN, is_told: true }
+    }
+}

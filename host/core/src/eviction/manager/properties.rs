@@ -1,0 +1,143 @@
+//! What holds for any pods, figures and thresholds.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::eviction::fixtures::{hard, memory, pod};
+use crate::eviction::rank::place;
+use crate::eviction::signal::{SIGNALS, Signal};
+use crate::fixtures::{at, property};
+use crate::stats::{ContainerUsage, FsUsage, PodUsage};
+
+/// Memory of a node in these tests, and of one pod at most.
+const CAPACITY: i64 = 1000;
+
+#[derive(Clone, Debug)]
+struct Made {
+    candidate: Candidate,
+    usage: Option<PodUsage>,
+}
+
+fn made() -> impl Strategy<Value = Made> {
+    let usage = proptest::option::weighted(0.8, (0..100_u64, 0..100_u64, 0..100_u64, 0..100_u64));
+    (0..1000_u32, -2..3_i32, 0..60_u32, any::<bool>(), any::<bool>(), usage).prop_map(
+        |(number, priority, request, is_critical, is_evicted, usage)| {
+            let requests = json!({"memory": request.to_string(), "ephemeral-storage": request.to_string()});
+            let candidate = pod(&format!("pod-{number}"), priority, requests, json!({}));
+            let usage = usage.map(|(memory, processes, rootfs, logs)| PodUsage {
+                containers: vec![ContainerUsage {
+                    name: "app".to_owned(),
+                    rootfs: FsUsage::new(rootfs, rootfs),
+                    logs: FsUsage::new(logs, logs),
+                    ..ContainerUsage::default()
+                }],
+                processes: Some(processes),
+                memory: Some(memory),
+                ..PodUsage::default()
+            });
+            Made { candidate: Candidate { is_critical, is_evicted, ..candidate }, usage }
+        },
+    )
+}
+
+fn pods() -> impl Strategy<Value = Vec<Made>> {
+    proptest::collection::vec(made(), 0..8).prop_map(|mut pods| {
+        pods.sort_by(|a, b| a.candidate.uid.cmp(&b.candidate.uid));
+        pods.dedup_by(|a, b| a.candidate.uid == b.candidate.uid);
+        pods
+    })
+}
+
+fn seen(signal: Signal, available: i64, second: i64) -> Observations {
+    Observations::from([(signal, Observation { available, capacity: CAPACITY, at: Some(at(second)) })])
+}
+
+proptest! {
+    #![proptest_config(property(256))]
+
+    #[test]
+    fn no_pod_is_evicted_that_another_one_goes_before(pods in pods(), which in 0..SIGNALS.len(), layout in 0..3_usize) {
+        let signal = SIGNALS[which];
+        let filesystems = [Filesystems::Single, Filesystems::DedicatedImages, Filesystems::Split][layout];
+        let candidates: Vec<Candidate> = pods.iter().map(|made| made.candidate.clone()).collect();
+        let usages: PodUsages = pods
+            .iter()
+            .filter_map(|made| Some((made.candidate.uid.clone(), made.usage.clone()?)))
+            .collect();
+        let config = EvictionConfig { thresholds: vec![hard(signal, "10", None)], ..EvictionConfig::default() };
+        let mut manager = EvictionManager::new(config);
+        // Writable layers have no threshold of their own.
+        let signal = manager.config.thresholds[0].signal;
+        let mut outcome = manager.begin(seen(signal, 0, 0), filesystems, &candidates, at(0));
+        let mut steps = 0;
+        let evicted = loop {
+            steps += 1;
+            prop_assert!(steps < 5, "a round has an end");
+            let found = match outcome.step {
+                Step::MeasureLimited => Found::Limited(usages.clone()),
+                Step::Reclaim(_) => Found::Node(None),
+                Step::MeasureAll(_) => Found::All(usages.clone()),
+                Step::Evict(evictions) => break evictions,
+                Step::Rest => break Vec::new(),
+            };
+            outcome = manager.advance(found, &candidates);
+        };
+        let evictable: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.is_evictable()).collect();
+        prop_assert_eq!(evicted.len(), usize::from(!evictable.is_empty()), "one pod at most, and one if there is any");
+        let of = |candidate: &Candidate| place(signal, filesystems, &candidate.pod, usages.get(&candidate.uid));
+        for eviction in &evicted {
+            let chosen = evictable.iter().find(|candidate| candidate.uid == eviction.uid);
+            prop_assert!(chosen.is_some(), "neither critical nor evicted before");
+            let best = evictable.iter().map(|candidate| of(candidate)).min();
+            prop_assert_eq!(chosen.map(|candidate| of(candidate)), best);
+        }
+    }
+
+    #[test]
+    fn evictions_go_on_until_enough_is_left_and_no_longer(
+        sizes in proptest::collection::vec(1..200_u64, 1..12),
+        threshold in 1..500_i64,
+        reclaim in 0..300_i64,
+    ) {
+        let mut pods: Vec<Candidate> =
+            (0..sizes.len()).map(|number| pod(&format!("pod-{number:02}"), 0, json!({}), json!({}))).collect();
+        let mut usages: PodUsages = pods
+            .iter()
+            .zip(&sizes)
+            .map(|(pod, size)| (pod.uid.clone(), memory(&size.to_string())))
+            .collect();
+        let signal = Signal::MemoryAvailable;
+        let limit = hard(signal, &threshold.to_string(), Some(&reclaim.to_string()));
+        let mut manager =
+            EvictionManager::new(EvictionConfig { thresholds: vec![limit], ..EvictionConfig::default() });
+        let available = |usages: &PodUsages| {
+            let used: u64 = usages.values().filter_map(|usage| usage.memory).sum();
+            CAPACITY - i64::try_from(used).expect("small")
+        };
+        let (mut evicted, began) = (0, available(&usages));
+        let mut last = began;
+        for second in 0..100 {
+            last = available(&usages);
+            let outcome = manager.begin(seen(signal, last, second), Filesystems::Single, &pods, at(second));
+            let step = match outcome.step {
+                Step::MeasureAll(_) => manager.advance(Found::All(usages.clone()), &pods).step,
+                step => step,
+            };
+            let Step::Evict(evictions) = step else { break };
+            for eviction in evictions {
+                // Each goes once, and its memory with it: that is the progress.
+                let before = pods.len();
+                pods.retain(|pod| pod.uid != eviction.uid);
+                prop_assert_eq!(pods.len() + 1, before);
+                prop_assert!(usages.remove(&eviction.uid).is_some());
+                evicted += 1;
+            }
+        }
+        if began >= threshold {
+            prop_assert_eq!(evicted, 0, "nothing was short");
+        } else {
+            prop_assert!(last >= threshold + reclaim || pods.is_empty(), "{last} is left with {} pods", pods.len());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What pods use of memory, processes and local disk (the summary's words: `k8s.io/kubelet/pkg/apis/stats/v1alpha1`).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Pod, Volume};
+
+use crate::pod::PodUid;
+
+#[cfg(test)]
+mod tests;
+
+/// What is used of a file system. None is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FsUsage {
+    /// Bytes.
+    pub bytes: Option<u64>,
+    /// Inodes.
+    pub inodes: Option<u64>,
+}
+
+impl FsUsage {
+    /// Both figures known.
+    pub fn new(bytes: u64, inodes: u64) -> Self {
+        Self { bytes: Some(bytes), inodes: Some(inodes) }
+    }
+}
+
+/// What a running container uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContainerUsage {
+    /// Its name in the pod.
+    pub name: String,
+    /// Working set, in bytes.
+    pub memory: Option<u64>,
+    /// Nanoseconds of processor time since its start.
+    pub cpu_nanoseconds: Option<u64>,
+    /// Its writable layer.
+    pub rootfs: FsUsage,
+    /// Its logs.
+    pub logs: FsUsage,
+}
+
+/// What a pod uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodUsage {
+    /// Containers that run.
+    pub containers: Vec<ContainerUsage>,
+    /// Working set, in bytes.
+    pub memory: Option<u64>,
+    /// Processes.
+    pub processes: Option<u64>,
+    /// Volumes that were measured, by name.
+    pub volumes: BTreeMap<String, FsUsage>,
+    /// Files of the pod itself: `/etc/hosts`, logs outside of its containers'.
+    pub own: FsUsage,
+}
+
+impl PodUsage {
+    /// All local disk that counts for the pod: writable layers, logs, its own files, and its [local volumes](is_local_ephemeral)
+    /// (upstream: `calcEphemeralStorage`).
+    pub fn ephemeral_storage(&self, pod: &Pod) -> u64 {
+        let containers =
+            self.containers.iter().flat_map(|container| [container.rootfs.bytes, container.logs.bytes]);
+        let volumes = volumes(pod).filter(|volume| is_local_ephemeral(volume));
+        let volumes = volumes.map(|volume| self.volumes.get(&volume.name).and_then(|usage| usage.bytes));
+        let all = containers.chain(volumes).chain([self.own.bytes]).flatten();
+        all.fold(0, u64::saturating_add)
+    }
+}
+
+/// What pods use, by UID. A pod that is missing wasn't measured.
+pub type PodUsages = BTreeMap<PodUid, PodUsage>;
+
+/// The disk that a pod's folders take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LocalStorage {
+    /// Volumes that were measured, by name.
+    pub volumes: BTreeMap<String, FsUsage>,
+    /// Logs, by container.
+    pub logs: BTreeMap<String, FsUsage>,
+    /// Files of the pod itself.
+    pub own: FsUsage,
+}
+
+/// What was measured of pods, put together: containers by the runtime, disk by the node. A pod is there if it has a container or a
+/// sandbox (upstream: the summary). Its memory is its containers' together, and nothing where it has none.
+pub fn combine(
+    sandboxes: impl IntoIterator<Item = PodUid>,
+    containers: impl IntoIterator<Item = (PodUid, u32, ContainerUsage)>,
+    processes: &BTreeMap<PodUid, u64>,
+    storage: &BTreeMap<PodUid, LocalStorage>,
+) -> PodUsages {
+    let mut newest: BTreeMap<PodUid, BTreeMap<String, (u32, ContainerUsage)>> = BTreeMap::new();
+    for (uid, attempt, usage) in containers {
+        let of_pod = newest.entry(uid).or_default();
+        let is_newer = of_pod.get(&usage.name).is_none_or(|(known, _)| *known <= attempt);
+        if is_newer {
+            of_pod.insert(usage.name.clone(), (attempt, usage));
+        }
+    }
+    let mut usages: PodUsages =
+        sandboxes.into_iter().map(|uid| (uid, PodUsage { memory: Some(0), ..PodUsage::default() })).collect();
+    for (uid, containers) in newest {
+        let containers: Vec<ContainerUsage> = containers.into_values().map(|(_, usage)| usage).collect();
+        let memory = containers.iter().filter_map(|container| container.memory);
+        let memory = memory.fold(0, u64::saturating_add);
+        usages.insert(uid, PodUsage { memory: Some(memory), containers, ..PodUsage::default() });
+    }
+    for (uid, usage) in &mut usages {
+        usage.processes = processes.get(uid).copied();
+        let Some(disk) = storage.get(uid) else { continue };
+        usage.volumes = disk.volumes.clone();
+        usage.own = disk.own;
+        for container in &mut usage.containers {
+            container.logs = disk.logs.get(&container.name).copied().unwrap_or_default();
+        }
+    }
+    usages
+}
+
+/// Whether a volume's content is the node's disk and goes with the pod (upstream: `IsLocalEphemeralVolume`): `emptyDir` on disk,
+/// `configMap`, `gitRepo`.
+pub fn is_local_ephemeral(volume: &Volume) -> bool {
+    let on_disk = |medium: &Option<String>| medium.as_deref().is_none_or(str::is_empty);
+    volume.git_repo.is_some()
+        || volume.config_map.is_some()
+        || volume.empty_dir.as_ref().is_some_and(|source| on_disk(&source.medium))
+}
+
+/// The pod's volumes.
+pub fn volumes(pod: &Pod) -> impl Iterator<Item = &Volume> {
+    pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten())
+}

@@ -1,0 +1,219 @@
+//! How much disk pods' folders take (upstream: `volume/util/fs`, `metrics_du.go`).
+//!
+//! A tree is walked by open folders, never by path, so that what a pod renames meanwhile leads nowhere else: no link is followed, no
+//! other file system entered. Each inode counts once.
+
+use std::collections::HashSet;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use k8s_openapi::api::core::v1::{Pod, Volume};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use tokio::time::Instant;
+use witlet_core::container::plan::{app_containers, init_containers};
+use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::stats::{FsUsage, LocalStorage, volumes};
+use witlet_ports::StorageMeter;
+
+use crate::is_folder_name;
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of a block of `st_blocks`, whatever the file system's own blocks are.
+const BLOCK: u64 = 512;
+/// Folders that are open at the same time: what lies deeper isn't counted. A path of the kernel's has fewer levels.
+const LEVELS_MAX: usize = 4096;
+/// One pod is measured for so long at most; what isn't counted by then is unknown.
+const MEASURE_MAX: Duration = Duration::from_secs(60);
+
+/// Adds up what lies in pods' folders.
+#[derive(Clone, Debug)]
+pub struct DiskUsage {
+    pods: PathBuf,
+    logs: PathBuf,
+}
+
+impl DiskUsage {
+    /// `root` is the agent's own folder, `logs` the one that all pods' logs are in.
+    pub fn new(root: &Path, logs: &Path) -> Self {
+        Self { pods: root.join("pods"), logs: logs.to_owned() }
+    }
+}
+
+#[async_trait]
+impl StorageMeter for DiskUsage {
+    async fn measure(&self, pod: &Pod) -> LocalStorage {
+        let places = Places::of(self, pod);
+        let deadline = Instant::now() + MEASURE_MAX;
+        let measuring = tokio::task::spawn_blocking(move || places.measure(deadline));
+        // Only a runtime that is shutting down doesn't finish the work. A file system that hangs keeps its thread.
+        match tokio::time::timeout(MEASURE_MAX, measuring).await {
+            Ok(Ok(measured)) => measured,
+            Ok(Err(_)) | Err(_) => LocalStorage::default(),
+        }
+    }
+}
+
+/// What is to be added up of one pod.
+struct Places {
+    volumes: Vec<(String, PathBuf)>,
+    logs: Vec<(String, PathBuf)>,
+    own: Vec<PathBuf>,
+}
+
+impl Places {
+    fn of(usage: &DiskUsage, pod: &Pod) -> Self {
+        let (uid, full_name) = (PodUid::of(pod), PodFullName::of(pod));
+        let logs_name = format!("{}_{}_{uid}", full_name.namespace, full_name.name);
+        // Names reach here validated; this is the second lock on the door.
+        if !is_folder_name(uid.as_str()) || !is_folder_name(&logs_name) {
+            return Self { volumes: Vec::new(), logs: Vec::new(), own: Vec::new() };
+        }
+        let folder = usage.pods.join(uid.as_str());
+        let volume = |volume: &Volume| {
+            let plugin = plugin(volume)?;
+            let path = folder.join("volumes").join(plugin).join(&volume.name);
+            is_folder_name(&volume.name).then(|| (volume.name.clone(), path))
+        };
+        let logs = usage.logs.join(logs_name);
+        let containers = app_containers(pod).iter().chain(init_containers(pod));
+        let containers = containers.filter(|container| is_folder_name(&container.name));
+        Self {
+            volumes: volumes(pod).filter_map(volume).collect(),
+            logs: containers.map(|container| (container.name.clone(), logs.join(&container.name))).collect(),
+            own: vec![folder.join("etc-hosts")],
+        }
+    }
+
+    fn measure(self, deadline: Instant) -> LocalStorage {
+        let add = |(name, path): (String, PathBuf)| Some((name, measured(&path, deadline)?));
+        LocalStorage {
+            volumes: self.volumes.into_iter().filter_map(add).collect(),
+            logs: self.logs.into_iter().filter_map(add).collect(),
+            own: self.own.iter().filter_map(|path| measured(path, deadline)).fold(FsUsage::new(0, 0), sum),
+        }
+    }
+}
+
+fn sum(a: FsUsage, b: FsUsage) -> FsUsage {
+    let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+    FsUsage { bytes: add(a.bytes, b.bytes), inodes: add(a.inodes, b.inodes) }
+}
+
+/// The folder of the kinds of volumes that have one of their own on the node (upstream measures no others).
+fn plugin(volume: &Volume) -> Option<&'static str> {
+    let kinds = [
+        (volume.empty_dir.is_some(), "kubernetes.io~empty-dir"),
+        (volume.config_map.is_some(), "kubernetes.io~configmap"),
+        (volume.secret.is_some(), "kubernetes.io~secret"),
+        (volume.downward_api.is_some(), "kubernetes.io~downward-api"),
+        (volume.projected.is_some(), "kubernetes.io~projected"),
+    ];
+    kinds.into_iter().find_map(|(is_it, folder)| is_it.then_some(folder))
+}
+
+/// What is there; none if it can't be read to its end. What isn't there takes nothing.
+fn measured(path: &Path, deadline: Instant) -> Option<FsUsage> {
+    match usage(path, deadline) {
+        Ok(usage) => Some(usage),
+        Err(error) => {
+            tracing::debug!(path = %path.display(), %error, "Failed to measure");
+            None
+        }
+    }
+}
+
+fn usage(path: &Path, deadline: Instant) -> io::Result<FsUsage> {
+    let mut counted = Counted::default();
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let top = match rustix::fs::open(path, flags, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(FsUsage::new(0, 0)),
+        top => top?,
+    };
+    let stat = rustix::fs::fstat(&top)?;
+    counted.add(&stat);
+    if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+        let name = CString::new(path.as_os_str().as_encoded_bytes())?;
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        counted.walk(rustix::fs::openat(CWD, &name, flags, Mode::empty())?, deadline)?;
+    }
+    Ok(FsUsage::new(counted.bytes, counted.inodes))
+}
+
+#[derive(Default)]
+struct Counted {
+    bytes: u64,
+    inodes: u64,
+    /// Inodes with several names that were counted.
+    linked: HashSet<u64>,
+}
+
+impl Counted {
+    #[allow(clippy::useless_conversion, reason = "the fields have other types on other machines")]
+    fn add(&mut self, stat: &rustix::fs::Stat) {
+        let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        if !is_folder && stat.st_nlink > 1 && !self.linked.insert(stat.st_ino) {
+            return;
+        }
+        self.inodes += 1;
+        self.bytes =
+            self.bytes.saturating_add(u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(BLOCK));
+    }
+
+    /// Depth first. What vanishes meanwhile isn't counted.
+    fn walk(&mut self, top: OwnedFd, deadline: Instant) -> io::Result<()> {
+        let mut open = vec![(self.entries(top.as_fd(), deadline)?, top)];
+        while let Some((folders, folder)) = open.last_mut() {
+            let Some(name) = folders.pop() else {
+                open.pop();
+                continue;
+            };
+            let Some(inner) = enter(folder.as_fd(), &name)? else { continue };
+            if open.len() < LEVELS_MAX {
+                open.push((self.entries(inner.as_fd(), deadline)?, inner));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what is in the folder, and gives the folders among it.
+    fn entries(&mut self, folder: BorrowedFd<'_>, deadline: Instant) -> io::Result<Vec<CString>> {
+        let mut folders = Vec::new();
+        for entry in Dir::read_from(folder)? {
+            if Instant::now() > deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let entry = entry?;
+            let name = entry.file_name();
+            if name == c"." || name == c".." {
+                continue;
+            }
+            let stat = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => continue,
+                stat => stat?,
+            };
+            self.add(&stat);
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+                folders.push(name.to_owned());
+            }
+        }
+        Ok(folders)
+    }
+}
+
+/// None of a folder that is gone, is a link by now, or is on another file system.
+fn enter(parent: BorrowedFd<'_>, name: &CString) -> io::Result<Option<OwnedFd>> {
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+    match rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

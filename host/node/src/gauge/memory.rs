@@ -1,0 +1,70 @@
+//! Memory that is left, by upstream's formulas (cAdvisor's working set): usage less the inactive pages of files, of the root cgroup
+//! for the node, of `kubepods` for all pods together.
+
+use std::path::{Path, PathBuf};
+
+use witlet_ports::Left;
+
+use super::read;
+
+/// A limit above this is none (upstream: `maxMemorySize`).
+const LIMIT_MAX: u64 = 1 << 62;
+/// The cgroup of all pods, by driver.
+const PODS: [&str; 2] = ["kubepods.slice", "kubepods"];
+
+/// All memory less the root cgroup's working set. Where cgroups can't be read it is reckoned of `/proc/meminfo`: what isn't free, less
+/// the inactive pages of files.
+pub(super) fn of_node(proc: &Path, cgroups: &Path) -> Option<Left> {
+    let meminfo = read(&proc.join("meminfo"))?;
+    let bytes = |name: &str| {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    };
+    let capacity = bytes("MemTotal:")?;
+    let of_meminfo = || {
+        let used = capacity.saturating_sub(bytes("MemFree:")?);
+        Some(used.saturating_sub(bytes("Inactive(file):").unwrap_or(0)))
+    };
+    let working = root_of_v1(cgroups).or_else(|| root_of_v2(cgroups)).or_else(of_meminfo)?;
+    Some(Left { capacity, available: capacity.saturating_sub(working) })
+}
+
+/// What pods may still take: the limit of their cgroup less its working set. None without such a cgroup, or without a limit.
+pub(super) fn of_pods(cgroups: &Path) -> Option<Left> {
+    PODS.into_iter().find_map(|name| {
+        let (v1, v2) = (cgroups.join("memory").join(name), cgroups.join(name));
+        let of = |folder: PathBuf, limit: &str, usage: &str, inactive: &str| {
+            let limit = number(&folder.join(limit))?;
+            let working = number(&folder.join(usage))?.saturating_sub(stat(&folder, inactive)?);
+            (limit <= LIMIT_MAX).then(|| {
+                let available = limit.saturating_sub(working);
+                // As upstream has it: what is left and the working set.
+                Left { capacity: available.saturating_add(working), available }
+            })
+        };
+        of(v1, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            .or_else(|| of(v2, "memory.max", "memory.current", "inactive_file"))
+    })
+}
+
+fn root_of_v1(cgroups: &Path) -> Option<u64> {
+    let root = cgroups.join("memory");
+    let usage = number(&root.join("memory.usage_in_bytes"))?;
+    Some(usage.saturating_sub(stat(&root, "total_inactive_file")?))
+}
+
+/// The root has no usage of its own in version 2.
+fn root_of_v2(cgroups: &Path) -> Option<u64> {
+    let usage = stat(cgroups, "anon")?.saturating_add(stat(cgroups, "file")?);
+    Some(usage.saturating_sub(stat(cgroups, "inactive_file")?))
+}
+
+/// None of `max`, too.
+fn number(path: &Path) -> Option<u64> {
+    read(path)?.trim().parse().ok()
+}
+
+fn stat(cgroup: &Path, name: &str) -> Option<u64> {
+    let text = read(&cgroup.join("memory.stat"))?;
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}

@@ -1,0 +1,139 @@
+//! What a fake node has left, and what its pods use: tests set it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use k8s_openapi::api::core::v1::Pod;
+use witlet_core::pod::PodUid;
+use witlet_core::stats::{ContainerUsage, LocalStorage};
+use witlet_ports::{
+    ContainerStats, Left, NodeGauge, NodeImage, NodeReadings, RuntimeError, RuntimeStats, StorageMeter,
+};
+
+use crate::FakeRuntime;
+
+/// The figures of a fake node. At first it has plenty of everything.
+pub struct FakeUsage {
+    figures: Mutex<Figures>,
+    /// Whose removed images give their bytes back.
+    runtime: Arc<FakeRuntime>,
+}
+
+#[derive(Debug)]
+struct Figures {
+    readings: NodeReadings,
+    containers: Vec<ContainerStats>,
+    processes: BTreeMap<PodUid, u64>,
+    storage: BTreeMap<PodUid, LocalStorage>,
+    is_down: bool,
+    measured: u32,
+}
+
+/// Plenty: half of everything.
+const PLENTY: Left = Left { capacity: 8 << 30, available: 4 << 30 };
+
+impl FakeUsage {
+    /// Of a node with this runtime.
+    pub fn new(runtime: Arc<FakeRuntime>) -> Self {
+        let readings = NodeReadings {
+            memory: Some(PLENTY),
+            nodefs_bytes: Some(PLENTY),
+            nodefs_inodes: Some(PLENTY),
+            imagefs_bytes: Some(PLENTY),
+            imagefs_inodes: Some(PLENTY),
+            pids: Some(PLENTY),
+            ..NodeReadings::default()
+        };
+        let figures = Mutex::new(Figures {
+            readings,
+            containers: Vec::new(),
+            processes: BTreeMap::new(),
+            storage: BTreeMap::new(),
+            is_down: false,
+            measured: 0,
+        });
+        Self { figures, runtime }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Figures> {
+        self.figures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what the node has left.
+    pub fn set(&self, change: impl FnOnce(&mut NodeReadings)) {
+        change(&mut self.lock().readings);
+    }
+
+    /// What a pod's container uses from now on.
+    pub fn set_container(&self, pod: &Pod, usage: ContainerUsage) {
+        let uid = PodUid::of(pod);
+        let mut figures = self.lock();
+        figures.containers.retain(|known| known.uid != uid || known.usage.name != usage.name);
+        figures.containers.push(ContainerStats { uid, attempt: 0, usage });
+    }
+
+    /// How many processes a pod has from now on.
+    pub fn set_processes(&self, pod: &Pod, count: u64) {
+        self.lock().processes.insert(PodUid::of(pod), count);
+    }
+
+    /// What a pod's folders take from now on.
+    pub fn set_storage(&self, pod: &Pod, storage: LocalStorage) {
+        self.lock().storage.insert(PodUid::of(pod), storage);
+    }
+
+    /// While it is down nothing of pods can be measured.
+    pub fn set_down(&self, is_down: bool) {
+        self.lock().is_down = is_down;
+    }
+
+    /// How often a pod's folders were measured.
+    pub fn measured(&self) -> u32 {
+        self.lock().measured
+    }
+
+    fn answer(&self, call: &'static str) -> Result<MutexGuard<'_, Figures>, RuntimeError> {
+        let figures = self.lock();
+        if figures.is_down {
+            return Err(RuntimeError::failed(call, "failed as the test wanted"));
+        }
+        Ok(figures)
+    }
+}
+
+#[async_trait]
+impl NodeGauge for FakeUsage {
+    async fn read(&self) -> NodeReadings {
+        let mut readings = self.lock().readings;
+        let freed = self.runtime.removed_image_bytes();
+        for left in [&mut readings.nodefs_bytes, &mut readings.imagefs_bytes].into_iter().flatten() {
+            left.available = left.available.saturating_add(freed);
+        }
+        readings
+    }
+
+    async fn images(&self) -> Option<Vec<NodeImage>> {
+        Some(Vec::new())
+    }
+}
+
+#[async_trait]
+impl RuntimeStats for FakeUsage {
+    async fn containers(&self) -> Result<Vec<ContainerStats>, RuntimeError> {
+        Ok(self.answer("ListContainerStats")?.containers.clone())
+    }
+
+    async fn processes(&self) -> Result<BTreeMap<PodUid, u64>, RuntimeError> {
+        Ok(self.answer("ListPodSandboxStats")?.processes.clone())
+    }
+}
+
+#[async_trait]
+impl StorageMeter for FakeUsage {
+    async fn measure(&self, pod: &Pod) -> LocalStorage {
+        let mut figures = self.lock();
+        figures.measured += 1;
+        figures.storage.get(&PodUid::of(pod)).cloned().unwrap_or_default()
+    }
+}

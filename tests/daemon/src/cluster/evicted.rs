@@ -1,0 +1,152 @@
+//! Evictions on containerd: a pod that fills its volume, one that fills its writable layer, and one that eats memory. Their neighbour
+//! goes on.
+
+use std::net::Ipv4Addr;
+
+use k8s_openapi::api::core::v1::{Event, Pod};
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use witlet_api_server::Admission;
+use witlet_harness::BUSYBOX_IMAGE;
+use witlet_harness::cluster::{Cluster, Ground, NODE, is_true, phase, refused};
+
+use super::ContainerdTest;
+
+pub(crate) const TESTS: &[(&str, ContainerdTest)] = &[
+    ("a_pod_that_exceeds_a_limit_of_local_storage_is_evicted", |endpoint| Box::pin(local_storage(endpoint))),
+    ("a_pod_that_eats_the_nodes_memory_is_evicted", |endpoint| Box::pin(memory(endpoint))),
+];
+
+/// How far above the threshold the machine begins, and how much the pod eats: others use the machine, too.
+const AWAY: u64 = 2 << 30;
+const EATEN: u64 = 3 << 30;
+
+async fn start(endpoint: String, hard: &str) -> Result<Cluster, Failed> {
+    let admission = Admission { node_rules: true, ..Admission::default() };
+    let ground = Ground::on(admission, endpoint).await?;
+    let more = vec!["--stop-pods-on-exit".to_owned(), format!("--eviction-hard={hard}")];
+    let cluster = Cluster::start_with_token(ground, Ipv4Addr::LOCALHOST, more).await?;
+    cluster.node_ready().await?;
+    Ok(cluster)
+}
+
+fn create(
+    cluster: &Cluster,
+    name: &str,
+    script: &str,
+    resources: Value,
+    volume: Value,
+) -> Result<(), Failed> {
+    let app = json!({
+        "name": "app", "image": BUSYBOX_IMAGE, "command": ["/bin/sh", "-c", script], "resources": resources,
+        "volumeMounts": [{"name": "cache", "mountPath": "/cache"}],
+    });
+    let pod: Pod = serde_json::from_value(json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "nodeName": NODE,
+            "automountServiceAccountToken": false,
+            "enableServiceLinks": false,
+            "terminationGracePeriodSeconds": 30,
+            "hostNetwork": true,
+            "containers": [app],
+            "volumes": [{"name": "cache", "emptyDir": volume}],
+        },
+    }))?;
+    cluster.api().create(&pod).map_err(refused)?;
+    Ok(())
+}
+
+/// The pod's message once it was evicted and nothing of it runs.
+async fn evicted(cluster: &Cluster, name: &str) -> Result<String, Failed> {
+    cluster
+        .until(&format!("{name} is evicted"), |cluster| {
+            let status = cluster.pod(name)?.status?;
+            let has_ended =
+                status.container_statuses.iter().flatten().all(|container| {
+                    container.state.as_ref().is_some_and(|state| state.terminated.is_some())
+                });
+            let is_evicted =
+                status.phase.as_deref() == Some("Failed") && status.reason.as_deref() == Some("Evicted");
+            (is_evicted && has_ended).then(|| status.message.unwrap_or_default())
+        })
+        .await
+}
+
+fn expect(what: &str, is_so: bool, seen: &str) -> Result<(), Failed> {
+    println!("{what}: {seen}");
+    if is_so { Ok(()) } else { Err(format!("{what}: {seen}").into()) }
+}
+
+const SLEEP: &str = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+
+async fn local_storage(endpoint: String) -> Result<(), Failed> {
+    let cluster = start(endpoint, "").await?;
+    let limits = |bytes: &str| json!({"limits": {"ephemeral-storage": bytes}});
+    create(&cluster, "tame", SLEEP, limits("100Mi"), json!({"sizeLimit": "100Mi"}))?;
+    cluster.ready("tame").await?;
+    let fill = |path: &str| format!("/bin/busybox dd if=/dev/zero of={path}/x bs=1M count=40; {SLEEP}");
+    create(&cluster, "volume", &fill("/cache"), json!({}), json!({"sizeLimit": "20Mi"}))?;
+    create(&cluster, "layer", &fill("/bin"), limits("20Mi"), json!({}))?;
+    let message = evicted(&cluster, "volume").await?;
+    let wanted = "Usage of EmptyDir volume \"cache\" exceeds the limit \"20Mi\". ";
+    expect("the volume's message", message == wanted, &message)?;
+    let message = evicted(&cluster, "layer").await?;
+    let wanted = "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. ";
+    expect("the layer's message", message == wanted, &message)?;
+    for name in ["volume", "layer"] {
+        let disrupted = cluster.pod(name).is_some_and(|pod| is_true(&pod, "DisruptionTarget"));
+        expect("a disruption", !disrupted, &disrupted.to_string())?;
+        cluster.until("its event was reported", |c| (c.told(name, "Evicted") == 1).then_some(())).await?;
+    }
+    let tame = cluster.pod("tame").ok_or("the neighbour is gone")?;
+    expect("the neighbour", is_true(&tame, "Ready"), phase(&tame))?;
+    cluster.end().await
+}
+
+/// What the machine has left, by the formula of the agent's, near enough.
+fn available() -> Result<u64, Failed> {
+    let text = std::fs::read_to_string("/proc/meminfo")?;
+    let kib = |name: &str| -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix("kB")?.trim().parse().ok()
+    };
+    let left = kib("MemFree:").zip(kib("Inactive(file):")).map(|(free, inactive)| (free + inactive) * 1024);
+    left.ok_or_else(|| "there is no /proc/meminfo".into())
+}
+
+async fn memory(endpoint: String) -> Result<(), Failed> {
+    let left = available()?;
+    let Some(threshold) = left.checked_sub(AWAY) else {
+        println!("SKIPPED: {left} bytes of memory are too few to eat {EATEN}");
+        return Ok(());
+    };
+    let cluster = start(endpoint, &format!("memory.available<{threshold}")).await?;
+    let asks = json!({"requests": {"memory": "1Mi"}});
+    create(&cluster, "tame", SLEEP, asks.clone(), json!({}))?;
+    cluster.ready("tame").await?;
+    let eat = format!("/bin/busybox dd if=/dev/zero of=/cache/x bs=1M count={}; {SLEEP}", EATEN >> 20);
+    create(&cluster, "bomb", &eat, asks, json!({"medium": "Memory"}))?;
+    let message = evicted(&cluster, "bomb").await?;
+    let is_upstreams = message.starts_with("The node was low on resource: memory. Threshold quantity: ")
+        && message.contains("Container app was using ")
+        && message.ends_with(", request is 1Mi, has larger consumption of memory. ");
+    expect("the message", is_upstreams, &message)?;
+    let bomb = cluster.pod("bomb").ok_or("its object is gone")?;
+    expect("it is a disruption", is_true(&bomb, "DisruptionTarget"), phase(&bomb))?;
+    let annotations = cluster
+        .until("its event was reported", |cluster| {
+            let events = cluster.api().list::<Event>();
+            let event = events.into_iter().find(|event| event.reason.as_deref() == Some("Evicted"))?;
+            event.metadata.annotations
+        })
+        .await?;
+    expect(
+        "annotations",
+        annotations.get("starved_resource").is_some_and(|r| r == "memory"),
+        &format!("{annotations:?}"),
+    )?;
+    let tame = cluster.pod("tame").ok_or("the neighbour is gone")?;
+    expect("the neighbour", is_true(&tame, "Ready"), phase(&tame))?;
+    cluster.end().await
+}
