@@ -7,28 +7,18 @@ use serde_json::{Value, json};
 use witlet_core::event::EventObject;
 use witlet_core::eviction::{EvictionConfig, ThresholdConfig};
 use witlet_core::node::conditions;
-use witlet_core::pod::defaults;
 use witlet_core::stats::{ContainerUsage, FsUsage, LocalStorage};
 use witlet_ports::{AgentView, Left};
 use witlet_testkit::{Behaviour, FakeImage, FakeNode};
 
-use crate::support::{condition, events, from_spec, node, orders, pass, status, status_of};
+use crate::support::{bound_pod, condition, events, from_spec, node, orders, pass, status, status_of};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// A pod of an API server, as a kubelet knows it; its name as it is shown is `<name>-node1`.
+/// A pod of an API server; its name as it is shown is `<name>-node1`.
 fn api_pod(name: &str, spec: Value) -> Pod {
-    let full = format!("{name}-node1");
-    let metadata = json!({
-        "name": full, "namespace": "default", "uid": format!("uid-{full}"),
-        "creationTimestamp": "2029-12-31T23:59:59Z",
-        "annotations": {"kubernetes.io/config.source": "api"},
-    });
-    let mut pod: Pod = serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("a pod");
-    pod.spec.get_or_insert_default().node_name = Some("node1".to_owned());
-    defaults::apply(&mut pod);
-    pod
+    bound_pod(&format!("{name}-node1"), spec)
 }
 
 /// One that takes its whole grace to end.

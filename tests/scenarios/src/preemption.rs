@@ -4,30 +4,17 @@ mod stories;
 
 use expect_test::expect;
 use k8s_openapi::api::core::v1::Pod;
-use serde_json::{Value, json};
-use witlet_core::pod::defaults;
+use serde_json::json;
 use witlet_ports::AgentView;
 use witlet_testkit::{Behaviour, FakeImage, FakeNode, container, pod};
 
-use crate::support::{condition, events, node, orders, pass, status};
+use crate::support::{bound_pod, condition, events, node, orders, pass, status};
 
 /// A pod of an API server, which may be ended for a critical one; its name as it is shown is `<name>-node1`.
 fn modest(name: &str, cpu: &str, grace: i64) -> Pod {
     let full = format!("{name}-node1");
     let app = json!({"name": "app", "image": "clinging:1", "resources": {"requests": {"cpu": cpu}}});
-    bound(&full, json!({"terminationGracePeriodSeconds": grace, "containers": [app]}))
-}
-
-fn bound(name: &str, spec: Value) -> Pod {
-    let metadata = json!({
-        "name": name, "namespace": "default", "uid": format!("uid-{name}"),
-        "creationTimestamp": "2029-12-31T23:59:59Z",
-        "annotations": {"kubernetes.io/config.source": "api"},
-    });
-    let mut pod: Pod = serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("a pod");
-    pod.spec.get_or_insert_default().node_name = Some("node1".to_owned());
-    defaults::apply(&mut pod);
-    pod
+    bound_pod(&full, json!({"terminationGracePeriodSeconds": grace, "containers": [app]}))
 }
 
 /// A static pod is critical.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodStatus};
 use serde_json::{Value, json};
 use witlet_core::event::EventObject;
+use witlet_core::pod::defaults;
 use witlet_ports::{AgentView, PodView};
 use witlet_testkit::{Behaviour, ExecScript, FakeImage, FakeNode, PodBuilder, pod};
 
@@ -147,4 +148,17 @@ pub(crate) fn events(node: &FakeNode, name: &str) -> String {
         EventObject::Node | EventObject::Plugin(_) | EventObject::Source { .. } => false,
     });
     events.map(|e| format!("{} ×{} {}\n", e.event.reason, e.count, e.event.message)).collect()
+}
+
+/// A pod of an API server that is bound to this node.
+pub(crate) fn bound_pod(name: &str, spec: Value) -> Pod {
+    let metadata = json!({
+        "name": name, "namespace": "default", "uid": format!("uid-{name}"),
+        "creationTimestamp": "2029-12-31T23:59:59Z",
+        "annotations": {"kubernetes.io/config.source": "api"},
+    });
+    let mut pod: Pod = serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("a pod");
+    pod.spec.get_or_insert_default().node_name = Some("node1".to_owned());
+    defaults::apply(&mut pod);
+    pod
 }

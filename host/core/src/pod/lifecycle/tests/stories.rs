@@ -50,7 +50,21 @@ struct Agent {
 }
 
 impl Agent {
-    /// Feeds the event in, if it can happen now.
+    /// Feeds an event of a story in, unless it can't happen now.
+    fn hear_if_possible(&mut self, event: Event, pod: Pod) -> Result<(), TestCaseError> {
+        let is_possible = match event {
+            Event::Added(_) => !self.has_source,
+            Event::Orphaned { .. } => self.life.is_gone() || self.life.need() == Need::Unwanted,
+            Event::WorkEnded(_) | Event::StartDenied => self.at_work,
+            _ => true,
+        };
+        if is_possible {
+            self.hear(event, &facts(Some(pod)))?;
+        }
+        Ok(())
+    }
+
+    /// Feeds the event in.
     fn hear(&mut self, event: Event, facts: &Facts) -> Result<Vec<Effect>, TestCaseError> {
         match event {
             Event::Added(_) => self.has_source = true,
@@ -92,16 +106,8 @@ proptest! {
     ) {
         let mut agent = Agent::default();
         for (event, is_deleted, runs_once) in story {
-            let is_possible = match event {
-                Event::Added(_) => !agent.has_source,
-                Event::Orphaned { .. } => agent.life.is_gone() || agent.life.need() == Need::Unwanted,
-                Event::WorkEnded(_) | Event::StartDenied => agent.at_work,
-                _ => true,
-            };
-            if is_possible {
-                let pod = if is_deleted { deleted(pod(runs_once)) } else { pod(runs_once) };
-                agent.hear(event, &facts(Some(pod)))?;
-            }
+            let pod = if is_deleted { deleted(pod(runs_once)) } else { pod(runs_once) };
+            agent.hear_if_possible(event, pod)?;
         }
         // Now its source removes it, and everything works.
         let mut forgotten = agent.life.is_gone();
@@ -129,15 +135,7 @@ proptest! {
     ) {
         let mut agent = Agent::default();
         for (event, _, _) in story {
-            let is_possible = match event {
-                Event::Added(_) => !agent.has_source,
-                Event::Orphaned { .. } => agent.life.is_gone() || agent.life.need() == Need::Unwanted,
-                Event::WorkEnded(_) | Event::StartDenied => agent.at_work,
-                _ => true,
-            };
-            if is_possible {
-                agent.hear(event, &facts(Some(pod(true))))?;
-            }
+            agent.hear_if_possible(event, pod(true))?;
         }
         let wanted = facts(Some(pod(true)));
         if !agent.has_source {
