@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Counts flaky tests: runs the cases of `make test` ROUNDS times beside LOAD busy loops, LANES rounds at once, and lists what failed
 # how often. SUITES is a regular expression that chooses packages. Cases with containerd and with languages' toolchains run in every
-# fourth round. Exits with 1 if anything failed.
+# fourth round. MACHINE is a command that runs each test program on a poorer machine, such as `taskset -c 0`. Exits with 1 if
+# anything failed.
 set -euo pipefail
 
 # As cargo's runner: writes down how cargo starts a test program, instead of starting it.
@@ -19,6 +20,7 @@ rounds="${1:-20}"
 lanes="${LANES:-4}"
 load="${LOAD:-$(nproc)}"
 suites="${SUITES:-.}"
+read -ra machine <<<"${MACHINE:-}"
 slow='^witlet-(pod-life|languages)'
 logs="$(mktemp -d "${TMPDIR:-/tmp}/witlet-flakes.XXXXXX")"
 started=()
@@ -36,7 +38,7 @@ lane() { # FIRST
       if [[ "$name" =~ $slow ]] && [ $((round % 4)) != 1 ]; then continue; fi
       log="$logs/$round/$name"
       # A program that dies lists no case: it counts as one.
-      bash "$program" >"$log" 2>&1 || grep -qE '^test .* \.\.\. +FAILED$' "$log" || echo "test $name ... FAILED" >>"$log"
+      ${machine[@]+"${machine[@]}"} bash "$program" >"$log" 2>&1 || grep -qE '^test .* \.\.\. +FAILED$' "$log" || echo "test $name ... FAILED" >>"$log"
       sed -E -i "s/^(test .* \.\.\. +FAILED)$/\1 (${name%%.*})/" "$log"
     done
     passed=$(cat "$logs/$round"/* | grep -cE '^test .* \.\.\. +ok$' || true)
