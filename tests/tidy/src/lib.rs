@@ -18,4 +18,6 @@ mod contracts;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod rings;
+#[cfg(test)]
 mod sources;
