@@ -68,13 +68,13 @@ async fn confined(runtime: Runtime) {
     let node = TcpListener::bind("127.0.0.1:0").expect("a listener of the node");
     let node = node.local_addr().expect("an address").to_string();
     let elsewhere = node.replace("127.0.0.1", "127.0.0.2");
-    let own = format!("{}:81", pod.address);
+    let own = format!("{}:8081", pod.address);
     for (name, arguments, expected) in [
-        ("any", ["bind", "0.0.0.0:81"], format!("stdout F bound {own}")),
+        ("any", ["bind", "0.0.0.0:8081"], format!("stdout F bound {own}")),
         ("own", ["bind", own.as_str()], format!("stdout F bound {own}")),
-        ("other", ["bind", "127.88.255.254:81"], "stdout F bind: AddrNotAvailable".to_owned()),
-        ("loopback", ["bind", "127.0.0.1:81"], "stdout F bind: AddrNotAvailable".to_owned()),
-        ("ipv6", ["bind", "[::]:81"], "stdout F bind: Unsupported".to_owned()),
+        ("other", ["bind", "127.88.255.254:8081"], "stdout F bind: AddrNotAvailable".to_owned()),
+        ("loopback", ["bind", "127.0.0.1:8081"], "stdout F bind: AddrNotAvailable".to_owned()),
+        ("ipv6", ["bind", "[::]:8081"], "stdout F bind: Unsupported".to_owned()),
         // `localhost` is the pod, where nobody listens, and not the node, where somebody does.
         ("localhost", ["connect", node.as_str()], "stdout F connect: ConnectionRefused".to_owned()),
         ("node", ["connect", elsewhere.as_str()], "stdout F connect: PermissionDenied".to_owned()),
