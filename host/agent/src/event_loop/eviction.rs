@@ -1,8 +1,10 @@
 //! Pods end because the node is short of something, or because they exceed a limit of theirs: which, is the eviction manager's
 //! decision (`crate::eviction`). How a pod was evicted is saved before it ends, so that a restarted agent goes on with it.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, PodStatus};
+use k8s_openapi::api::core::v1::Node;
 use tokio::sync::oneshot;
 use witlet_core::admission::preemption::is_own;
 use witlet_core::event::EventType;
@@ -24,7 +26,7 @@ impl EventLoop {
         match request {
             // Who asked may be gone by now: the agent ends.
             EvictionRequest::Candidates(answer) => drop(answer.send(self.candidates())),
-            EvictionRequest::Evict(eviction) => self.evict(&eviction),
+            EvictionRequest::Evict(eviction) => self.evict(*eviction),
             EvictionRequest::RemoveEnded(done) => self.remove_ended(done),
             EvictionRequest::Pressures(pressures) => {
                 let before = self.pressures.replace(pressures).unwrap_or_default();
@@ -52,32 +54,38 @@ impl EventLoop {
         counting.filter_map(candidate).collect()
     }
 
-    fn evict(&mut self, eviction: &Eviction) {
-        let Eviction { uid, grace_seconds, message, signal, .. } = eviction;
-        let Some(record) = self.pods.get(uid).filter(|record| record.life.counts()) else { return };
-        let Some(pod) = record.sourced.as_ref().map(|sourced| sourced.pod.clone()) else { return };
-        let full_name = PodFullName::of(&pod);
-        PodEvents::new(&*self.outside.events, &full_name, uid).warning_with(
-            REASON,
-            message,
-            &eviction.annotations,
-        );
-        let last = self.outside.board.status(uid);
-        let end = NodeEnd {
-            reason: REASON.to_owned(),
-            message: message.clone(),
-            condition_message: eviction.is_disrupted.then(|| message.clone()),
-        };
-        let now = self.outside.clock.now();
-        let status = status::ended_by_node(&pod, last.as_deref().unwrap_or(&PodStatus::default()), &end, now);
-        if let Some(record) = self.pods.get_mut(uid) {
-            record.checkpoint.content_mut().evict(&status, *grace_seconds);
+    fn evict(&mut self, eviction: Eviction) {
+        let Eviction { uid, grace_seconds, message, annotations, signal, is_disrupted, .. } = eviction;
+        let condition_message = is_disrupted.then(|| message.clone());
+        let end = NodeEnd { reason: REASON.to_owned(), message, condition_message };
+        if self.end_by_node(&uid, &end, &annotations, Some(grace_seconds)) {
+            *self.stats.evictions.entry(signal).or_default() += 1;
         }
+    }
+
+    /// Ends an admitted pod for a reason of the node's, within `grace_seconds` or else its own grace: an event, a status that stays,
+    /// and a checkpoint with which a restarted agent goes on. Says whether the pod could be ended.
+    pub(super) fn end_by_node(
+        &mut self,
+        uid: &PodUid,
+        end: &NodeEnd,
+        annotations: &BTreeMap<String, String>,
+        grace_seconds: Option<i64>,
+    ) -> bool {
+        let Some(record) = self.pods.get_mut(uid).filter(|record| record.life.counts()) else { return false };
+        let Some(sourced) = &record.sourced else { return false };
+        let (pod, last) = (&*sourced.pod, self.outside.board.status(uid).unwrap_or_default());
+        PodEvents::new(&*self.outside.events, &PodFullName::of(pod), uid).warning_with(
+            &end.reason,
+            &end.message,
+            annotations,
+        );
+        let status = status::ended_by_node(pod, &last, end, self.outside.clock.now());
+        record.checkpoint.content_mut().end_within(&status, grace_seconds);
         self.outside.board.put_status(uid, status);
-        *self.stats.evictions.entry(signal).or_default() += 1;
         // A pod without a worker waits for its admission to be saved; it finds itself ended then.
-        let kill = KillOptions { evict: true, grace_seconds: Some(*grace_seconds) };
-        self.advance(uid, LifeEvent::Kill(kill));
+        self.advance(uid, LifeEvent::Kill(KillOptions { evict: true, grace_seconds }));
+        true
     }
 
     /// The next clean-up takes all that ended pods have left; one that runs is waited for.

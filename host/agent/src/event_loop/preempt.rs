@@ -2,18 +2,17 @@
 //! meanwhile `witlet_core::admission::room`'s. The critical pod counts against the node as if it were there, so that nobody
 //! else takes the room.
 
-use k8s_openapi::api::core::v1::PodStatus;
+use std::collections::BTreeMap;
+
 use witlet_core::admission::Decision;
 use witlet_core::admission::preemption::{CONDITION_MESSAGE, MESSAGE, REASON};
 use witlet_core::admission::room::{self, Room};
 use witlet_core::pod::lifecycle::Event as LifeEvent;
-use witlet_core::pod::worker::KillOptions;
-use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::pod::PodUid;
 use witlet_core::status::{self, NodeEnd};
 
 use super::EventLoop;
 use super::record::PodRecord;
-use crate::executor::events::PodEvents;
 
 impl EventLoop {
     /// What a decision about a new pod comes to beside those that end, or wait, to make room. That pods end for it is known
@@ -42,8 +41,13 @@ impl EventLoop {
     pub(super) fn preempt(&mut self, uid: &PodUid, victims: &[PodUid], message: &str) {
         let ending: Vec<&PodUid> =
             victims.iter().filter(|victim| self.counts(victim) && !self.ends(victim)).collect();
+        let end = NodeEnd {
+            reason: REASON.to_owned(),
+            message: MESSAGE.to_owned(),
+            condition_message: Some(CONDITION_MESSAGE.to_owned()),
+        };
         for victim in &ending {
-            self.end_for_room(victim);
+            self.stats.preempted += u64::from(self.end_by_node(victim, &end, &BTreeMap::new(), None));
         }
         let waited = self.pods.get(uid).is_some_and(|record| record.life.waits_for_room());
         self.advance(uid, LifeEvent::WaitsForRoom);
@@ -62,28 +66,6 @@ impl EventLoop {
 
     fn counts(&self, uid: &PodUid) -> bool {
         self.pods.get(uid).is_some_and(|record| record.life.counts())
-    }
-
-    /// Ends a pod within its own grace, with a status that says why.
-    fn end_for_room(&mut self, uid: &PodUid) {
-        let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) else { return };
-        let full_name = PodFullName::of(&pod);
-        PodEvents::new(&*self.outside.events, &full_name, uid).warning(REASON, MESSAGE);
-        let last = self.outside.board.status(uid);
-        let end = NodeEnd {
-            reason: REASON.to_owned(),
-            message: MESSAGE.to_owned(),
-            condition_message: Some(CONDITION_MESSAGE.to_owned()),
-        };
-        let now = self.outside.clock.now();
-        let status = status::ended_by_node(&pod, last.as_deref().unwrap_or(&PodStatus::default()), &end, now);
-        if let Some(record) = self.pods.get_mut(uid) {
-            record.checkpoint.content_mut().end(&status);
-        }
-        self.outside.board.put_status(uid, status);
-        self.stats.preempted += 1;
-        // A pod without a worker waits for its admission to be saved; it finds itself ended then.
-        self.advance(uid, LifeEvent::Kill(KillOptions { evict: true, grace_seconds: None }));
     }
 }
 

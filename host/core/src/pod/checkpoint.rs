@@ -74,10 +74,10 @@ impl PodCheckpoint {
         self.ended = Some(status.clone());
     }
 
-    /// The pod was evicted, with this status, and its containers have so many seconds to end.
-    pub fn evict(&mut self, status: &PodStatus, grace_seconds: i64) {
-        self.ended = Some(status.clone());
-        self.grace_seconds = Some(grace_seconds);
+    /// The node ends the pod, with this status; its containers have so many seconds to end, or else the pod's own grace.
+    pub fn end_within(&mut self, status: &PodStatus, grace_seconds: Option<i64>) {
+        self.end(status);
+        self.grace_seconds = grace_seconds.or(self.grace_seconds);
     }
 
     /// How many seconds the containers of an evicted pod have to end.

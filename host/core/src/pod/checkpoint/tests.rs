@@ -119,7 +119,7 @@ fn what_is_no_checkpoint_is_refused_and_says_why() {
 #[test]
 fn the_grace_of_an_evicted_pod_is_kept_until_it_is_admitted_again() {
     let mut checkpoint = PodCheckpoint::default();
-    checkpoint.evict(&PodStatus::default(), 7);
+    checkpoint.end_within(&PodStatus::default(), Some(7));
     let read = PodCheckpoint::decode(&checkpoint.encode()).expect("its own form");
     assert_eq!((read.grace_seconds(), read.ended()), (Some(7), Some(&PodStatus::default())));
     checkpoint.end(&PodStatus::default());
