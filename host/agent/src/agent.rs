@@ -38,6 +38,7 @@ use crate::executor::images::Images;
 use crate::executor::images::access::PullAccess;
 use crate::feedback;
 use crate::health::{Health, HealthCheck};
+use crate::housekeeping::{Housekeeper, PodFolders};
 use crate::image_gc::{ImageGc, ImageGcManager, ImageGcPorts, ImageGcRequests};
 use crate::inputs::{Inputs, PluginSources};
 use crate::pleg::{Looker, Pleg, RelistRequests, Relisted, RuntimeEvents};
@@ -257,6 +258,17 @@ impl Agent {
             allocated,
             start_retry: SignedDuration::try_from(config.requeue.error).unwrap_or(SignedDuration::MAX),
         };
+        let housekeeper = Housekeeper {
+            containers: executor.runtime.containers.clone(),
+            sandboxes: executor.runtime.sandboxes.clone(),
+            container_files: executor.container_files.clone(),
+            folders: PodFolders {
+                files: executor.files.clone(),
+                volumes: executor.volumes.clone(),
+                removals: executor.removals.clone(),
+                cgroups: executor.cgroups.clone(),
+            },
+        };
         let (evictor, evictions) = Evictor::new(
             ports.eviction,
             images,
@@ -271,10 +283,11 @@ impl Agent {
         let outside = Outside {
             clock: ports.clock,
             jitter: ports.jitter,
-            tells_cluster: ports.events.is_forwarding(),
+            is_in_cluster: ports.events.is_forwarding(),
             events: ports.events,
             admission: ports.admission,
             executor: Arc::new(executor),
+            housekeeper: Arc::new(housekeeper),
             prober,
             board,
             cache,

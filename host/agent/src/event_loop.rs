@@ -27,7 +27,7 @@ use witlet_core::config::MergedConfig;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::node::NodeFacts;
 use witlet_core::node::conditions::Pressures;
-use witlet_core::pod::lifecycle::Event as LifeEvent;
+use witlet_core::node::published::{NodeInput, PublishedNode, publish};
 use witlet_core::pod::static_pod::StaticPodQueue;
 use witlet_core::pod::user_namespace::UserNamespaces;
 use witlet_core::pod::{PodUid, SourceName};
@@ -39,7 +39,8 @@ use crate::cache::PodCache;
 use crate::checkpoints::Loaded;
 use crate::config::AgentConfig;
 use crate::executor::Executor;
-use crate::health::{self, Health};
+use crate::health::Health;
+use crate::housekeeping::Housekeeper;
 use crate::inputs::{Event, Gates, Inputs};
 use crate::pleg::Relisted;
 use crate::prober::ProberHandle;
@@ -53,10 +54,11 @@ pub(crate) struct Outside {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) jitter: Arc<dyn Jitter>,
     pub(crate) events: Arc<dyn EventSink>,
-    /// A cluster's edge tells of the node's conditions.
-    pub(crate) tells_cluster: bool,
+    /// A cluster's edge reports the node's conditions.
+    pub(crate) is_in_cluster: bool,
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) executor: Arc<Executor>,
+    pub(crate) housekeeper: Arc<Housekeeper>,
     pub(crate) prober: ProberHandle,
     pub(crate) board: Arc<Board>,
     pub(crate) cache: Arc<PodCache>,
@@ -148,8 +150,8 @@ impl EventLoop {
 
     /// Runs until the agent is told to end and, if its pods are to end with it, they have.
     pub(crate) async fn run(mut self, mut inputs: Inputs) {
-        self.tell_of_node(EventType::Normal, "Starting", "Starting kubelet.".to_owned());
-        self.show_node();
+        self.record_node_event("Starting", "Starting kubelet.".to_owned());
+        self.publish_node();
         self.plugin_sources = inputs.plugin_sources.now();
         loop {
             let gates = Gates {
@@ -162,7 +164,7 @@ impl EventLoop {
             let flow = self.handle(event);
             self.stats.longest_pause = self.stats.longest_pause.max(begun.elapsed());
             self.stats.events_handled += 1;
-            self.show_stats();
+            self.publish_stats();
             if flow == Flow::End {
                 break;
             }
@@ -175,61 +177,34 @@ impl EventLoop {
     /// Takes one event in. Never waits.
     fn handle(&mut self, event: Event) -> Flow {
         match event {
-            Event::Source(event) => self.take_source(event),
-            Event::Sources(names) => self.take_sources(&names),
-            Event::Pleg(event) => {
-                if event.is_worth_a_sync() {
-                    if let Some(handle) =
-                        self.pods.get(&event.uid).and_then(|record| record.worker_handle.as_ref())
-                    {
-                        tracing::info!(pod = %handle.full_name, ?event, "SyncLoop (PLEG): event for pod");
-                    }
-                    self.advance(&event.uid, LifeEvent::Look);
-                }
-            }
-            Event::Probe(update) => self.take_probe(&update),
-            Event::Verdict(id, decision) => self.take_verdict(id, decision),
+            Event::Source(event) => self.source_changed(event),
+            Event::Sources(names) => self.plugin_sources_changed(&names),
+            Event::Pleg(event) => self.runtime_changed(&event),
+            Event::Probe(update) => self.probe_changed(&update),
+            Event::Verdict(id, decision) => self.judged(id, decision),
             Event::WorkEnded(end) => self.work_ended(*end),
-            Event::Forgotten => {}
-            Event::CleanedUp => {
-                self.cleaning = false;
-                self.end_removal();
-            }
+            Event::CleanedUp => self.cleaned_up(),
             Event::Health(health) => {
                 self.health = health;
-                self.show_node();
+                self.publish_node();
             }
-            Event::Node => {
-                self.queue.world_changed();
-                self.show_node();
-                self.reconsider_resizes();
-            }
+            Event::Node => self.node_changed(),
             Event::Handlers => self.queue.world_changed(),
-            Event::Objects(uids) => self.take_objects(&uids),
-            Event::Eviction(request) => self.take_eviction(request),
-            Event::SyncTick => {
-                for uid in self.due.take_due(Instant::now()) {
-                    self.advance(&uid, LifeEvent::Look);
-                }
-                self.end_overdue();
-            }
-            Event::Housekeeping => {
-                tracing::debug!("SyncLoop (housekeeping)");
-                self.clean_up();
-                self.show_rejected();
-            }
-            Event::AdmissionDue => {}
-            Event::Stop => return self.stop(),
+            Event::Objects(uids) => self.sync_pods(&uids),
+            Event::Eviction(request) => self.eviction_requested(request),
+            Event::SyncTick => self.sync_due(),
+            Event::Housekeeping => self.housekeep(),
+            Event::Forgotten | Event::AdmissionDue => {}
+            Event::Stop if !self.config.stop_pods_on_exit => return Flow::End,
+            Event::Stop => self.stop_pods(),
             Event::StopOverdue => {
                 tracing::warn!("some pods did not end in time");
                 return Flow::End;
             }
         }
         self.judge();
-        if self.stopping.is_some() && !self.is_at_work() {
-            return Flow::End;
-        }
-        Flow::GoOn
+        let is_at_work = || self.pods.values().any(|record| record.life.is_at_work());
+        if self.stopping.is_some() && !is_at_work() { Flow::End } else { Flow::GoOn }
     }
 
     /// Every source of the agent's own has sent a set: what none of them has may be removed.
@@ -252,47 +227,42 @@ impl EventLoop {
         });
     }
 
-    /// Ends the loop, or has all pods end first.
-    fn stop(&mut self) -> Flow {
-        if !self.config.stop_pods_on_exit {
-            return Flow::End;
-        }
-        self.stopping = Some(Instant::now() + self.config.stop_pods_wait_max);
-        self.kill_everything();
-        if self.is_at_work() { Flow::GoOn } else { Flow::End }
+    fn node_changed(&mut self) {
+        self.queue.world_changed();
+        self.publish_node();
+        self.reconsider_resizes();
     }
 
-    fn is_at_work(&self) -> bool {
-        self.pods.values().any(|record| record.life.is_at_work())
-    }
-
-    fn show_node(&mut self) {
+    fn publish_node(&mut self) {
         let facts = self.outside.node.borrow().clone();
-        let now = self.outside.clock.now();
-        let was_ready = health::ready(&self.node).map(|condition| condition.status == "True");
-        let shown = health::node_with_ready(&facts.node, &self.health, &self.node, now);
-        self.node = Arc::new(self.with_pressures(shown, now));
-        let problems = self.health.problems();
-        if was_ready != Some(problems.is_empty()) && (was_ready.is_some() || problems.is_empty()) {
-            let reason = if problems.is_empty() { "NodeReady" } else { "NodeNotReady" };
-            let message = format!("Node {} status is now: {reason}", facts.name);
-            self.tell_of_node(EventType::Normal, reason, message);
+        let PublishedNode { node, readiness, pressures } = publish(NodeInput {
+            machine: &facts.node,
+            before: &self.node,
+            problems: &self.health.problems(),
+            handlers: &self.health.handlers,
+            pressures: self.pressures,
+            now: self.outside.clock.now(),
+        });
+        self.node = Arc::new(node);
+        // In a cluster pressures are reported where the API server's object changes.
+        let pressures = pressures.into_iter().filter(|_| !self.outside.is_in_cluster);
+        for reason in pressures.chain(readiness) {
+            self.record_node_event(reason, format!("Node {} status is now: {reason}", facts.name));
         }
-        self.show_health();
+        self.publish_health();
     }
 
-    fn tell_of_node(&self, kind: EventType, reason: &str, message: String) {
-        let (object, reason) = (EventObject::Node, reason.to_owned());
+    fn record_node_event(&self, reason: &str, message: String) {
         self.outside.events.record(NodeEvent {
-            object,
-            kind,
-            reason,
+            object: EventObject::Node,
+            kind: EventType::Normal,
+            reason: reason.to_owned(),
             message,
             annotations: Default::default(),
         });
     }
 
-    fn show_health(&self) {
+    fn publish_health(&self) {
         let errors = || self.pods.values().filter_map(|record| record.unsaved.as_ref());
         let unsaved = errors().next().map(|error| {
             let count = errors().count();
@@ -302,7 +272,7 @@ impl EventLoop {
         self.outside.board.put_node(self.node.clone(), problems);
     }
 
-    fn show_stats(&mut self) {
+    fn publish_stats(&mut self) {
         self.stats.pleg_events_dropped = self.outside.pleg_dropped.load(Ordering::Relaxed);
         self.stats.admission_queue = self.queue.len();
         self.stats.deferred = self.queue.deferred();

@@ -1,11 +1,8 @@
-//! Whether the runtime is well enough to work with, and what the node's Ready condition says of it.
+//! Whether the runtime is well enough to work with.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeRuntimeHandler, NodeRuntimeHandlerFeatures};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -134,52 +131,4 @@ fn replace(old: &mut Health, new: Health) -> bool {
     let differs = *old != new;
     *old = new;
     differs
-}
-
-/// What a handler of the runtime can do, as the node's status has it (upstream: `nodestatus.RuntimeHandlers`).
-fn handler(handler: &RuntimeHandler) -> NodeRuntimeHandler {
-    NodeRuntimeHandler {
-        name: Some(handler.name.clone()),
-        features: Some(NodeRuntimeHandlerFeatures {
-            recursive_read_only_mounts: Some(handler.recursive_read_only_mounts),
-            user_namespaces: Some(handler.user_namespaces),
-        }),
-    }
-}
-
-/// The node with its Ready condition and the handlers of its runtime. The time of the last transition stays while the
-/// condition's status does.
-pub(crate) fn node_with_ready(node: &Node, health: &Health, shown: &Node, now: Timestamp) -> Node {
-    let problems = health.problems();
-    let (status, reason, message) = if problems.is_empty() {
-        ("True", "KubeletReady", "kubelet is posting ready status".to_owned())
-    } else {
-        // As Go writes several errors: one alone has no brackets.
-        let all = problems.join(", ");
-        ("False", "KubeletNotReady", if problems.len() == 1 { all } else { format!("[{all}]") })
-    };
-    let before = ready(shown).filter(|condition| condition.status == status);
-    let since = before.and_then(|condition| condition.last_transition_time.clone());
-    let condition = NodeCondition {
-        type_: "Ready".to_owned(),
-        status: status.to_owned(),
-        reason: Some(reason.to_owned()),
-        message: Some(message),
-        last_heartbeat_time: Some(Time(now)),
-        last_transition_time: since.or(Some(Time(now))),
-    };
-    let mut node = node.clone();
-    let status = node.status.get_or_insert_default();
-    status.runtime_handlers =
-        (!health.handlers.is_empty()).then(|| health.handlers.iter().map(handler).collect());
-    let conditions = status.conditions.get_or_insert_default();
-    conditions.retain(|condition| condition.type_ != "Ready");
-    conditions.push(condition);
-    node
-}
-
-/// The node's Ready condition.
-pub(crate) fn ready(node: &Node) -> Option<&NodeCondition> {
-    let mut conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    conditions.find(|condition| condition.type_ == "Ready")
 }

@@ -5,6 +5,7 @@ pub mod conditions;
 pub mod facts;
 pub mod lease;
 mod overlay;
+pub mod published;
 pub mod readings;
 pub mod registration;
 pub mod status;

@@ -3,6 +3,7 @@
 pub mod allocation;
 pub mod checkpoint;
 pub mod claims;
+pub mod clean_up;
 pub mod deadline;
 pub mod defaults;
 pub mod fields;
@@ -11,6 +12,7 @@ pub mod lifecycle;
 pub mod mirror;
 pub mod quantity;
 pub mod references;
+pub mod resize;
 pub mod resources;
 pub mod static_pod;
 pub mod user_namespace;

@@ -51,6 +51,14 @@ impl ProbeKind {
         }
     }
 
+    /// Whether the pod is synced when this becomes the result. That its container lives on changes nothing.
+    pub fn needs_sync(self, result: ProbeResult) -> bool {
+        match self {
+            Self::Startup | Self::Readiness => true,
+            Self::Liveness => result == ProbeResult::Failure,
+        }
+    }
+
     /// The container's probe of this kind.
     pub fn of(self, container: &Container) -> Option<&Probe> {
         match self {

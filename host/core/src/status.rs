@@ -41,7 +41,7 @@ pub use phase::Phase;
 pub use probed::probed;
 pub use resize::{ResizeInProgress, ResizePending, ResizePendingReason, ResizeStatus};
 pub use special::{
-    AdmissionPending, NodeEnd, blocked, ended_by_node, is_ended_by_node, is_evicted, overdue,
+    AdmissionPending, NodeEnd, blocked, ended_by_node, is_ended_by_node, is_evicted, is_preempted, overdue,
     put_admission_pending, rejected, terminated,
 };
 pub use transition::{IllegalTransition, check_container_transition};

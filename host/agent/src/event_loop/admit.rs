@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use tokio::time::Instant;
-use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation, preemption};
+use witlet_core::admission::{AdmissionRequest, AdmittedPod, Decision, Operation, preemption, room};
 use witlet_core::node::conditions::with_pressures;
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
-use witlet_core::pod::{PodFullName, PodUid, deadline};
+use witlet_core::pod::{PodFullName, PodUid, deadline, resize};
 use witlet_core::status::{self, AdmissionPending, NodeEnd};
 
 use super::EventLoop;
@@ -105,13 +105,16 @@ impl EventLoop {
         others
     }
 
-    pub(super) fn take_verdict(&mut self, id: AskId, decision: Decision) {
+    pub(super) fn judged(&mut self, id: AskId, decision: Decision) {
         let stage = |uid: &PodUid| self.pods.get(uid)?.life.stage();
         let asked = self.queue.asked(id).and_then(|uid| Some((uid, stage(uid)?.operation())));
         let operation = asked.map(|(_, operation)| operation);
         let decision = match asked {
-            Some((uid, Operation::Resize)) => self.as_resize(uid, decision),
-            Some((uid, Operation::Add)) => self.beside_preemption(uid, decision),
+            Some((uid, Operation::Resize)) => match self.sourced(uid) {
+                Some(sourced) => resize::queued(&sourced.pod, decision),
+                None => decision,
+            },
+            Some((uid, Operation::Add)) => room::settle(uid, decision, self.room_facts()),
             None => decision,
         };
         let Judged::Stands(uid, decision) = self.queue.answer(id, decision, Instant::now(), self.admissions)
@@ -119,7 +122,7 @@ impl EventLoop {
             return;
         };
         if operation == Some(Operation::Resize) {
-            return self.take_resize(&uid, decision);
+            return self.resize_decided(&uid, decision);
         }
         let Some(pod) = self.sourced(&uid).map(|sourced| sourced.pod.clone()) else { return };
         match decision {

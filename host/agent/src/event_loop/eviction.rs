@@ -3,13 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Node;
 use tokio::sync::oneshot;
 use witlet_core::admission::preemption::is_own;
-use witlet_core::event::EventType;
 use witlet_core::eviction::{Candidate, Eviction, REASON};
-use witlet_core::node::conditions::{PRESSURES, Pressures, set_pressures};
+use witlet_core::node::conditions::{PRESSURES, Pressures};
 use witlet_core::pod::lifecycle::Event as LifeEvent;
 use witlet_core::pod::static_pod::is_critical;
 use witlet_core::pod::worker::KillOptions;
@@ -22,7 +19,7 @@ use crate::eviction::EvictionRequest;
 use crate::executor::events::PodEvents;
 
 impl EventLoop {
-    pub(super) fn take_eviction(&mut self, request: EvictionRequest) {
+    pub(super) fn eviction_requested(&mut self, request: EvictionRequest) {
         match request {
             // Who asked may be gone by now: the agent ends.
             EvictionRequest::Candidates(answer) => drop(answer.send(self.candidates())),
@@ -34,7 +31,7 @@ impl EventLoop {
                 if is_short(before) != is_short(pressures) {
                     self.queue.world_changed();
                 }
-                self.show_node();
+                self.publish_node();
             }
         }
     }
@@ -112,25 +109,5 @@ impl EventLoop {
             // Who asked may have stopped waiting.
             let _gone = done.send(());
         }
-    }
-
-    /// The node with the conditions of what is short. The time of a change stays while a condition does.
-    pub(super) fn with_pressures(&self, mut node: Node, now: Timestamp) -> Node {
-        let Some(pressures) = self.pressures else { return node };
-        let known = self.node.status.iter().flat_map(|status| status.conditions.iter().flatten());
-        let conditions = node.status.get_or_insert_default().conditions.get_or_insert_default();
-        let others: Vec<_> = known
-            .filter(|known| known.type_.ends_with("Pressure"))
-            .filter(|known| conditions.iter().all(|condition| condition.type_ != known.type_))
-            .cloned()
-            .collect();
-        conditions.extend(others);
-        let changed = set_pressures(conditions, pressures, now);
-        // In a cluster it is told where the API server's object changes.
-        for reason in changed.into_iter().filter(|_| !self.outside.tells_cluster) {
-            let name = &self.outside.node.borrow().name;
-            self.tell_of_node(EventType::Normal, reason, format!("Node {name} status is now: {reason}"));
-        }
-        node
     }
 }

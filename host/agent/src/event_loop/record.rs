@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::AdmittedPod;
 use witlet_core::pod::lifecycle::Lifecycle;
+use witlet_core::pod::resize::Resize;
 use witlet_core::pod::static_pod::is_static;
 use witlet_core::pod::worker::RequeueCause;
 use witlet_core::pod::{PodFullName, SourceName};
-use witlet_core::status::{AdmissionPending, ResizePending};
+use witlet_core::status::AdmissionPending;
 
 use crate::checkpoints::Checkpoint;
 use crate::executor::{PodMemory, Saved, ToSave};
@@ -38,10 +38,8 @@ pub(super) struct Sourced {
     /// With the resources that it was allocated.
     pub(super) allocated: Arc<Pod>,
     pub(super) source: SourceName,
-    /// A resize that wasn't granted.
-    pub(super) resize_pending: Option<ResizePending>,
-    /// Since when a resize waits.
-    pub(super) resize_since: Option<Timestamp>,
+    /// Its wish for other resources.
+    pub(super) resize: Resize,
     /// Why the verdict on a pod that runs already is put off.
     pub(super) admission_pending: Option<AdmissionPending>,
     /// The version of the allocated resources that has this pod's, until it is on disk.
@@ -68,8 +66,7 @@ impl Sourced {
             pod,
             allocated,
             source,
-            resize_pending: None,
-            resize_since: None,
+            resize: Resize::default(),
             admission_pending: None,
             allocation_unsaved: None,
             must_save: false,

@@ -19,7 +19,7 @@ use super::record::Sourced;
 use crate::inputs::Event;
 
 impl EventLoop {
-    pub(super) fn take_source(&mut self, event: SourceEvent) {
+    pub(super) fn source_changed(&mut self, event: SourceEvent) {
         let SourceEvent { source, update } = event;
         let of_plugin = self.plugin_sources.contains(&source);
         if !of_plugin && !self.sources.contains(&source) {
@@ -46,7 +46,7 @@ impl EventLoop {
     }
 
     /// Sources of plugins that are new have yet to be seen; pods of those that are gone end.
-    pub(super) fn take_sources(&mut self, names: &BTreeSet<SourceName>) {
+    pub(super) fn plugin_sources_changed(&mut self, names: &BTreeSet<SourceName>) {
         let gone: Vec<SourceName> = self.plugin_sources.difference(names).cloned().collect();
         self.plugin_sources.clone_from(names);
         for source in gone {
@@ -172,7 +172,7 @@ impl EventLoop {
         let was_unsaved = record.unsaved.take().is_some();
         let may_be_on_disk = record.checkpoint.forget();
         if was_unsaved {
-            self.show_health();
+            self.publish_health();
         }
         if !may_be_on_disk {
             return;

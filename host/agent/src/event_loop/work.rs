@@ -1,11 +1,12 @@
 //! The one place where a pod's life goes on: an event is fed to its record, and what follows is carried out.
 
 use tokio::time::Instant;
+use witlet_core::pleg::PlegEvent;
+use witlet_core::pod::clean_up::SourcesRead;
 use witlet_core::pod::lifecycle::{Effect, Event as LifeEvent, Facts, Stage};
 use witlet_core::pod::static_pod::is_static;
 use witlet_core::pod::worker::{KillOptions, Outcome, RequeueCause, Task, Work, Worker, requeue_after};
 use witlet_core::pod::{PodFullName, PodUid};
-use witlet_core::probe::{ProbeKind, ProbeResult};
 use witlet_core::runtime::RuntimePod;
 use witlet_core::status::{self, Phase};
 
@@ -14,7 +15,6 @@ use super::record::{PodRecord, WorkerHandle};
 use crate::checkpoints::give_ids;
 use crate::executor::events::PodEvents;
 use crate::executor::{End, Job, PodMemory, Saved};
-use crate::housekeeping::is_alive;
 use crate::inputs::{Event, WorkEnd};
 use crate::prober::ProbeUpdate;
 
@@ -92,27 +92,31 @@ impl EventLoop {
         self.pods.get(uid).is_some_and(|record| record.life.worker().is_some())
     }
 
-    /// The result of a probe changed. What a status tells of it is shown at once, for the pod's work may take long, be it a
+    /// The result of a probe changed. What a status says of it is published at once, because the pod's work may take long, be it a
     /// pull or its end; what is done about it is the work's (upstream: `syncLoopIteration`).
-    pub(super) fn take_probe(&mut self, update: &ProbeUpdate) {
+    pub(super) fn probe_changed(&mut self, update: &ProbeUpdate) {
         let ProbeUpdate { uid, container, kind, result } = update;
         tracing::info!(%uid, %container, probe = ?kind, status = ?result, "SyncLoop (probe)");
         let now = self.outside.clock.now();
         self.outside
             .board
             .revise_status(uid, |pod, last| status::probed(pod, last, container, *kind, *result, now));
-        let concerns_the_pod = match kind {
-            ProbeKind::Startup | ProbeKind::Readiness => true,
-            // That it lives on changes nothing.
-            ProbeKind::Liveness => *result == ProbeResult::Failure,
-        };
-        if concerns_the_pod && self.has_worker(uid) {
-            self.advance(uid, LifeEvent::Look);
+        if kind.needs_sync(*result) {
+            self.sync_pods(std::slice::from_ref(uid));
         }
     }
 
-    /// Something that these pods draw from the cluster is other than it was. A burst comes to one more sync of each.
-    pub(super) fn take_objects(&mut self, uids: &[PodUid]) {
+    pub(super) fn runtime_changed(&mut self, event: &PlegEvent) {
+        if event.is_worth_a_sync() {
+            if let Some(handle) = self.worker_handle(&event.uid) {
+                tracing::info!(pod = %handle.full_name, ?event, "SyncLoop (PLEG): event for pod");
+            }
+            self.advance(&event.uid, LifeEvent::Look);
+        }
+    }
+
+    /// Syncs these pods, as far as they have workers. A burst comes to one more sync of each.
+    pub(super) fn sync_pods(&mut self, uids: &[PodUid]) {
         for uid in uids {
             if self.has_worker(uid) {
                 self.advance(uid, LifeEvent::Look);
@@ -120,8 +124,17 @@ impl EventLoop {
         }
     }
 
+    /// Syncs the pods that are due, and ends those that have waited too long.
+    pub(super) fn sync_due(&mut self) {
+        for uid in self.due.take_due(Instant::now()) {
+            self.advance(&uid, LifeEvent::Look);
+        }
+        self.end_overdue();
+    }
+
     /// Ends a pod that only the runtime has.
-    pub(super) fn kill_orphan(&mut self, uid: &PodUid, full_name: PodFullName, grace_seconds: i64) {
+    pub(super) fn kill_orphan(&mut self, uid: &PodUid, full_name: PodFullName) {
+        let grace_seconds = self.stored_grace(uid);
         let cancel = self.cancel_work.child_token();
         let record = self.pods.entry(uid.clone()).or_default();
         record.worker_handle.get_or_insert_with(|| WorkerHandle::new(full_name, false, cancel));
@@ -155,7 +168,7 @@ impl EventLoop {
     pub(super) fn is_in_runtime(&self, uid: &PodUid) -> bool {
         match self.outside.cache.peek(uid) {
             Some(seen) => seen.is_alive(),
-            None => self.outside.relisted.borrow().pods.iter().any(|pod| pod.uid == *uid && is_alive(pod)),
+            None => self.outside.relisted.borrow().pods.iter().any(|pod| pod.uid == *uid && pod.is_alive()),
         }
     }
 
@@ -181,7 +194,7 @@ impl EventLoop {
             full_name,
             work,
             memory,
-            resize_pending: sourced.and_then(|sourced| sourced.resize_pending.clone()),
+            resize_pending: sourced.and_then(|sourced| sourced.resize.pending().cloned()),
             admission_pending: sourced.and_then(|sourced| sourced.admission_pending.clone()),
             user_namespace: self.user_namespaces.of(uid),
             to_save: record.to_save(),
@@ -227,7 +240,7 @@ impl EventLoop {
             let gone = seen.is_some_and(|seen| !seen.is_alive());
             let sourced = record.and_then(|record| record.sourced.as_ref());
             let counts = sourced.is_none_or(|sourced| is_static(&sourced.pod));
-            same_name && pod.uid != *uid && counts && !over && !gone && is_alive(pod)
+            same_name && pod.uid != *uid && counts && !over && !gone && pod.is_alive()
         };
         relisted.pods.iter().filter(holds).map(|pod| pod.uid.clone()).collect()
     }
@@ -236,21 +249,26 @@ impl EventLoop {
     /// sources have yet to be seen: a name is one pod's. The clean-up would wait for them, and be it the API server that the
     /// edited manifest is to bring back.
     fn end_replaced(&mut self, holder: &PodUid, full_name: &PodFullName, by: &PodUid) {
-        let is_orphan = self.pods.get(holder).is_none_or(PodRecord::is_gone);
-        if !is_orphan || (self.all_sources_seen() && !self.may_be_unread(holder)) {
+        let record = self.pods.get(holder);
+        let was_added = record.is_some_and(|record| record.was_added);
+        let ends_anyway = match self.sources_read() {
+            SourcesRead::None => false,
+            SourcesRead::Partly => was_added,
+            SourcesRead::All => true,
+        };
+        if !record.is_none_or(PodRecord::is_gone) || ends_anyway {
             return;
         }
         let message = format!("Pod {holder} of the same name still runs and is ended first");
         PodEvents::new(&*self.outside.events, full_name, by).normal("Replacing", &message);
-        let grace = self.stored_grace(holder);
-        self.kill_orphan(holder, full_name.clone(), grace);
+        self.kill_orphan(holder, full_name.clone());
     }
 
     pub(super) fn work_ended(&mut self, end: WorkEnd) {
         let WorkEnd { uid, task, memory, saved, end: End { outcome, cause } } = end;
         let Some(record) = self.pods.get_mut(&uid) else { return };
         if record.note_saved(saved) {
-            self.show_health();
+            self.publish_health();
         }
         let Some(handle) = self.pods.get_mut(&uid).and_then(|record| record.worker_handle.as_mut()) else {
             return;
@@ -301,17 +319,17 @@ impl EventLoop {
         }
     }
 
-    /// The agent ends, and its pods with it.
-    pub(super) fn kill_everything(&mut self) {
+    /// The agent ends once its pods have.
+    pub(super) fn stop_pods(&mut self) {
+        self.stopping = Some(Instant::now() + self.config.stop_pods_wait_max);
         let uids: Vec<PodUid> = self.pods.keys().cloned().collect();
         for uid in uids {
             self.advance(&uid, LifeEvent::Kill(KillOptions::default()));
         }
         let listed = self.outside.relisted.borrow().pods.clone();
-        for pod in listed.iter().filter(|pod| is_alive(pod)) {
+        for pod in listed.iter().filter(|pod| pod.is_alive()) {
             if !self.has_worker(&pod.uid) {
-                let grace = self.stored_grace(&pod.uid);
-                self.kill_orphan(&pod.uid, PodFullName::new(&pod.namespace, &pod.name), grace);
+                self.kill_orphan(&pod.uid, PodFullName::new(&pod.namespace, &pod.name));
             }
         }
     }

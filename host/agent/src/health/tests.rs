@@ -1,4 +1,4 @@
-//! Tables of the runtime's health and the node's Ready condition.
+//! Tables of the runtime's health.
 
 use witlet_core::runtime::RuntimeCondition;
 
@@ -54,64 +54,14 @@ fn the_runtime_is_well_if_it_says_so_and_is_listed_often_enough() {
 }
 
 #[test]
-fn the_ready_condition_keeps_the_time_of_its_last_change_and_other_conditions() {
-    let at = |seconds| Timestamp::from_second(seconds).expect("a small number of seconds is a timestamp");
-    let well = Health { errors: Vec::new(), network: None, runtime_name: "fake".into(), handlers: [].into() };
-    let ill = Health { network: Some("down".into()), ..well.clone() };
-    let mut facts = Node::default();
-    let other =
-        NodeCondition { type_: "DiskPressure".into(), status: "False".into(), ..NodeCondition::default() };
-    facts.status.get_or_insert_default().conditions = Some(vec![other]);
-    let mut shown = Node::default();
-    let mut lines = Vec::new();
-    for (second, health) in [(1, &ill), (2, &well), (3, &well), (4, &ill), (5, &ill)] {
-        shown = node_with_ready(&facts, health, &shown, at(second));
-        let condition = ready(&shown).expect("the condition is there");
-        let since = condition.last_transition_time.as_ref().map(|time| time.0.as_second());
-        lines.push(format!("{} {} {since:?}", condition.status, condition.reason.as_deref().unwrap_or("")));
-        let conditions = shown.status.as_ref().and_then(|status| status.conditions.as_ref());
-        assert_eq!(conditions.map(Vec::len), Some(2));
-    }
-    assert_eq!(
-        lines,
-        [
-            "False KubeletNotReady Some(1)",
-            "True KubeletReady Some(2)",
-            "True KubeletReady Some(2)",
-            "False KubeletNotReady Some(4)",
-            "False KubeletNotReady Some(4)",
-        ]
-    );
-}
-
-#[test]
-fn one_problem_is_told_as_it_is_and_several_in_brackets() {
+fn a_missing_network_is_a_problem_of_the_node() {
     let health = |errors: &[&str], network: Option<&str>| Health {
         errors: errors.iter().map(|error| (*error).to_owned()).collect(),
         network: network.map(str::to_owned),
         ..Health::unknown()
     };
-    let cases = [
-        (health(&["a"], None), "a"),
-        (health(&[], Some("n")), "container runtime network not ready: n"),
-        (health(&["a"], Some("n")), "[a, container runtime network not ready: n]"),
-    ];
-    for (health, expected) in cases {
-        let node = node_with_ready(&Node::default(), &health, &Node::default(), Timestamp::UNIX_EPOCH);
-        assert_eq!(ready(&node).and_then(|ready| ready.message.as_deref()), Some(expected));
-    }
-}
-
-#[test]
-fn the_runtimes_handlers_are_told() {
-    let handlers =
-        [RuntimeHandler { name: "kata".into(), user_namespaces: true, ..RuntimeHandler::default() }];
-    let health = Health { handlers: handlers.into(), ..Health::unknown() };
-    let told = |health: &Health| {
-        let node = node_with_ready(&Node::default(), health, &Node::default(), Timestamp::UNIX_EPOCH);
-        serde_json::to_value(node.status.and_then(|status| status.runtime_handlers)).expect("JSON")
-    };
-    let features = serde_json::json!({"recursiveReadOnlyMounts": false, "userNamespaces": true});
-    assert_eq!(told(&health), serde_json::json!([{"name": "kata", "features": features}]));
-    assert_eq!(told(&Health::unknown()), serde_json::Value::Null);
+    let network = "container runtime network not ready: n";
+    assert_eq!(health(&["a"], None).problems(), ["a"]);
+    assert_eq!(health(&[], Some("n")).problems(), [network]);
+    assert_eq!(health(&["a"], Some("n")).problems(), ["a", network]);
 }

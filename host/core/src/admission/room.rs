@@ -1,12 +1,13 @@
 //! What decisions about new pods come to while pods end to make room for a critical one.
 //!
-//! The critical pod waits until they are gone. What others lack meanwhile they may have later, so that no pod is refused, and
-//! only one pod at a time has others ended. (Upstream's loop stands still meanwhile, which comes to the same.)
+//! The critical pod counts against the node as if it were there, and waits until they are gone. What others lack meanwhile they may have
+//! later, so that no pod is refused, and only one pod at a time has others ended. (Upstream's loop stands still meanwhile, which comes to the same.)
 
 use std::time::Duration;
 
 use super::Decision;
 use super::preemption::REASON;
+use crate::pod::PodUid;
 
 #[cfg(test)]
 mod tests;
@@ -14,24 +15,77 @@ mod tests;
 /// A pod that waits for room to be made is asked for again after this, if nothing changes sooner.
 pub const ASK_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
-/// How far making room has come, as one judged pod sees it.
+/// How a pod of the node stands to a decision about room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Room {
-    /// Another pod waits for room that is made for it.
-    pub another_waits: bool,
-    /// Pods that were ended to make room may still run.
-    pub pods_end: bool,
-    /// How many of the victims that the decision names may still run.
-    pub victims_left: usize,
-    /// How many of those are ending already, for whatever reason.
-    pub victims_ending: usize,
+pub struct PodFacts {
+    /// It was admitted, and may have containers that run.
+    pub counts: bool,
+    /// Others were ended for it.
+    pub waits_for_room: bool,
+    /// It was ended to make room.
+    pub is_preempted: bool,
+    /// It is to end, for whatever reason.
+    pub is_ending: bool,
 }
 
-/// What the decision comes to: itself, or that the pod waits (reason `Preempting`).
+impl PodFacts {
+    fn ends(self) -> bool {
+        self.is_preempted || self.is_ending
+    }
+}
+
+/// How far making room has come, as one judged pod sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Room {
+    /// Another pod waits for room that is made for it.
+    another_waits: bool,
+    /// Pods that were ended to make room may still run.
+    pods_end: bool,
+    /// How many of the victims that the decision names may still run.
+    victims_left: usize,
+    /// How many of those are ending already, for whatever reason.
+    victims_ending: usize,
+}
+
+impl Room {
+    fn of<'a>(
+        uid: &PodUid,
+        victims: &[PodUid],
+        pods: impl IntoIterator<Item = (&'a PodUid, PodFacts)>,
+    ) -> Self {
+        let mut room = Self::default();
+        for (other, pod) in pods {
+            room.another_waits |= pod.waits_for_room && other != uid;
+            room.pods_end |= pod.counts && pod.is_preempted;
+            if pod.counts && victims.contains(other) {
+                room.victims_left += 1;
+                room.victims_ending += usize::from(pod.ends());
+            }
+        }
+        room
+    }
+}
+
+/// What a decision about this pod comes to: itself, or that the pod waits (reason `Preempting`).
 ///
-/// A pod whose victims all end already goes on waiting for them, be it that an earlier agent began to end them; but nobody
-/// else is ended before that is done, for what lacks then may be less.
-pub fn beside(decision: Decision, room: Room) -> Decision {
+/// A pod whose victims all end already goes on waiting for them, be it that an earlier agent began to end them; but no other pod is
+/// ended before that is done, for what lacks then may be less.
+pub fn settle<'a>(
+    uid: &PodUid,
+    decision: Decision,
+    pods: impl IntoIterator<Item = (&'a PodUid, PodFacts)>,
+) -> Decision {
+    let victims = match &decision {
+        Decision::Preempt { victims, .. } => victims.as_slice(),
+        Decision::Reject { .. } => &[],
+        // No other pod changes these, and most are such.
+        Decision::Admit | Decision::Defer { .. } => return decision,
+    };
+    let room = Room::of(uid, victims, pods);
+    beside(decision, room)
+}
+
+fn beside(decision: Decision, room: Room) -> Decision {
     let Room { another_waits, pods_end, victims_left, victims_ending } = room;
     let is_making_room = another_waits || pods_end;
     let message = match decision {
@@ -46,4 +100,30 @@ pub fn beside(decision: Decision, room: Room) -> Decision {
         }
     };
     Decision::Defer { reason: REASON.to_owned(), message, retry_after: ASK_AGAIN_AFTER }
+}
+
+/// How pods are ended to make room.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preemption {
+    /// They end now.
+    pub ends: Vec<PodUid>,
+    /// A verdict on another pod that was asked for before this is outdated.
+    pub outdates_verdicts: bool,
+}
+
+/// Which of these victims are ended for this pod, which waits until they are gone.
+pub fn preempt<'a>(
+    uid: &PodUid,
+    victims: &[PodUid],
+    pods: impl IntoIterator<Item = (&'a PodUid, PodFacts)>,
+) -> Preemption {
+    let (mut ends, mut waited) = (Vec::new(), false);
+    for (other, pod) in pods {
+        waited |= pod.waits_for_room && other == uid;
+        if victims.contains(other) && pod.counts && !pod.ends() {
+            ends.push(other.clone());
+        }
+    }
+    let outdates_verdicts = !waited || !ends.is_empty();
+    Preemption { ends, outdates_verdicts }
 }

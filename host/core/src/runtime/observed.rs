@@ -93,6 +93,14 @@ pub struct RuntimePod {
     pub containers: Vec<ListedContainer>,
 }
 
+impl RuntimePod {
+    /// Whether a sandbox is ready, or a container runs.
+    pub fn is_alive(&self) -> bool {
+        self.containers.iter().any(|container| container.state == ContainerRunState::Running)
+            || self.sandboxes.iter().any(|sandbox| sandbox.state == SandboxState::Ready)
+    }
+}
+
 /// A sandbox looked at closely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedSandbox {

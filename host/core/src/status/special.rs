@@ -8,6 +8,7 @@ use super::containers::{is_waiting, last_terminated_state, lost_with_pod, termin
 use super::resize::ResizeStatus;
 use super::waiting::{Waiting, WaitingReason};
 use super::{Phase, base, some};
+use crate::admission::preemption;
 use crate::container::plan::{app_containers, init_containers};
 use crate::eviction;
 use crate::pod::deadline;
@@ -150,6 +151,11 @@ pub fn is_ended_by_node(status: &PodStatus) -> bool {
 /// Whether a status says that its pod was evicted (upstream: `PodIsEvicted`).
 pub fn is_evicted(status: &PodStatus) -> bool {
     Phase::of(status) == Some(Phase::Failed) && status.reason.as_deref() == Some(eviction::REASON)
+}
+
+/// Whether a status says that its pod was ended to make room for a critical one.
+pub fn is_preempted(status: &PodStatus) -> bool {
+    status.reason.as_deref() == Some(preemption::REASON) && is_ended_by_node(status)
 }
 
 /// A pod of which nothing runs any more. A container that nobody saw end counts as killed, unless the pod never came to it;

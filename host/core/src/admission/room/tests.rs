@@ -1,7 +1,8 @@
 //! Decisions beside pods that end for others.
 
+use expect_test::{Expect, expect};
+
 use super::*;
-use crate::pod::PodUid;
 
 const IDLE: Room = Room { another_waits: false, pods_end: false, victims_left: 0, victims_ending: 0 };
 
@@ -18,7 +19,7 @@ fn word(decision: &Decision) -> &'static str {
 }
 
 #[test]
-fn nobody_is_refused_and_one_at_a_time_is_made_room_for() {
+fn no_pod_is_refused_and_room_is_made_for_one_at_a_time() {
     let message = || "words".to_owned();
     let admit = Decision::Admit;
     let reject = Decision::Reject { reason: "OutOfcpu".to_owned(), message: message() };
@@ -48,4 +49,57 @@ fn nobody_is_refused_and_one_at_a_time_is_made_room_for() {
     for (why, decision, room, expected) in cases {
         assert_eq!(word(&beside(decision.clone(), room)), expected, "{why}: {decision:?} {room:?}");
     }
+}
+
+/// Pods by name, with a letter for each fact: counts, waits, preempted, ending.
+const PODS: &[(&str, &str)] =
+    &[("app", "c"), ("ended", ""), ("ending", "ce"), ("me", ""), ("preempted", "cp"), ("waits", "w")];
+
+fn facts(letters: &str) -> PodFacts {
+    PodFacts {
+        counts: letters.contains('c'),
+        waits_for_room: letters.contains('w'),
+        is_preempted: letters.contains('p'),
+        is_ending: letters.contains('e'),
+    }
+}
+
+/// The pod `me` is to preempt these victims, among these pods of [`PODS`].
+fn check(pods: &str, victims: &str, expected: Expect) {
+    let names = |text: &str| text.split_whitespace().map(PodUid::from).collect::<Vec<_>>();
+    let present: Vec<(PodUid, PodFacts)> =
+        names(pods).into_iter().map(|uid| (uid.clone(), facts(letters_of(&uid)))).collect();
+    let all = || present.iter().map(|(uid, facts)| (uid, *facts));
+    let (me, victims) = (PodUid::from("me"), names(victims));
+    let decision = Decision::Preempt { victims: victims.clone(), message: "words".to_owned() };
+    let Preemption { ends, outdates_verdicts } = preempt(&me, &victims, all());
+    let ends: Vec<&str> = ends.iter().map(PodUid::as_str).collect();
+    expected.assert_eq(&format!(
+        "{}; ends [{}], outdates verdicts: {outdates_verdicts}; a refusal: {}",
+        word(&settle(&me, decision, all())),
+        ends.join(" "),
+        word(&settle(
+            &me,
+            Decision::Reject { reason: "OutOfcpu".to_owned(), message: "words".to_owned() },
+            all()
+        )),
+    ));
+}
+
+fn letters_of(uid: &PodUid) -> &'static str {
+    PODS.iter().find(|(name, _)| *name == uid.as_str()).map_or("", |(_, letters)| *letters)
+}
+
+#[test]
+fn victims_that_run_are_ended_unless_another_pod_is_made_room_for() {
+    check("me app", "app", expect!["preempt; ends [app], outdates verdicts: true; a refusal: reject"]);
+    check(
+        "me app ending",
+        "app ending",
+        expect!["preempt; ends [app], outdates verdicts: true; a refusal: reject"],
+    );
+    check("me ended", "ended gone", expect!["wait; ends [], outdates verdicts: true; a refusal: reject"]);
+    check("me app preempted", "app", expect!["wait; ends [app], outdates verdicts: true; a refusal: wait"]);
+    check("me preempted", "preempted", expect!["preempt; ends [], outdates verdicts: true; a refusal: wait"]);
+    check("me app waits", "app", expect!["wait; ends [app], outdates verdicts: true; a refusal: wait"]);
 }
