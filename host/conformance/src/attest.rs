@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
-use witlet_attestation::{Checks, Conformance, Statement, Tested};
+use witlet_wasm::attestation::{Checks, Conformance, Statement, Tested};
 use witlet_wasm::role::Role;
 
 use crate::check::CheckResult;

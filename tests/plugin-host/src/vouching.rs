@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use witlet_attestation::{Conformance, LAYERS, SigningKey, Statement, Tested};
 use witlet_core::admission::Decision;
+use witlet_wasm::attestation::{Conformance, LAYERS, SigningKey, Statement, Tested};
 use witlet_wasm::plugin::PluginState;
 
 use crate::claims;

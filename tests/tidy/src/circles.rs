@@ -7,7 +7,6 @@ use crate::{check, files, read, relative, root};
 
 /// Crates whose circles are still to be cut, with how many files are in them. A number may only shrink.
 const LEFT: &[(&str, usize)] = &[
-    ("host/attestation", 2),
     ("host/cluster", 5),
     ("host/core", 5),
     ("host/egress", 4),

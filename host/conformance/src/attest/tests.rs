@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use witlet_attestation::{Requirements, SigningKey, VerifyError, verify};
+use witlet_wasm::attestation::{Requirements, SigningKey, VerifyError, verify};
 
 use super::*;
 use crate::check::{Check, Finding};

@@ -9,11 +9,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use thiserror::Error;
-use witlet_attestation::{
+use crate::attestation::{
     Accepted, ENVELOPE_BYTES_MAX, KEY_BYTES_MAX, KeyError, KitVersion, PublicKey, Requirements, VerifyError,
     verify,
 };
+use thiserror::Error;
 use witlet_core::error::one_line;
 use witlet_ports::{ComponentFetcher, FetchError, Reports};
 

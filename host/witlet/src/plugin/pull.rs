@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use thiserror::Error;
-use witlet_attestation::subjects;
 use witlet_egress::Egress;
 use witlet_oci::{Client, Pulled, TransferError};
+use witlet_wasm::attestation::subjects;
 use witlet_wasm::record::replay::digest_of;
 
 use super::component::{self, ComponentError};

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::json;
 use thiserror::Error;
-use witlet_attestation::{VerifyError, subjects};
 use witlet_egress::Egress;
 use witlet_node::SystemClock;
 use witlet_oci::{Artifact, Client, Login, Pushed, REPORT_BYTES_MAX, TransferError};
 use witlet_ports::Clock as _;
+use witlet_wasm::attestation::{VerifyError, subjects};
 use witlet_wasm::inspect::{InspectError, Inspection, inspect};
 
 use super::component::{self, ComponentError};

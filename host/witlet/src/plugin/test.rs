@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use thiserror::Error;
-use witlet_attestation::{KeyError, SigningKey};
 use witlet_conformance::cases::{self, CaseFile, CasesError};
 use witlet_conformance::{Kit, KitError, Layer, Plan, Report, Subject, attest};
 use witlet_node::SystemClock;
 use witlet_ports::Clock;
+use witlet_wasm::attestation::{KeyError, SigningKey};
 use witlet_wasm::compile::CompilerConfig;
 use witlet_wasm::record::{RecordError, read};
 

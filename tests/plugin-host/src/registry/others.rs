@@ -7,10 +7,10 @@ use oci_client::client::{ClientConfig, ClientProtocol};
 use oci_client::secrets::RegistryAuth;
 use oci_wasm::{WasmClient, WasmConfig};
 use serde_json::json;
-use witlet_attestation::{Conformance, LAYERS, SigningKey, Statement, Tested};
 use witlet_egress::Egress;
 use witlet_oci::{Artifact, Client, Login, Target, TransferError};
 use witlet_ports::{ComponentFetcher, ComponentReference, Reports};
+use witlet_wasm::attestation::{Conformance, LAYERS, SigningKey, Statement, Tested};
 use witlet_wasm::inspect::inspect;
 use witlet_wasm::plugin::PluginState;
 

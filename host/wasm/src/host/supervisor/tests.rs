@@ -1,7 +1,7 @@
 //! What follows for a plugin when the file is read again, and when a load has failed.
 
+use crate::attestation::Accepted;
 use serde_json::json;
-use witlet_attestation::Accepted;
 use witlet_core::admission::chain::FailurePolicy;
 
 use super::super::retry::RETRY_MIN;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use witlet_attestation::KitVersion;
+use crate::attestation::KitVersion;
 
 use super::document::RequireConformanceDocument;
 use super::{ComponentSource, ConfigError, Known, check_count, field};

@@ -3,8 +3,8 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 
+use crate::attestation::{Conformance, LAYERS, SigningKey, Statement, Tested};
 use expect_test::{Expect, expect};
-use witlet_attestation::{Conformance, LAYERS, SigningKey, Statement, Tested};
 use witlet_core::error::one_line;
 
 use super::*;

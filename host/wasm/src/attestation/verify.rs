@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use serde::de::IgnoredAny;
 use thiserror::Error;
 
-use crate::envelope::{self, ENVELOPE_BYTES_MAX, Envelope, EnvelopeFault, PAYLOAD_TYPE, SIGNATURES_MAX};
-use crate::key::PublicKey;
-use crate::statement::{
+use super::envelope::{self, ENVELOPE_BYTES_MAX, Envelope, EnvelopeFault, PAYLOAD_TYPE, SIGNATURES_MAX};
+use super::key::PublicKey;
+use super::statement::{
     Conformance, LAYERS, PREDICATE_TYPE, STATEMENT_TYPE, SUBJECT_ALGORITHM, StatementDocument,
     SubjectDocument,
 };
-use crate::version::KitVersion;
+use super::version::KitVersion;
 
 /// How much of a foreign text is told.
 const TEXT_CHARS_MAX: usize = 128;

@@ -5,15 +5,15 @@
 //! no clock: the time is part of what is signed.
 //!
 //! ```
-//! use witlet_attestation::{Requirements, SigningKey, verify};
-//! # use witlet_attestation::{Conformance, Statement, Tested};
+//! use witlet_wasm::attestation::{Requirements, SigningKey, verify};
+//! # use witlet_wasm::attestation::{Conformance, Statement, Tested};
 //! # fn examined() -> Conformance {
 //! #     Conformance {
 //! #         kit_version: "0.1.0".to_owned(),
 //! #         roles: vec![Tested { role: "admission".to_owned(), version: "0.1.0".to_owned() }],
 //! #         config_digest: "0".repeat(64),
 //! #         passed: true,
-//! #         checks: witlet_attestation::LAYERS.map(|layer| (layer.to_owned(), Default::default())).into(),
+//! #         checks: witlet_wasm::attestation::LAYERS.map(|layer| (layer.to_owned(), Default::default())).into(),
 //! #         seed: 7,
 //! #         time: "2026-01-01T00:00:00Z".parse().expect("a time"),
 //! #     }

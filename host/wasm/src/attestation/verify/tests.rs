@@ -8,8 +8,8 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::{Checks, LAYERS, SigningKey, Statement, Tested};
 use super::*;
-use crate::{Checks, LAYERS, SigningKey, Statement, Tested};
 
 const DIGEST: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
@@ -18,7 +18,7 @@ fn key(number: u8) -> SigningKey {
     let prefix =
         [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
     let der = [prefix.as_slice(), [number; 32].as_slice()].concat();
-    let pem = crate::pem::write("PRIVATE KEY", &der);
+    let pem = super::super::pem::write("PRIVATE KEY", &der);
     SigningKey::from_pem(pem.as_bytes()).expect("any 32 bytes are a private key")
 }
 

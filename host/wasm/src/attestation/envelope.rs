@@ -6,7 +6,7 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use serde::{Deserialize, Serialize};
 
-use crate::key::SigningKey;
+use super::key::SigningKey;
 
 /// What the payload is: an in-toto Statement.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -105,13 +105,4 @@ pub(crate) fn open(bytes: &[u8]) -> Result<Envelope, EnvelopeFault> {
 
 fn decode(text: &str) -> Option<Vec<u8>> {
     ANY_STANDARD.decode(text).or_else(|_other| ANY_URL_SAFE.decode(text)).ok()
-}
-
-/// Bytes in hexadecimal.
-pub(crate) fn hex_of(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes all that is written");
-        text
-    })
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::envelope;
-use crate::key::SigningKey;
+use super::envelope;
+use super::key::SigningKey;
 
 /// `_type` of the statement.
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
