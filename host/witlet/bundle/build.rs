@@ -21,11 +21,8 @@ const PACKAGES: &[&str] = &[
     "witlet-plugin-tcp-socket",
     "witlet-plugin-grpc",
     "witlet-plugin-image-policy",
-    "witlet-plugin-time-window",
     "witlet-plugin-redis",
-    "witlet-plugin-postgres-ready",
     "witlet-plugin-http-json",
-    "witlet-plugin-udp",
     "witlet-plugin-compose",
     "witlet-plugin-http-bundle",
 ];

@@ -65,6 +65,15 @@ pub const NO_LATEST_TAG: &[u8] = components::NO_LATEST_TAG;
 /// The example handler that puts pods off.
 pub const NOT_BEFORE: &[u8] = components::NOT_BEFORE;
 
+/// The example handler that lets pods start at certain times of the week.
+pub const TIME_WINDOW: &[u8] = components::TIME_WINDOW;
+
+/// The example probe type that asks PostgreSQL servers whether they accept connections.
+pub const POSTGRES_READY: &[u8] = components::POSTGRES_READY;
+
+/// The example probe type that sends datagrams.
+pub const UDP: &[u8] = components::UDP;
+
 /// Handlers written by hand that attack their host, by name. `tests/guests/made` has their text.
 pub const HANDLERS: &[(&str, &[u8])] = handlers::HANDLERS;
 

@@ -1,4 +1,4 @@
-//! The admission handlers that ship turned off, once a configuration turns them on.
+//! The admission handler that ships turned off, and that of the examples, once a configuration turns them on.
 
 use std::time::Duration;
 
@@ -18,9 +18,11 @@ crate::claims!(
 async fn node(entries: &str) -> Node {
     let shipped = witlet_plugins::SHIPPED
         .iter()
-        .filter(|shipped| ["image-policy", "time-window"].contains(&shipped.name))
+        .filter(|shipped| shipped.name == "image-policy")
         .map(|shipped| (shipped.name, shipped.component));
-    let setting = Setting { shipped: shipped.collect(), ..Setting::new(crate::node::compiler(cache())) };
+    let files = vec![("time-window.wasm", witlet_test_guests::TIME_WINDOW.to_vec())];
+    let setting =
+        Setting { shipped: shipped.collect(), files, ..Setting::new(crate::node::compiler(cache())) };
     let node = Node::begin(entries, setting).await.expect("the host starts");
     let ready = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready()).await;
     assert!(ready.is_ok(), "every plugin was tried: {:#?}", node.host.list());
@@ -61,9 +63,9 @@ async fn an_image_policy_holds_for_every_image_of_a_pod() {
 async fn a_pod_waits_for_its_time_window() {
     // The tests' clock stands at 03:04:05.678 on a Friday.
     let node = node(
-        "- name: nights\n  component: builtin:time-window\n  admission: {}\n  limits: {timeout: 5s}\n  config:\n    \
+        "- name: nights\n  component: time-window.wasm\n  admission: {}\n  limits: {timeout: 5s}\n  config:\n    \
          pods: {namespaces: [batch]}\n    windows: [{days: [Fri], from: \"03:05\", to: \"03:06\"}]\n\
-         - name: nights-in-the-east\n  component: builtin:time-window\n  admission: {}\n  limits: {timeout: 5s}\n  config:\n    \
+         - name: nights-in-the-east\n  component: time-window.wasm\n  admission: {}\n  limits: {timeout: 5s}\n  config:\n    \
          utcOffset: \"+09:00\"\n    windows: [{from: \"12:00\", to: \"13:00\"}]\n",
     )
     .await;
@@ -79,7 +81,7 @@ async fn a_pod_waits_for_its_time_window() {
 async fn a_wrong_configuration_is_refused_by_its_key() {
     let node = node(
         "- {name: images, component: \"builtin:image-policy\", admission: {}, config: {allow: [\"a/b:1\"]}}\n\
-         - {name: nights, component: \"builtin:time-window\", admission: {}, config: {windows: [{from: \"9\", to: \"10:00\"}]}}\n",
+         - {name: nights, component: time-window.wasm, admission: {}, config: {windows: [{from: \"9\", to: \"10:00\"}]}}\n",
     )
     .await;
     for (name, words) in [

@@ -1,4 +1,4 @@
-//! The probe types that ship and are off, turned on by a configuration, against servers on loopback.
+//! The probe types that ship and are off, and those of the examples, turned on by a configuration, against servers on loopback.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -19,6 +19,10 @@ crate::claims!(
     a_datagrams_answer_is_compared,
 );
 
+/// The examples, by the names of their files.
+const EXAMPLES: [(&str, &[u8]); 2] =
+    [("postgres-ready.wasm", witlet_test_guests::POSTGRES_READY), ("udp.wasm", witlet_test_guests::UDP)];
+
 /// A node with all four, and the folder with the secret.
 async fn node() -> (Node, TempDir) {
     let secrets = TempDir::new().expect("a folder");
@@ -28,14 +32,15 @@ async fn node() -> (Node, TempDir) {
     let entries = format!(
         "- name: redis\n  component: builtin:redis\n  probe: {{}}\n  grants: {{network: [pod], secrets: [password]}}\n  \
            config: {{credentials: {{cache: {{username: probe, passwordSecret: password, namespaces: [default]}}}}}}\n\
-         - {{name: postgres-ready, component: builtin:postgres-ready, probe: {{}}, grants: {{network: [pod]}}}}\n\
+         - {{name: postgres-ready, component: postgres-ready.wasm, probe: {{}}, grants: {{network: [pod]}}}}\n\
          - {{name: http-json, component: builtin:http-json, probe: {{}}, grants: {{network: [pod]}}}}\n\
-         - {{name: udp, component: builtin:udp, probe: {{}}, grants: {{network: [pod]}}}}\n\
+         - {{name: udp, component: udp.wasm, probe: {{}}, grants: {{network: [pod]}}}}\n\
          secrets:\n- {{name: password, file: {}}}\n",
         file.display()
     );
     let shipped = witlet_plugins::SHIPPED.iter().map(|shipped| (shipped.name, shipped.component)).collect();
-    let setting = Setting { shipped, ..Setting::new(crate::node::compiler(cache())) };
+    let files = EXAMPLES.map(|(file, component)| (file, component.to_vec())).into();
+    let setting = Setting { shipped, files, ..Setting::new(crate::node::compiler(cache())) };
     let node = Node::begin(&entries, setting).await.expect("the host starts");
     tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready())
         .await
@@ -47,15 +52,13 @@ async fn a_probe_type_imports_what_it_uses_and_no_more() {
     const TYPES: &str = "witlet:probe/types";
     // Name, what it can't do without, what it has use for, and what it imports of ours.
     type Case = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
-    let cases: [Case; 8] = [
+    let cases: [Case; 6] = [
         ("exec", &["exec"], &[], &[TYPES, "witlet:probe/exec"]),
         ("httpGet", &[], &["network"], &[TYPES]),
         ("tcpSocket", &[], &["network"], &[TYPES]),
         ("grpc", &[], &["network"], &[TYPES]),
         ("redis", &["secrets"], &["network"], &[TYPES, "witlet:host/secret", "witlet:host/config"]),
-        ("postgres-ready", &[], &["network"], &[TYPES]),
         ("http-json", &[], &["network"], &[TYPES]),
-        ("udp", &[], &["network"], &[TYPES]),
     ];
     for (name, needs, uses, imports) in cases {
         let mut shipped = witlet_plugins::PROBES.iter().chain(witlet_plugins::SHIPPED);

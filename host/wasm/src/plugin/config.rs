@@ -11,7 +11,7 @@ mod roles;
 mod values;
 
 pub(crate) use component::BUILTIN_SCHEME;
-pub use component::ComponentSource;
+pub use component::{ComponentSource, not_shipped};
 pub use conformance::{CONFORMANCE_KEYS_MAX, RequiredConformance};
 pub use grants::{FileGrant, Grants, STATE_PATH};
 pub use roles::{AdmissionMode, AdmissionRole, PodSourceRole, ProbeRole};

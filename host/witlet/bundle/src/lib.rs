@@ -49,11 +49,8 @@ pub const PROBES: &[Builtin] = &[
 /// Plugins that are off until a configuration names them (`component: builtin:NAME`).
 pub const SHIPPED: &[Builtin] = &[
     Builtin { name: "image-policy", component: components::IMAGE_POLICY },
-    Builtin { name: "time-window", component: components::TIME_WINDOW },
     Builtin { name: "redis", component: components::REDIS },
-    Builtin { name: "postgres-ready", component: components::POSTGRES_READY },
     Builtin { name: "http-json", component: components::HTTP_JSON },
-    Builtin { name: "udp", component: components::UDP },
     Builtin { name: "compose", component: components::COMPOSE },
     Builtin { name: "http-bundle", component: components::HTTP_BUNDLE },
 ];

@@ -17,6 +17,8 @@ async fn every_component_that_ships_is_inspected_by_its_name_and_others_are_name
     let words = error.to_string();
     assert!(words.starts_with("\"nobody\" isn't shipped; these are: node-pressure, "), "{words}");
     assert!(words.ends_with(", http-bundle"), "{words}");
+    let moved = component::read("builtin:udp", &registry).await.expect_err("it is an example").to_string();
+    assert!(moved.contains("build it in examples/plugins/rust/udp and name its file, ./udp.wasm"), "{moved}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use witlet_oci::{Client, Login, Target, TargetError, TransferError};
 use witlet_plugins::{ADMISSION, Builtin, PROBES, SHIPPED};
 use witlet_ports::OCI_SCHEME;
 use witlet_wasm::compile::read_component;
+use witlet_wasm::plugin::config::not_shipped;
 
 use crate::cli::RegistryArgs;
 use crate::progress::Transfer;
@@ -38,7 +39,7 @@ pub(crate) enum ComponentError {
         cause: std::io::Error,
     },
     /// No component that ships has this name.
-    #[error("{name:?} isn't shipped; these are: {}", shipped().map(|builtin| builtin.name).collect::<Vec<_>>().join(", "))]
+    #[error("{}", not_shipped(name, &shipped().map(|builtin| builtin.name).collect::<Vec<_>>()))]
     NotShipped {
         /// The name after `builtin:`.
         name: String,

@@ -1,4 +1,4 @@
-//! Every component that ships passes the conformance kit, with the cases beside its source.
+//! Every component that ships, and each example with cases of its own, passes the conformance kit with the cases next to its source.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -26,10 +26,12 @@ static KIT: LazyLock<(Runtime, Kit)> = LazyLock::new(|| {
 });
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let shipped = ADMISSION.iter().chain(PROBES).chain(SHIPPED);
-    let mut trials: Vec<Trial> = shipped
-        .map(|builtin| Trial::test(format!("{} passes the kit", builtin.name), || passes(builtin)))
-        .collect();
+    let of = |builtin: &'static Builtin, folder: PathBuf| {
+        Trial::test(format!("{} passes the kit", builtin.name), move || passes(builtin, &folder))
+    };
+    let shipped = ADMISSION.iter().chain(PROBES).chain(SHIPPED).map(|builtin| of(builtin, folder(builtin)));
+    let examples = EXAMPLES.iter().map(|example| of(example, examples_folder().join(example.name)));
+    let mut trials: Vec<Trial> = shipped.chain(examples).collect();
     trials.push(Trial::test("without_cases_and_configuration_it_says_the_way_out", without_configuration));
     trials.push(Trial::test("without_cases_all_that_can_be_done_is_done", without_cases));
     trials.push(Trial::test("what_is_no_component_is_told_in_one_sentence", no_component));
@@ -39,6 +41,17 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials.push(Trial::test("each_check_of_loading_finds_what_it_is_for", loading));
     trials.push(Trial::test("each_vector_of_the_kit_finds_what_it_is_for", vectors));
     trials
+}
+
+/// The examples in Rust that have cases of their own. `tests/languages` tries those that every language has.
+const EXAMPLES: [Builtin; 3] = [
+    Builtin { name: "postgres-ready", component: witlet_test_guests::POSTGRES_READY },
+    Builtin { name: "time-window", component: witlet_test_guests::TIME_WINDOW },
+    Builtin { name: "udp", component: witlet_test_guests::UDP },
+];
+
+fn examples_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugins/rust")
 }
 
 /// Where the sources of a shipped component are, with its cases.
@@ -54,8 +67,8 @@ fn folder(builtin: &Builtin) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins").join(name)
 }
 
-fn passes(builtin: &Builtin) -> Result<(), Failed> {
-    let file = CaseFile::read(&folder(builtin).join("cases.yaml"))?;
+fn passes(builtin: &Builtin, folder: &Path) -> Result<(), Failed> {
+    let file = CaseFile::read(&folder.join("cases.yaml"))?;
     let role = file.role();
     let plan = Plan { cases: vec![file], property_cases: PROPERTY_CASES, ..Plan::default() };
     let (runtime, kit) = &*KIT;

@@ -10,6 +10,21 @@ use super::{ConfigError, Known, field};
 /// What stands before the name of a component that is shipped and off.
 pub(crate) const BUILTIN_SCHEME: &str = "builtin:";
 
+/// Components that earlier builds shipped and that are examples now.
+const EXAMPLES: [&str; 3] = ["postgres-ready", "time-window", "udp"];
+
+/// Returns what to tell a user who names `builtin:NAME` where no such component ships, with the way out.
+pub fn not_shipped(name: &str, shipped: &[&str]) -> String {
+    let shipped = shipped.join(", ");
+    if EXAMPLES.contains(&name) {
+        return format!(
+            "{name:?} isn't shipped any more: build it in examples/plugins/rust/{name} and name its file, \
+             ./{name}.wasm; shipped are: {shipped}"
+        );
+    }
+    format!("{name:?} isn't shipped; these are: {shipped}")
+}
+
 /// Where a component is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComponentSource {
@@ -50,8 +65,7 @@ pub(super) fn parse(
     if let Some(shipped) = text.strip_prefix(BUILTIN_SCHEME) {
         let components = known.shipped.components;
         if !components.contains(&shipped) {
-            let problem = format!("{shipped:?} isn't shipped; these are: {}", components.join(", "));
-            return field(&name, problem);
+            return field(&name, not_shipped(shipped, components));
         }
         return Ok(ComponentSource::Shipped(shipped.to_owned()));
     }

@@ -252,6 +252,11 @@ fn wrong_values_of_entries_are_told_with_their_field_and_the_way_out() {
             "plugins[0].component: \"nothing\" isn't shipped; these are: compose, redis",
         ),
         (
+            "- {name: a, component: 'builtin:postgres-ready', probe: {}}",
+            "plugins[0].component: \"postgres-ready\" isn't shipped any more: build it in examples/plugins/rust/postgres-ready and name \
+             its file, ./postgres-ready.wasm; shipped are: compose, redis",
+        ),
+        (
             "- {name: a, component: a.wasm, pullCredentials: c.json, admission: {}}",
             "plugins[0].pullCredentials: only for components from registries (oci://): leave it out",
         ),
