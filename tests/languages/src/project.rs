@@ -11,8 +11,18 @@ use witlet_templates::{Language, Name, NameError, RenderError, Role, render};
 pub const EXAMPLES: [(&str, Role); 3] =
     [("image-policy", Role::Admission), ("redis-probe", Role::Probe), ("folder-source", Role::PodSource)];
 /// What builds leave in a project's folder. It is no part of the project.
-const LEFTOVERS: &[&str] =
-    &["node_modules", ".venv", ".tools", "target", "dist", "obj", ".bindings", "__pycache__", ".mypy_cache"];
+const LEFTOVERS: &[&str] = &[
+    "node_modules",
+    ".venv",
+    ".tools",
+    "target",
+    "dist",
+    "obj",
+    "bindings",
+    "types",
+    "__pycache__",
+    ".mypy_cache",
+];
 /// How deep a project's folders go at most.
 const DEPTH_MAX: usize = 12;
 /// What a manifest says whose crate can't be built outside this workspace.

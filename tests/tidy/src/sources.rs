@@ -37,6 +37,13 @@ fn files_are_short_or_give_a_reason() {
 }
 
 #[test]
+fn every_link_leads_somewhere() {
+    let links = files(&root(), "").into_iter().filter(|path| path.is_symlink() && !path.exists());
+    let broken: Vec<String> = links.map(|path| relative(&path)).collect();
+    check("a symbolic link leads to a file or folder that is there", &broken);
+}
+
+#[test]
 fn unsafe_code_is_forbidden_outside_its_crates() {
     let mut findings = Vec::new();
     for manifest in files(&root(), "Cargo.toml") {

@@ -1,1 +1,1 @@
-../../../../plugins/templates/files/javascript/common/plugin.mk
+../../../../plugins/sdk/templates/files/javascript/common/plugin.mk

@@ -1,1 +1,1 @@
-../../../../plugins/templates/files/python/common/plugin.mk
+../../../../plugins/sdk/templates/files/python/common/plugin.mk

@@ -4,12 +4,20 @@ use std::fs;
 use std::path::Path;
 
 /// Names of folders that builds make.
-const LEFTOVER_FOLDERS: &[&str] =
-    &["node_modules", ".venv", ".tools", "target", "dist", "obj", ".bindings", "__pycache__", ".mypy_cache"];
+const LEFTOVER_FOLDERS: &[&str] = &[
+    "node_modules",
+    ".venv",
+    ".tools",
+    "target",
+    "dist",
+    "obj",
+    "bindings",
+    "types",
+    "__pycache__",
+    ".mypy_cache",
+];
 /// Endings of files that builds make.
 const LEFTOVER_ENDINGS: &[&str] = &[".wasm", ".pyc"];
-/// A folder with components that are sources: the adapter from preview 1.
-const ADAPTER: &str = "adapter";
 
 /// All files below the folder, by their paths in it, sorted. Cargo is told to look at it again when it changes.
 pub(crate) fn read(folder: &Path) -> Vec<(String, Vec<u8>)> {
@@ -29,9 +37,7 @@ fn collect(folder: &Path, below: &str, files: &mut Vec<(String, Vec<u8>)>) {
             if !LEFTOVER_FOLDERS.contains(&name.as_str()) {
                 collect(&entry.path(), &path, files);
             }
-        } else if below.split('/').any(|part| part == ADAPTER)
-            || !LEFTOVER_ENDINGS.iter().any(|ending| name.ends_with(ending))
-        {
+        } else if !LEFTOVER_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             let contents = fs::read(entry.path()).unwrap_or_else(|cause| panic!("{path}: {cause}"));
             files.push((path, contents));
         }

@@ -156,6 +156,17 @@ fn every_makefile_has_the_contracts_targets_and_variables() {
 }
 
 #[test]
+fn nothing_of_a_template_is_generated() {
+    for (language, role) in all() {
+        for File { path, contents, .. } in project(language, role) {
+            assert!(!contents.contains(&0), "{language} {role}: {path} isn't text");
+            let made = path.split('/').any(|part| part == "bindings" || part == "types");
+            assert!(!made || path.starts_with("sdk/"), "{language} {role}: `make` makes {path}");
+        }
+    }
+}
+
+#[test]
 fn no_placeholder_and_no_name_of_this_repository_is_left() {
     for (language, role) in all() {
         for File { path, contents, .. } in project(language, role) {

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
+#include "json.h"
+
 /* Fills in a fault; always false. */
 __attribute__((format(printf, 3, 4))) static bool fail(struct fault *fault, const char *reason, const char *format, ...)
 {
@@ -165,17 +167,12 @@ static bool check_file(const struct file *file, struct fault *fault)
     witlet_text contents = witlet_view(file->contents);
     if (!witlet_is_utf8(contents))
         return fail(fault, "Invalid", "file %s isn't UTF-8", file->name);
-    cJSON *manifest = witlet_json(contents);
-    bool good = true;
-    if (!cJSON_IsObject(manifest)) {
-        good = fail(fault, "Invalid", "file %s is no JSON object", file->name);
-    } else {
-        const cJSON *kind = cJSON_GetObjectItemCaseSensitive(manifest, "kind");
-        if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "Pod") != 0)
-            good = fail(fault, "Invalid", "file %s is of no kind Pod", file->name);
-    }
-    cJSON_Delete(manifest);
-    return good;
+    witlet_text manifest = witlet_json(contents);
+    if (!witlet_json_is_object(manifest))
+        return fail(fault, "Invalid", "file %s is no JSON object", file->name);
+    if (!witlet_json_equal(witlet_json_member(manifest, "kind"), "Pod"))
+        return fail(fault, "Invalid", "file %s is of no kind Pod", file->name);
+    return true;
 }
 
 bool folder_check(const struct folder *folder, struct fault *fault)

@@ -1,23 +1,23 @@
 /* The exports of `witlet:pod-source/source`: what the host calls. */
 #include "folder.h"
+#include "json.h"
 
 /* Reads the configuration, {"folder": "/pods"}. On success `path` is owned: `free`. Otherwise `error` is an owned text. */
 static bool read_config(witlet_text config, char **path, plugin_string_t *error)
 {
     static const char *const known[] = {"folder", NULL};
-    cJSON *settings = witlet_json_settings(config);
-    if (settings == NULL)
+    witlet_text settings = witlet_json_settings(config);
+    if (settings.len == 0)
         return witlet_fail(error, "the configuration isn't a JSON object");
-    const char *unknown = witlet_json_unknown(settings, known);
-    const cJSON *folder = cJSON_GetObjectItemCaseSensitive(settings, "folder");
-    bool good = true;
-    if (unknown != NULL)
-        good = witlet_fail(error, "unknown field \"%s\"", unknown);
-    else if (!cJSON_IsString(folder) || folder->valuestring[0] != '/')
-        good = witlet_fail(error, "folder: an absolute path is needed");
-    else if ((*path = strdup(folder->valuestring)) == NULL)
+    if (!witlet_json_only(settings, known, "field", error))
+        return false;
+    plugin_string_t folder = witlet_json_string(witlet_json_member(settings, "folder"));
+    bool good = folder.len > 0 && folder.ptr[0] == '/' && memchr(folder.ptr, '\0', folder.len) == NULL;
+    if (!good)
+        witlet_fail(error, "folder: an absolute path is needed");
+    else if ((*path = strndup((const char *)folder.ptr, folder.len)) == NULL)
         abort();
-    cJSON_Delete(settings);
+    plugin_string_free(&folder);
     return good;
 }
 

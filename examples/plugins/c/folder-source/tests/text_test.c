@@ -1,6 +1,7 @@
 /* The library's judgement of bytes from outside (lib/witlet.h): what is UTF-8, and what is made of what isn't. */
 #include "check.h"
 #include "fake.h"
+#include "json.h"
 
 /* Encodes a code point as UTF-8 would, valid or not. */
 static size_t encode(uint32_t point, char *bytes)
@@ -64,17 +65,76 @@ static void json_is_one_value_and_not_too_deep(void)
         const char *text;
         bool good;
     } cases[] = {
-        {"{}", true}, {" [1]\n", true}, {"null", true}, {"", false}, {"{} x", false}, {"{}{}", false}, {"{", false},
+        {"{}", true},      {" [1]\n", true},     {"null", true},    {"[1, -0.5e+3, 0]", true}, {"{\"a\" : [true,false]}", true},
+        {"", false},       {"{} x", false},      {"{}{}", false},   {"{", false},              {"[1,]", false},
+        {"{\"a\"}", false}, {"[01]", false},      {"[1.]", false},   {"[+1]", false},           {"nul", false},
+        {"\"\\x\"", false}, {"\"a\nb\"", false}, {"\"\\u12\"", false},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cJSON *value = witlet_json(witlet_view_c(cases[i].text));
-        CHECK((value != NULL) == cases[i].good);
-        cJSON_Delete(value);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK((witlet_json(witlet_view_c(cases[i].text)).len > 0) == cases[i].good);
     char deep[20000];
     memset(deep, '[', sizeof deep / 2);
     memset(deep + sizeof deep / 2, ']', sizeof deep / 2);
-    CHECK(witlet_json((witlet_text){deep, sizeof deep}) == NULL);
+    CHECK(witlet_json((witlet_text){deep, sizeof deep}).len == 0);
+    size_t depth = WITLET_JSON_DEPTH_MAX;
+    CHECK(witlet_json((witlet_text){deep + sizeof deep / 2 - depth, 2 * depth}).len > 0);
+}
+
+static void json_strings_are_decoded(void)
+{
+    static const struct {
+        const char *text, *value;
+    } cases[] = {
+        {"\"plain\"", "plain"},
+        {"\"\"", ""},
+        {"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t"},
+        {"\"gr\\u00f6\\u00DFe\"", "größe"},
+        {"\"\\ud83e\\udd80!\"", "🦀!"},
+        {"\"\\ud83e\"", "\ufffd"},
+        {"\"\\udd80\\ud83e\"", "\ufffd\ufffd"},
+        {"\"\\ud83ex\"", "\ufffdx"},
+        {"7", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        plugin_string_t value = witlet_json_string(witlet_json(witlet_view_c(cases[i].text)));
+        CHECK(fake_is(value, cases[i].value));
+        CHECK(witlet_is_utf8(witlet_view(value)));
+        plugin_string_free(&value);
+    }
+}
+
+static void json_numbers_are_whole_and_exact(void)
+{
+    static const struct {
+        const char *text;
+        bool good;
+        int64_t value;
+    } cases[] = {
+        {"0", true, 0},
+        {"-7", true, -7},
+        {"9223372036854775807", true, INT64_MAX},
+        {"-9223372036854775808", true, INT64_MIN},
+        {"9223372036854775808", false, 0},
+        {"-9223372036854775809", false, 0},
+        {"1.0", false, 0},
+        {"1e3", false, 0},
+        {"\"1\"", false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t value = 0;
+        CHECK(witlet_json_integer(witlet_json(witlet_view_c(cases[i].text)), INT64_MIN, INT64_MAX, &value) == cases[i].good);
+        CHECK(value == cases[i].value);
+    }
+}
+
+static void members_are_found_by_their_names(void)
+{
+    witlet_text object = witlet_json(WITLET_TEXT(" {\"a\": {\"b\": [1, \"]\", {}]}, \"\\u0063\" :2, \"a\": 3} "));
+    CHECK(witlet_json_count(object) == 3);
+    CHECK(witlet_json_count(witlet_json_member(witlet_json_member(object, "a"), "b")) == 3);
+    CHECK(witlet_equal(witlet_json_member(object, "c"), WITLET_TEXT("2")));
+    CHECK(witlet_json_member(object, "b").len == 0);
+    CHECK(witlet_json_count(witlet_json_member(object, "c")) == 0);
 }
 
 int main(void)
@@ -82,5 +142,8 @@ int main(void)
     every_character_is_utf8_and_nothing_else_is();
     what_is_no_character_is_replaced_byte_by_byte();
     json_is_one_value_and_not_too_deep();
+    json_strings_are_decoded();
+    json_numbers_are_whole_and_exact();
+    members_are_found_by_their_names();
     return CHECKS_END();
 }

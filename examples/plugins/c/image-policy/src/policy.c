@@ -1,54 +1,51 @@
 #include "policy.h"
 
 #include "image.h"
+#include "json.h"
 
 /* Adds the places of `allow`. */
-static bool read_places(const cJSON *allow, struct policy *policy, plugin_string_t *error)
+static bool read_places(witlet_text allow, struct policy *policy, plugin_string_t *error)
 {
-    int count = cJSON_GetArraySize(allow);
-    if (!cJSON_IsArray(allow) || count == 0)
+    size_t count = witlet_json_is_array(allow) ? witlet_json_count(allow) : 0;
+    if (count == 0)
         return witlet_fail(error, "allow: a list of at least one registry, or registry and path, is needed");
     if (count > ALLOW_MAX)
         return witlet_fail(error, "allow: more than %d places", ALLOW_MAX);
-    policy->allow = calloc((size_t)count, sizeof *policy->allow);
+    policy->allow = calloc(count, sizeof *policy->allow);
     if (policy->allow == NULL)
         abort();
-    const cJSON *place;
-    cJSON_ArrayForEach(place, allow)
-    {
-        witlet_text text = cJSON_IsString(place) ? witlet_view_c(place->valuestring) : WITLET_TEXT("");
-        if (text.len == 0 || text.ptr[0] == '/' || text.ptr[text.len - 1] == '/')
-            return witlet_fail(error, "allow[%zu]: a registry, or registry and path, without a slash at its ends is needed",
-                               policy->allow_count);
-        policy->allow[policy->allow_count++] = witlet_copy(text);
+    for (witlet_json_items items = witlet_json_each(allow); witlet_json_next(&items);) {
+        size_t index = policy->allow_count++;
+        policy->allow[index] = witlet_json_string(items.value);
+        witlet_text place = witlet_view(policy->allow[index]);
+        if (place.len == 0 || place.ptr[0] == '/' || place.ptr[place.len - 1] == '/')
+            return witlet_fail(error, "allow[%zu]: a registry, or registry and path, without a slash at its ends is needed", index);
     }
     return true;
 }
 
-static bool read_settings(const cJSON *settings, struct policy *policy, plugin_string_t *error)
+static bool read_settings(witlet_text settings, struct policy *policy, plugin_string_t *error)
 {
     static const char *const known[] = {"allow", "requireDigest", NULL};
-    const char *unknown = witlet_json_unknown(settings, known);
-    if (unknown != NULL)
-        return witlet_fail(error, "unknown field \"%s\"", unknown);
-    const cJSON *require_digest = cJSON_GetObjectItemCaseSensitive(settings, "requireDigest");
-    if (require_digest != NULL && !cJSON_IsBool(require_digest))
+    if (!witlet_json_only(settings, known, "field", error))
+        return false;
+    witlet_text require_digest = witlet_json_member(settings, "requireDigest");
+    if (require_digest.len > 0 && !witlet_json_is_bool(require_digest))
         return witlet_fail(error, "requireDigest: true or false is needed");
-    policy->require_digest = cJSON_IsTrue(require_digest);
-    return read_places(cJSON_GetObjectItemCaseSensitive(settings, "allow"), policy, error);
+    policy->require_digest = witlet_json_is_true(require_digest);
+    return read_places(witlet_json_member(settings, "allow"), policy, error);
 }
 
 bool policy_read(witlet_text config, struct policy *policy, plugin_string_t *error)
 {
     *policy = (struct policy){0};
-    cJSON *settings = witlet_json_settings(config);
-    if (settings == NULL)
+    witlet_text settings = witlet_json_settings(config);
+    if (settings.len == 0)
         return witlet_fail(error, "the configuration isn't a JSON object");
-    bool good = read_settings(settings, policy, error);
-    if (!good)
-        policy_free(policy);
-    cJSON_Delete(settings);
-    return good;
+    if (read_settings(settings, policy, error))
+        return true;
+    policy_free(policy);
+    return false;
 }
 
 void policy_free(struct policy *policy)

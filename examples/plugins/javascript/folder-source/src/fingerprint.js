@@ -1,1 +1,1 @@
-../../../../../plugins/templates/files/javascript/pod-source/src/fingerprint.js
+../../../../../plugins/sdk/templates/files/javascript/pod-source/src/fingerprint.js

@@ -1,1 +1,1 @@
-../../../../../plugins/templates/files/javascript/probe/src/address.js
+../../../../../plugins/sdk/templates/files/javascript/probe/src/address.js

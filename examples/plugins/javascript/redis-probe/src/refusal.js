@@ -1,1 +1,1 @@
-../../../../../plugins/templates/files/javascript/common/src/refusal.js
+../../../../../plugins/sdk/templates/files/javascript/common/src/refusal.js

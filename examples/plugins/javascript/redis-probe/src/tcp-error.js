@@ -1,1 +1,1 @@
-../../../../../plugins/templates/files/javascript/probe/src/tcp-error.js
+../../../../../plugins/sdk/templates/files/javascript/probe/src/tcp-error.js

@@ -6,62 +6,53 @@ bool exports_witlet_pod_source_source_validate(plugin_string_t *config, plugin_s
     return settings_check(config, err);
 }
 
-static plugin_option_u64_t maybe_number(const cJSON *object, const char *key)
+static plugin_option_u64_t maybe_number(witlet_text object, const char *key)
 {
     return (plugin_option_u64_t){
-        .is_some = cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(object, key)),
-        .val = member_unsigned(object, key),
+        .is_some = witlet_json_member(object, key).len > 0,
+        .val = (uint64_t)member_number(object, key),
     };
 }
 
-static void take_pods(const cJSON *manifests, witlet_pod_source_types_snapshot_t *snapshot)
+static void take_pods(witlet_text manifests, witlet_pod_source_types_snapshot_t *snapshot)
 {
     plugin_list_string_t pods = {NULL, 0};
-    size_t count = (size_t)cJSON_GetArraySize(manifests);
+    size_t count = witlet_json_count(manifests);
     if (count > 0 && (pods.ptr = malloc(count * sizeof *pods.ptr)) == NULL)
         abort();
-    const cJSON *manifest;
-    cJSON_ArrayForEach(manifest, manifests)
-    {
-        /* A text is handed on as it is. */
-        const char *text = cJSON_GetStringValue(manifest);
-        pods.ptr[pods.len++] = text == NULL ? witlet_json_text(manifest) : witlet_copy(witlet_view_c(text));
-    }
+    /* A text is handed on as what it stands for. */
+    for (witlet_json_items items = witlet_json_each(manifests); witlet_json_next(&items);)
+        pods.ptr[pods.len++] =
+            witlet_json_is_string(items.value) ? witlet_json_string(items.value) : witlet_copy(items.value);
     snapshot->tag = WITLET_POD_SOURCE_TYPES_SNAPSHOT_PODS;
     snapshot->val.pods = pods;
 }
 
-static plugin_string_t member_copy(const cJSON *object, const char *key)
-{
-    return witlet_copy(witlet_view_c(text_of(cJSON_GetObjectItemCaseSensitive(object, key))));
-}
-
 /* The answer of `config.poll`. */
-static bool answer(const cJSON *settings, exports_witlet_pod_source_source_poll_result_t *result,
+static bool answer(witlet_text settings, exports_witlet_pod_source_source_poll_result_t *result,
                    exports_witlet_pod_source_source_source_error_t *error)
 {
-    const cJSON *poll = cJSON_GetObjectItemCaseSensitive(settings, "poll");
-    const cJSON *failure = cJSON_GetObjectItemCaseSensitive(poll, "error");
-    const cJSON *pods = cJSON_GetObjectItemCaseSensitive(poll, "pods");
-    if (cJSON_IsObject(failure)) {
-        error->reason = member_copy(failure, "reason");
-        error->message = member_copy(failure, "message");
+    witlet_text poll = witlet_json_member(settings, "poll");
+    witlet_text failure = witlet_json_member(poll, "error"), pods = witlet_json_member(poll, "pods");
+    if (witlet_json_is_object(failure)) {
+        error->reason = member_text(failure, "reason");
+        error->message = member_text(failure, "message");
         error->retry_after_milliseconds = maybe_number(failure, "retryAfterMilliseconds");
         return false;
     }
-    if (cJSON_IsArray(pods)) {
+    if (witlet_json_is_array(pods)) {
         take_pods(pods, &result->snapshot);
-    } else if (poll == NULL || cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(poll, "unchanged"))) {
+    } else if (poll.len == 0 || witlet_json_is_true(witlet_json_member(poll, "unchanged"))) {
         result->snapshot.tag = WITLET_POD_SOURCE_TYPES_SNAPSHOT_UNCHANGED;
-    } else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(poll, "empty"))) {
+    } else if (witlet_json_is_true(witlet_json_member(poll, "empty"))) {
         result->snapshot.tag = WITLET_POD_SOURCE_TYPES_SNAPSHOT_EMPTY;
     } else {
         *error = witlet_source_error("Invalid", witlet_copy(WITLET_TEXT("there is no such answer")));
         return false;
     }
-    result->cursor.is_some = member_text(settings, "cursor") != NULL;
+    result->cursor.is_some = witlet_json_is_string(witlet_json_member(settings, "cursor"));
     if (result->cursor.is_some)
-        result->cursor.val = member_copy(settings, "cursor");
+        result->cursor.val = member_text(settings, "cursor");
     result->next_poll_milliseconds = maybe_number(settings, "nextPollMilliseconds");
     return true;
 }
@@ -77,46 +68,50 @@ bool exports_witlet_pod_source_source_poll(plugin_string_t *maybe_cursor,
     if (maybe_cursor != NULL)
         plugin_string_free(maybe_cursor);
 
-    plugin_string_t error;
-    cJSON *settings = settings_get(&error);
-    if (settings == NULL) {
+    plugin_string_t config, error;
+    witlet_text settings = settings_get(&config, &error);
+    if (settings.len == 0) {
         *err = witlet_source_error("Invalid", error);
         return false;
     }
     bool good = answer(settings, ret, err);
-    cJSON_Delete(settings);
+    plugin_string_free(&config);
     return good;
 }
 
 /* The statuses as a JSON list. */
 static plugin_string_t tell_statuses(const exports_witlet_pod_source_feedback_list_pod_status_t *changed)
 {
-    cJSON *list = cJSON_CreateArray();
+    struct tell tell = {0};
+    tell_begin(&tell, NULL, '[');
     for (size_t i = 0; i < changed->len; i++) {
         const exports_witlet_pod_source_feedback_pod_status_t *status = &changed->ptr[i];
-        cJSON *told = cJSON_CreateObject();
-        tell_text(told, "namespace", witlet_copy(witlet_view(status->namespace_)));
-        tell_text(told, "name", witlet_copy(witlet_view(status->name)));
-        tell_text(told, "uid", witlet_copy(witlet_view(status->uid)));
+        tell_begin(&tell, NULL, '{');
+        tell_view(&tell, "namespace", witlet_view(status->namespace_));
+        tell_view(&tell, "name", witlet_view(status->name));
+        tell_view(&tell, "uid", witlet_view(status->uid));
         if (status->status.is_some)
-            tell_json(told, "status", witlet_copy(witlet_view(status->status.val)));
+            tell_json(&tell, "status", witlet_copy(witlet_view(status->status.val)));
         else
-            cJSON_AddNullToObject(told, "status");
-        cJSON_AddItemToArray(list, told);
+            tell_word(&tell, "status", "null");
+        tell_end(&tell, '}');
     }
-    return tell_end(list);
+    tell_end(&tell, ']');
+    return tell_take(&tell);
 }
 
 bool exports_witlet_pod_source_feedback_statuses(exports_witlet_pod_source_feedback_list_pod_status_t *changed,
                                                  plugin_string_t *err)
 {
-    cJSON *settings = settings_get(err);
-    bool good = settings != NULL;
-    if (good && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(settings, "tellStatuses"))) {
+    plugin_string_t config;
+    witlet_text settings = settings_get(&config, err);
+    bool good = settings.len > 0;
+    if (good && witlet_json_is_true(witlet_json_member(settings, "tellStatuses"))) {
         *err = tell_statuses(changed);
         good = false;
     }
-    cJSON_Delete(settings);
+    if (settings.len > 0)
+        plugin_string_free(&config);
     exports_witlet_pod_source_feedback_list_pod_status_free(changed);
     return good;
 }

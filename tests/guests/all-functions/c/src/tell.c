@@ -2,124 +2,178 @@
 
 #include <inttypes.h>
 
-/* cJSON works with strings that end in a NUL. */
-static cJSON *to_json(witlet_text text)
+static void put(struct tell *tell, witlet_text text)
 {
-    char *terminated = malloc(text.len + 1);
-    if (terminated == NULL)
+    char *more = realloc(tell->ptr, tell->len + text.len + 1);
+    if (more == NULL)
         abort();
+    tell->ptr = more;
     if (text.len > 0)
-        memcpy(terminated, text.ptr, text.len);
-    terminated[text.len] = '\0';
-    cJSON *value = cJSON_CreateString(terminated);
-    free(terminated);
-    return value;
+        memcpy(tell->ptr + tell->len, text.ptr, text.len);
+    tell->len += text.len;
 }
 
-void tell_text(cJSON *object, const char *key, plugin_string_t text)
+static void quote(struct tell *tell, witlet_text text)
 {
-    cJSON_AddItemToObject(object, key, to_json(witlet_view(text)));
+    put(tell, WITLET_TEXT("\""));
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char byte = (unsigned char)text.ptr[i];
+        char escaped[8];
+        if (byte == '"' || byte == '\\')
+            snprintf(escaped, sizeof escaped, "\\%c", byte);
+        else if (byte < 0x20)
+            snprintf(escaped, sizeof escaped, "\\u%04x", byte);
+        else
+            snprintf(escaped, sizeof escaped, "%c", byte);
+        put(tell, witlet_view_c(escaped));
+    }
+    put(tell, WITLET_TEXT("\""));
+}
+
+/* What stands before a value. */
+static void begin(struct tell *tell, const char *key)
+{
+    if (tell->comma)
+        put(tell, WITLET_TEXT(","));
+    tell->comma = true;
+    if (key != NULL) {
+        quote(tell, witlet_view_c(key));
+        put(tell, WITLET_TEXT(":"));
+    }
+}
+
+void tell_begin(struct tell *tell, const char *key, char bracket)
+{
+    begin(tell, key);
+    put(tell, (witlet_text){&bracket, 1});
+    tell->comma = false;
+}
+
+void tell_end(struct tell *tell, char bracket)
+{
+    put(tell, (witlet_text){&bracket, 1});
+    tell->comma = true;
+}
+
+void tell_view(struct tell *tell, const char *key, witlet_text text)
+{
+    begin(tell, key);
+    quote(tell, text);
+}
+
+void tell_text(struct tell *tell, const char *key, plugin_string_t text)
+{
+    tell_view(tell, key, witlet_view(text));
     plugin_string_free(&text);
 }
 
-void tell_json(cJSON *object, const char *key, plugin_string_t text)
+void tell_json(struct tell *tell, const char *key, plugin_string_t text)
 {
-    cJSON *value = witlet_json(witlet_view(text));
-    if (value == NULL)
-        cJSON_AddStringToObject(object, key, "this is no JSON");
-    else
-        cJSON_AddItemToObject(object, key, value);
+    witlet_text value = witlet_json(witlet_view(text));
+    begin(tell, key);
+    put(tell, value.len > 0 ? value : WITLET_TEXT("\"this is no JSON\""));
     plugin_string_free(&text);
 }
 
-void tell_signed(cJSON *object, const char *key, int64_t number)
+void tell_word(struct tell *tell, const char *key, const char *word)
+{
+    begin(tell, key);
+    put(tell, witlet_view_c(word));
+}
+
+void tell_signed(struct tell *tell, const char *key, int64_t number)
 {
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRId64, number);
-    cJSON_AddRawToObject(object, key, digits);
+    tell_word(tell, key, digits);
 }
 
-void tell_unsigned(cJSON *object, const char *key, uint64_t number)
+void tell_unsigned(struct tell *tell, const char *key, uint64_t number)
 {
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRIu64, number);
-    cJSON_AddRawToObject(object, key, digits);
+    tell_word(tell, key, digits);
 }
 
-void tell_pairs(cJSON *object, const char *key, plugin_list_tuple2_string_string_t pairs)
+void tell_pairs(struct tell *tell, const char *key, plugin_list_tuple2_string_string_t pairs)
 {
-    cJSON *list = cJSON_AddArrayToObject(object, key);
+    tell_begin(tell, key, '[');
     for (size_t i = 0; i < pairs.len; i++) {
-        cJSON *pair = cJSON_CreateArray();
-        cJSON_AddItemToArray(pair, to_json(witlet_view(pairs.ptr[i].f0)));
-        cJSON_AddItemToArray(pair, to_json(witlet_view(pairs.ptr[i].f1)));
-        cJSON_AddItemToArray(list, pair);
+        tell_begin(tell, NULL, '[');
+        tell_view(tell, NULL, witlet_view(pairs.ptr[i].f0));
+        tell_view(tell, NULL, witlet_view(pairs.ptr[i].f1));
+        tell_end(tell, ']');
     }
+    tell_end(tell, ']');
     plugin_list_tuple2_string_string_free(&pairs);
 }
 
-void tell_texts(cJSON *object, const char *key, plugin_list_string_t texts)
+void tell_texts(struct tell *tell, const char *key, plugin_list_string_t texts)
 {
-    cJSON *list = cJSON_AddArrayToObject(object, key);
+    tell_begin(tell, key, '[');
     for (size_t i = 0; i < texts.len; i++)
-        cJSON_AddItemToArray(list, to_json(witlet_view(texts.ptr[i])));
+        tell_view(tell, NULL, witlet_view(texts.ptr[i]));
+    tell_end(tell, ']');
     plugin_list_string_free(&texts);
 }
 
-void tell_maybe(cJSON *object, const char *key, bool is_some, plugin_string_t text)
+void tell_maybe(struct tell *tell, witlet_text key, bool is_some, plugin_string_t text)
 {
+    begin(tell, NULL);
+    quote(tell, key);
+    put(tell, WITLET_TEXT(":"));
     if (is_some)
-        tell_text(object, key, text);
+        quote(tell, witlet_view(text));
     else
-        cJSON_AddNullToObject(object, key);
+        put(tell, WITLET_TEXT("null"));
+    if (is_some)
+        plugin_string_free(&text);
 }
 
-plugin_string_t tell_end(cJSON *object)
+plugin_string_t tell_take(struct tell *tell)
 {
-    plugin_string_t text = witlet_json_text(object);
-    cJSON_Delete(object);
+    plugin_string_t text = {(uint8_t *)tell->ptr, tell->len};
+    *tell = (struct tell){0};
     return text;
 }
 
-cJSON *settings_get(plugin_string_t *error)
+witlet_text settings_get(plugin_string_t *text, plugin_string_t *error)
 {
-    plugin_string_t text;
-    witlet_host_config_get(&text);
-    cJSON *settings = witlet_json(witlet_view(text));
-    plugin_string_free(&text);
-    if (cJSON_IsObject(settings) || cJSON_IsNull(settings))
+    witlet_host_config_get(text);
+    witlet_text settings = witlet_json(witlet_view(*text));
+    if (witlet_json_is_object(settings) || witlet_json_is_null(settings))
         return settings;
-    cJSON_Delete(settings);
+    plugin_string_free(text);
     witlet_fail(error, "the configuration isn't a JSON object");
-    return NULL;
+    return (witlet_text){NULL, 0};
 }
 
 bool settings_check(plugin_string_t *text, plugin_string_t *error)
 {
-    cJSON *settings = witlet_json_settings(witlet_view(*text));
+    witlet_text settings = witlet_json_settings(witlet_view(*text));
+    bool good = settings.len > 0 ? !member_fails(settings, "refuse", error)
+                                 : witlet_fail(error, "that isn't a JSON object");
     plugin_string_free(text);
-    if (settings == NULL)
-        return witlet_fail(error, "that isn't a JSON object");
-    const char *refuse = member_text(settings, "refuse");
-    if (refuse != NULL)
-        witlet_fail(error, "%s", refuse);
-    cJSON_Delete(settings);
-    return refuse == NULL;
+    return good;
 }
 
-const char *member_text(const cJSON *object, const char *key)
+plugin_string_t member_text(witlet_text object, const char *key)
 {
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    return witlet_json_string(witlet_json_member(object, key));
 }
 
-const char *text_of(const cJSON *value)
+bool member_fails(witlet_text object, const char *key, plugin_string_t *error)
 {
-    const char *text = cJSON_GetStringValue(value);
-    return text == NULL ? "" : text;
+    witlet_text words = witlet_json_member(object, key);
+    if (!witlet_json_is_string(words))
+        return false;
+    *error = witlet_json_string(words);
+    return true;
 }
 
-uint64_t member_unsigned(const cJSON *object, const char *key)
+int64_t member_number(witlet_text object, const char *key)
 {
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsNumber(number) && number->valuedouble > 0 ? (uint64_t)number->valuedouble : 0;
+    int64_t number = 0;
+    witlet_json_integer(witlet_json_member(object, key), INT64_MIN, INT64_MAX, &number);
+    return number;
 }

@@ -1,26 +1,20 @@
 #include "policy.h"
 
-static bool read_label(const cJSON *settings, struct policy *policy, plugin_string_t *error)
-{
-    static const char *const known[] = {"label", NULL};
-    const char *unknown = witlet_json_unknown(settings, known);
-    if (unknown != NULL)
-        return witlet_fail(error, "unknown field \"%s\"", unknown);
-    const cJSON *label = cJSON_GetObjectItemCaseSensitive(settings, "label");
-    if (!cJSON_IsString(label) || label->valuestring[0] == '\0' || strlen(label->valuestring) > LABEL_MAX)
-        return witlet_fail(error, "label: the name of a label is needed, such as {\"label\": \"team\"}");
-    policy->label = witlet_copy(witlet_view_c(label->valuestring));
-    return true;
-}
+#include "json.h"
 
 bool policy_read(witlet_text config, struct policy *policy, plugin_string_t *error)
 {
-    cJSON *settings = witlet_json_settings(config);
-    if (settings == NULL)
+    static const char *const known[] = {"label", NULL};
+    witlet_text settings = witlet_json_settings(config);
+    if (settings.len == 0)
         return witlet_fail(error, "the configuration isn't a JSON object");
-    bool good = read_label(settings, policy, error);
-    cJSON_Delete(settings);
-    return good;
+    if (!witlet_json_only(settings, known, "field", error))
+        return false;
+    policy->label = witlet_json_string(witlet_json_member(settings, "label"));
+    if (policy->label.len > 0 && policy->label.len <= LABEL_MAX)
+        return true;
+    plugin_string_free(&policy->label);
+    return witlet_fail(error, "label: the name of a label is needed, such as {\"label\": \"team\"}");
 }
 
 void policy_free(struct policy *policy)

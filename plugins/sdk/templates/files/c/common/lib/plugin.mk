@@ -2,7 +2,7 @@
 #
 #   make            installs what is missing of the pinned tools, builds $(NAME).wasm
 #   make test       unit tests on this machine, then the conformance kit
-#   make bindings   makes bindings/ anew from wit/: after a change of wit/world.wit; `make check-bindings` says whether it has to
+#   make bindings   makes bindings/ from wit/, for an editor; a build does so by itself whenever wit/ has changed
 #   make tools      installs all pinned tools
 #   make clean      removes what was built
 #
@@ -12,6 +12,8 @@
 ZIG_VERSION := 0.17.0
 WIT_BINDGEN_VERSION := 0.61.1
 WASM_TOOLS_VERSION := 1.258.0
+# The crate wasi-preview1-component-adapter-provider, which has the adapter of the Wasmtime release of this version.
+ADAPTER_VERSION := 48.0.8
 
 TOOLS ?= .tools
 WITLET ?= witlet
@@ -21,6 +23,7 @@ PYTHON ?= python3
 ZIG_STAMP := $(TOOLS)/zig-$(ZIG_VERSION)
 WIT_BINDGEN_STAMP := $(TOOLS)/wit-bindgen-$(WIT_BINDGEN_VERSION)
 WASM_TOOLS_STAMP := $(TOOLS)/wasm-tools-$(WASM_TOOLS_VERSION)
+ADAPTER := $(TOOLS)/wasi_snapshot_preview1.reactor-$(ADAPTER_VERSION).wasm
 ZIG_CC := $(TOOLS)/zig/bin/python -m ziglang cc
 
 # Any clang with a WASI sysroot: make WASI_CC="/opt/wasi-sdk/bin/clang --target=wasm32-wasip1 -Wl,--stack-first"
@@ -30,16 +33,16 @@ COMPILER := $(ZIG_STAMP)
 endif
 
 WARNINGS := -std=c17 -Wall -Wextra -Werror
-DEFINES := -DCJSON_NESTING_LIMIT=64 -D_POSIX_C_SOURCE=200809L
+DEFINES := -D_POSIX_C_SOURCE=200809L
 INCLUDES := -Ibindings -Ilib -Isrc -Iwasi
 
 # What is in wasi/ calls WASI itself: it is part of the component, and unit tests have fakes for it.
-SOURCES := $(wildcard src/*.c) lib/cjson/cJSON.c
+SOURCES := $(wildcard src/*.c) lib/json.c
 WASM_OBJECTS := $(patsubst %.c,obj/wasm/%.o,$(SOURCES) $(wildcard wasi/*.c) bindings/plugin.c)
 TESTS := $(patsubst tests/%_test.c,obj/host/%_test,$(wildcard tests/*_test.c))
 TEST_OBJECTS := $(patsubst %.c,obj/host/%.o,$(SOURCES) lib/fake.c $(filter-out %_test.c,$(wildcard tests/*.c)))
 
-.PHONY: build test unit bindings check-bindings unchecked-bindings tools clean
+.PHONY: build test unit bindings tools clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 .DEFAULT_GOAL := build
@@ -54,35 +57,29 @@ build: $(NAME).wasm
 WASM_LINK := -mexec-model=reactor -Wl,-z,stack-size=65536 -Wl,--strip-debug
 
 # Renamed into place: a daemon that uses it never sees half of it.
-$(NAME).wasm: obj/wasm/core.wasm lib/adapter/wasi_snapshot_preview1.reactor.wasm | $(WASM_TOOLS_STAMP)
-	$(TOOLS)/bin/wasm-tools component new obj/wasm/core.wasm \
-	  --adapt wasi_snapshot_preview1=lib/adapter/wasi_snapshot_preview1.reactor.wasm -o $@.new
+$(NAME).wasm: obj/wasm/core.wasm | $(ADAPTER) $(WASM_TOOLS_STAMP)
+	$(TOOLS)/bin/wasm-tools component new obj/wasm/core.wasm --adapt wasi_snapshot_preview1=$(ADAPTER) -o $@.new
 	@mv $@.new $@
 
 obj/wasm/core.wasm: $(WASM_OBJECTS) bindings/plugin_component_type.o
 	$(WASI_CC) -O2 $(WASM_LINK) $^ -o $@
 
-obj/wasm/%.o: %.c lib/plugin.mk | bindings/plugin.h $(COMPILER)
+obj/wasm/%.o: %.c lib/plugin.mk bindings/plugin.h | $(COMPILER)
 	@mkdir -p $(@D)
 	$(WASI_CC) $(WARNINGS) $(DEFINES) $(INCLUDES) -O2 -MMD -MP -c $< -o $@
 
-# ---- Bindings: there already, or made once; after that only `make bindings` touches them ----
+# ---- Bindings: made from wit/, and made again when it changes ----
 
-bindings/plugin.c bindings/plugin_component_type.o: | bindings/plugin.h
+WIT := $(shell find -L wit -name '*.wit')
 
-bindings/plugin.h: | $(WIT_BINDGEN_STAMP)
-	$(MAKE) bindings
+bindings: bindings/plugin.h
 
-WIT_BINDGEN = $(TOOLS)/bin/wit-bindgen c wit --world plugin --autodrop-borrows yes --out-dir bindings
+# One call makes all three, and the header stands for them.
+bindings/plugin.c bindings/plugin_component_type.o: bindings/plugin.h ;
 
-bindings: $(WIT_BINDGEN_STAMP)
-	$(WIT_BINDGEN)
-
-check-bindings: $(WIT_BINDGEN_STAMP) | bindings/plugin.h
-	$(WIT_BINDGEN) --check
-
-unchecked-bindings:
-	@echo "bindings/ isn't compared with wit/: \`make tools\` installs wit-bindgen"
+bindings/plugin.h: $(WIT) $(WIT_BINDGEN_STAMP)
+	$(TOOLS)/bin/wit-bindgen c wit --world plugin --autodrop-borrows yes --out-dir bindings
+	@touch $@
 
 # ---- Unit tests: the same sources, compiled for this machine, with fakes in place of the host ----
 
@@ -98,10 +95,7 @@ SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE = $(eval SANITIZE := $(shell mkdir -p obj; echo 'int main(void) { return 0; }' >obj/try.c; \
   $(HOST_CC) $(SANITIZERS) obj/try.c -o obj/try 2>/dev/null && echo $(SANITIZERS)))$(SANITIZE)
 
-# wit-bindgen takes minutes to be compiled: nobody has to have it only to test.
-BINDINGS := $(if $(wildcard $(WIT_BINDGEN_STAMP)),check-bindings,unchecked-bindings)
-
-test: $(BINDINGS) unit $(NAME).wasm
+test: unit $(NAME).wasm
 	$(WITLET) plugin test $(NAME).wasm --cases $(CASES) $(KIT_FLAGS)
 
 unit: $(TESTS)
@@ -110,15 +104,15 @@ unit: $(TESTS)
 obj/host/%_test: obj/host/tests/%_test.o $(TEST_OBJECTS)
 	$(HOST_CC) $(SANITIZE) $^ -o $@
 
-obj/host/%.o: %.c lib/plugin.mk | bindings/plugin.h $(HOST_COMPILER)
+obj/host/%.o: %.c lib/plugin.mk bindings/plugin.h | $(HOST_COMPILER)
 	@mkdir -p $(@D)
 	$(HOST_CC) $(WARNINGS) $(DEFINES) $(INCLUDES) -Itests -g $(SANITIZE) -MMD -MP -c $< -o $@
 
 -include $(wildcard $(WASM_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) obj/host/tests/*.d)
 
-# ---- Tools: each in the version above, told by a stamp ----
+# ---- Tools: each in the version above, named by a stamp ----
 
-tools: $(ZIG_STAMP) $(WASM_TOOLS_STAMP) $(WIT_BINDGEN_STAMP)
+tools: $(ZIG_STAMP) $(WASM_TOOLS_STAMP) $(WIT_BINDGEN_STAMP) $(ADAPTER)
 
 $(ZIG_STAMP):
 	@mkdir -p $(TOOLS) && rm -f $(TOOLS)/zig-*
@@ -141,5 +135,15 @@ $(WIT_BINDGEN_STAMP):
 	    cargo install --locked --root $(TOOLS) --version $(WIT_BINDGEN_VERSION) --no-default-features --features c wit-bindgen-cli;; esac
 	@touch $@
 
+# Cargo fetches the crate as a dependency of a package that has nothing else.
+$(ADAPTER):
+	@rm -rf $(TOOLS)/adapter && mkdir -p $(TOOLS)/adapter/src && touch $(TOOLS)/adapter/src/lib.rs
+	@printf '[package]\nname = "adapter"\nedition = "2024"\n[dependencies]\n%s = "=%s"\n[workspace]\n' \
+	  wasi-preview1-component-adapter-provider $(ADAPTER_VERSION) >$(TOOLS)/adapter/Cargo.toml
+	@echo "Fetching the preview-1 adapter $(ADAPTER_VERSION) with cargo"
+	cd $(TOOLS)/adapter && cargo vendor --quiet >/dev/null
+	@cp $(TOOLS)/adapter/vendor/wasi-preview1-component-adapter-provider/artefacts/wasi_snapshot_preview1.reactor.wasm $@
+	@rm -rf $(TOOLS)/adapter
+
 clean:
-	rm -rf obj $(NAME).wasm
+	rm -rf obj bindings $(NAME).wasm

@@ -209,65 +209,6 @@ static inline void witlet_log(witlet_host_log_level_t level, witlet_text message
     witlet_host_log_write(level, &line, &list);
 }
 
-/* ---- JSON ---- */
-
-#include "cjson/cJSON.h"
-
-/* Reads a text that is one JSON value and nothing else. NULL if it isn't; otherwise the value is owned: `cJSON_Delete`. */
-static inline cJSON *witlet_json(witlet_text text)
-{
-    const char *end = NULL;
-    cJSON *value = cJSON_ParseWithLengthOpts(text.ptr, text.len, &end, 0);
-    if (value == NULL)
-        return NULL;
-    for (; end < text.ptr + text.len; end++) {
-        if (*end != ' ' && *end != '\n' && *end != '\r' && *end != '\t') {
-            cJSON_Delete(value);
-            return NULL;
-        }
-    }
-    return value;
-}
-
-/* As `witlet_json` for a configuration or parameters, where `null` stands for `{}`: NULL unless it is an object. */
-static inline cJSON *witlet_json_settings(witlet_text text)
-{
-    cJSON *value = witlet_json(text);
-    if (cJSON_IsNull(value)) {
-        cJSON_Delete(value);
-        return cJSON_CreateObject();
-    }
-    if (!cJSON_IsObject(value)) {
-        cJSON_Delete(value);
-        return NULL;
-    }
-    return value;
-}
-
-/* The first member of an object that isn't in `known` (ended by NULL); NULL if all are. A view, as long as the object. */
-static inline const char *witlet_json_unknown(const cJSON *object, const char *const *known)
-{
-    const cJSON *member;
-    cJSON_ArrayForEach(member, object)
-    {
-        const char *const *name = known;
-        while (*name != NULL && strcmp(*name, member->string) != 0)
-            name++;
-        if (*name == NULL)
-            return member->string;
-    }
-    return NULL;
-}
-
-/* A JSON value as text on one line. Owned. */
-static inline plugin_string_t witlet_json_text(const cJSON *value)
-{
-    char *printed = cJSON_PrintUnformatted(value);
-    if (printed == NULL)
-        abort();
-    return (plugin_string_t){(uint8_t *)printed, strlen(printed)};
-}
-
 /* ---- Admission: in worlds that export its handler ---- */
 #ifdef WITLET_ADMISSION_TYPES_VERDICT_ADMIT
 

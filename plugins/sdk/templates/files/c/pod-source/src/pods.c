@@ -2,47 +2,41 @@
 
 #include <inttypes.h>
 
-static bool check_pods(const cJSON *settings, plugin_string_t *error)
+#include "json.h"
+
+static bool check_pods(witlet_text settings, plugin_string_t *error)
 {
     static const char *const known[] = {"pods", NULL};
-    const char *unknown = witlet_json_unknown(settings, known);
-    if (unknown != NULL)
-        return witlet_fail(error, "unknown field \"%s\"", unknown);
-    const cJSON *pods = cJSON_GetObjectItemCaseSensitive(settings, "pods");
-    if (!cJSON_IsArray(pods))
+    if (!witlet_json_only(settings, known, "field", error))
+        return false;
+    witlet_text pods = witlet_json_member(settings, "pods");
+    if (!witlet_json_is_array(pods))
         return witlet_fail(error, "pods: a list of manifests is needed, and may be empty");
     int index = 0;
-    const cJSON *pod;
-    cJSON_ArrayForEach(pod, pods)
-    {
+    for (witlet_json_items items = witlet_json_each(pods); witlet_json_next(&items); index++) {
         if (index == PODS_MAX)
             return witlet_fail(error, "pods: more than %d", PODS_MAX);
-        if (!cJSON_IsObject(pod))
+        if (!witlet_json_is_object(items.value))
             return witlet_fail(error, "pods[%d]: a manifest is an object", index);
-        index++;
     }
     return true;
 }
 
 bool pods_read(witlet_text config, plugin_list_string_t *manifests, plugin_string_t *error)
 {
-    cJSON *settings = witlet_json_settings(config);
-    if (settings == NULL)
+    witlet_text settings = witlet_json_settings(config);
+    if (settings.len == 0)
         return witlet_fail(error, "the configuration isn't a JSON object");
-    if (!check_pods(settings, error)) {
-        cJSON_Delete(settings);
+    if (!check_pods(settings, error))
         return false;
-    }
-    const cJSON *pods = cJSON_GetObjectItemCaseSensitive(settings, "pods"), *pod;
+    witlet_text pods = witlet_json_member(settings, "pods");
     *manifests = (plugin_list_string_t){NULL, 0};
-    size_t count = (size_t)cJSON_GetArraySize(pods);
-    if (count > 0) {
-        manifests->ptr = malloc(count * sizeof *manifests->ptr);
-        if (manifests->ptr == NULL)
-            abort();
-    }
-    cJSON_ArrayForEach(pod, pods) manifests->ptr[manifests->len++] = witlet_json_text(pod);
-    cJSON_Delete(settings);
+    size_t count = witlet_json_count(pods);
+    if (count > 0 && (manifests->ptr = malloc(count * sizeof *manifests->ptr)) == NULL)
+        abort();
+    /* A manifest is handed on as it is written. */
+    for (witlet_json_items items = witlet_json_each(pods); witlet_json_next(&items);)
+        manifests->ptr[manifests->len++] = witlet_copy(items.value);
     return true;
 }
 

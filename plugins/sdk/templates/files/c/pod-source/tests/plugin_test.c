@@ -47,10 +47,10 @@ static void the_snapshot_follows_the_configuration(void)
 {
     plugin_string_t cursor = {NULL, 0};
     fake_config = "{\"pods\": [{\"kind\": \"Pod\"}, {}]}";
-    check_poll(&cursor, WITLET_POD_SOURCE_TYPES_SNAPSHOT_PODS, "{\"kind\":\"Pod\"}");
+    check_poll(&cursor, WITLET_POD_SOURCE_TYPES_SNAPSHOT_PODS, "{\"kind\": \"Pod\"}");
     check_poll(&cursor, WITLET_POD_SOURCE_TYPES_SNAPSHOT_UNCHANGED, NULL);
     fake_config = "{\"pods\": [{\"kind\": \"Pod\"}]}";
-    check_poll(&cursor, WITLET_POD_SOURCE_TYPES_SNAPSHOT_PODS, "{\"kind\":\"Pod\"}");
+    check_poll(&cursor, WITLET_POD_SOURCE_TYPES_SNAPSHOT_PODS, "{\"kind\": \"Pod\"}");
     fake_config = "{\"pods\": []}";
     check_poll(&cursor, WITLET_POD_SOURCE_TYPES_SNAPSHOT_EMPTY, NULL);
     check_poll(&cursor, WITLET_POD_SOURCE_TYPES_SNAPSHOT_UNCHANGED, NULL);

@@ -1,20 +1,17 @@
 /* The exports of `witlet:probe/prober`: what the host calls. */
+#include "json.h"
 #include "parameters.h"
 #include "tcp.h"
 
 bool exports_witlet_probe_prober_validate(plugin_string_t *config, plugin_string_t *err)
 {
-    cJSON *settings = witlet_json_settings(witlet_view(*config));
-    plugin_string_free(config);
-    if (settings == NULL)
-        return witlet_fail(err, "the configuration isn't a JSON object");
-    /* This probe type is told everything by a probe's parameters. */
+    /* This probe type has everything from a probe's parameters. */
     static const char *const known[] = {NULL};
-    const char *unknown = witlet_json_unknown(settings, known);
-    if (unknown != NULL)
-        witlet_fail(err, "unknown field \"%s\"", unknown);
-    cJSON_Delete(settings);
-    return unknown == NULL;
+    witlet_text settings = witlet_json_settings(witlet_view(*config));
+    bool good = settings.len > 0 ? witlet_json_only(settings, known, "field", err)
+                                 : witlet_fail(err, "the configuration isn't a JSON object");
+    plugin_string_free(config);
+    return good;
 }
 
 bool exports_witlet_probe_prober_check_parameters(plugin_string_t *text, plugin_string_t *err)
