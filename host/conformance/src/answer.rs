@@ -22,7 +22,6 @@ const SENTENCE: &str = "handler.admit, source.poll: the message is one sentence 
 const DETAIL: &str = "prober.probe: the texts of an outcome are for people, and the host cuts them at 10 KiB";
 const OWN_WORDS: &str = "an error is told in the plugin's own words";
 
-/// Which answer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerKind {
     /// Nothing against a configuration, parameters or a status.
@@ -175,7 +174,7 @@ pub(crate) fn answered<T: Into<Answer>>(result: Result<T, CallError>) -> Answere
 }
 
 /// An answer in one line, for people.
-pub(crate) fn told(answered: &Answered) -> String {
+pub(crate) fn in_words(answered: &Answered) -> String {
     let answer = match answered {
         Ok(answer) => answer,
         Err(error) => return format!("no answer: {}", error.sentence()),
@@ -211,7 +210,7 @@ pub(crate) fn comparable(answered: &Answered) -> Option<String> {
         Err(CallError::Busy | CallError::Host | CallError::Timeout { .. }) => None,
         // Details may hold times.
         Ok(answer) if answer.kind.is_outcome() => decision(answered),
-        Ok(_) | Err(_) => Some(told(answered)),
+        Ok(_) | Err(_) => Some(in_words(answered)),
     }
 }
 
@@ -219,18 +218,16 @@ pub(crate) fn comparable(answered: &Answered) -> Option<String> {
 pub(crate) fn decision(answered: &Answered) -> Option<String> {
     let Ok(Answer { kind, reason, .. }) = answered else { return comparable(answered) };
     Some(match kind {
-        AnswerKind::Shortage | AnswerKind::Pods => told(answered),
+        AnswerKind::Shortage | AnswerKind::Pods => in_words(answered),
         kind if kind.has_reason() => format!("{} {reason}", kind.as_str()),
         kind => kind.as_str().to_owned(),
     })
 }
 
-/// Whether it is this answer.
 pub(crate) fn is(answered: &Answered, kind: AnswerKind) -> bool {
     answered.as_ref().is_ok_and(|answer| answer.kind == kind)
 }
 
-/// Whether a probe passes.
 pub(crate) fn passes(answered: &Answered) -> bool {
     is(answered, AnswerKind::Success) || is(answered, AnswerKind::Warning)
 }
@@ -243,8 +240,25 @@ pub(crate) fn set(answered: &Answered) -> Option<Vec<String>> {
     Some(manifests)
 }
 
-/// Something that the contract doesn't allow: what the plugin did, and what the contract says instead.
-pub(crate) type Fault = (String, &'static str);
+/// Something that the contract doesn't allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) seen: String,
+    pub(crate) contract: &'static str,
+    /// Whether there was no answer in time: to ask more of the kind costs as much time again.
+    pub(crate) is_late: bool,
+}
+
+impl Fault {
+    pub(crate) fn new(seen: impl Into<String>, contract: &'static str) -> Self {
+        Self { seen: seen.into(), contract, is_late: false }
+    }
+
+    /// Where it came of something that the plugin had nothing against.
+    pub(crate) fn after(self, before: &str) -> Self {
+        Self { seen: format!("{before}: {}", self.seen), ..self }
+    }
+}
 
 /// What is wrong with an answer, or with how it failed to come. `contract` is what the function promises.
 pub(crate) fn fault(answered: &Answered, contract: &'static str) -> Option<Fault> {
@@ -254,7 +268,7 @@ pub(crate) fn fault(answered: &Answered, contract: &'static str) -> Option<Fault
             return was_cut("detail", text, DETAIL_BYTES_MAX, DETAIL);
         }
         let empty = kind.has_reason() && text.trim().is_empty();
-        let empty = empty.then(|| ("an empty message".to_owned(), SENTENCE));
+        let empty = empty.then(|| Fault::new("an empty message", SENTENCE));
         empty.or_else(|| was_cut("message", text, MESSAGE_BYTES_MAX, SENTENCE))
     })
 }
@@ -264,9 +278,12 @@ pub(crate) fn failure(answered: &Answered, contract: &'static str) -> Option<Fau
     match answered {
         // Of these the host is the reason.
         Err(CallError::Busy | CallError::Host | CallError::Loading | CallError::Quarantined { .. }) => None,
-        Err(error) => Some((error.sentence(), contract)),
+        Err(error) => {
+            let is_late = matches!(error, CallError::Timeout { .. });
+            Some(Fault { is_late, ..Fault::new(error.sentence(), contract) })
+        }
         Ok(Answer { kind: AnswerKind::Error | AnswerKind::ParametersRefused, text, .. }) => {
-            text.trim().is_empty().then(|| ("an error without words".to_owned(), OWN_WORDS))
+            text.trim().is_empty().then(|| Fault::new("an error without words", OWN_WORDS))
         }
         Ok(answer) => snapshot(&answer.manifests),
     }
@@ -275,7 +292,7 @@ pub(crate) fn failure(answered: &Answered, contract: &'static str) -> Option<Fau
 fn was_cut(what: &str, text: &str, bytes_max: usize, contract: &'static str) -> Option<Fault> {
     // The host cuts at the border of a letter.
     let cut = text.ends_with(CUT) && text.len() > bytes_max - CUT.len_utf8();
-    cut.then(|| (format!("a {what} of more than {bytes_max} bytes: {}", beginning(text)), contract))
+    cut.then(|| Fault::new(format!("a {what} of more than {bytes_max} bytes: {}", beginning(text)), contract))
 }
 
 fn beginning(text: &str) -> String {
@@ -285,12 +302,11 @@ fn beginning(text: &str) -> String {
 fn snapshot(manifests: &[String]) -> Option<Fault> {
     let mut seen = BTreeSet::new();
     manifests.iter().find_map(|manifest| match identity(manifest) {
-        Err(problem) => Some((format!("a manifest that {problem}: {}", beginning(manifest)), MANIFEST)),
-        Ok(pod) if seen.contains(&pod) => Some((format!("the pod {pod} twice in one set"), MANIFEST)),
-        Ok(pod) => {
-            seen.insert(pod);
-            None
+        Err(problem) => {
+            Some(Fault::new(format!("a manifest that {problem}: {}", beginning(manifest)), MANIFEST))
         }
+        Ok(pod) => (!seen.insert(pod.clone()))
+            .then(|| Fault::new(format!("the pod {pod} twice in one set"), MANIFEST)),
     })
 }
 

@@ -6,8 +6,8 @@ use thiserror::Error;
 use tokio::time::Instant;
 use witlet_core::config::source::SourceFault;
 use witlet_wasm::inspect::{InspectError, inspect};
+use witlet_wasm::plugin::CallError;
 use witlet_wasm::plugin::config::Warm;
-use witlet_wasm::plugin::{CallError, LoadError};
 use witlet_wasm::role::Role;
 
 use crate::answer::{Answer, AnswerKind};
@@ -39,23 +39,14 @@ pub enum RehearsalError {
     /// Limits or grants of the case can't be taken.
     #[error("{0}")]
     Setup(String),
-    /// Servers or folders of the case can't be had.
-    #[error("make what the case {case:?} has around the plugin")]
-    Scene {
-        /// The case.
-        case: String,
-        /// Why not.
-        #[source]
-        cause: std::io::Error,
-    },
-    /// The plugin can't be loaded.
+    /// Servers or folders of the case can't be had, or the plugin can't be loaded.
     #[error("load the plugin for the case {case:?}")]
-    Load {
+    Stage {
         /// The case.
         case: String,
         /// Why not.
         #[source]
-        cause: Box<LoadError>,
+        cause: Box<StageError>,
     },
 }
 
@@ -130,8 +121,7 @@ impl Kit {
         let case = scenario.name.clone();
         match scenario.stage(&ctx).await {
             Ok(stage) => Ok(Rehearsal { case, loaded_in: started.elapsed(), stage }),
-            Err(StageError::Scene(cause)) => Err(RehearsalError::Scene { case, cause }),
-            Err(StageError::Load(cause)) => Err(RehearsalError::Load { case, cause: Box::new(cause) }),
+            Err(cause) => Err(RehearsalError::Stage { case, cause: Box::new(cause) }),
         }
     }
 }

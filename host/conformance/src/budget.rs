@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use witlet_wasm::direct::Asked;
+use witlet_wasm::plugin::CallError;
 use witlet_wasm::role::Role;
 
 use self::trend::{CALLS_MIN, growth, quantile};
-use crate::answer::{Answer, told};
+use crate::answer::{Answer, in_words};
 use crate::check::{CheckResult, Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
 use crate::scenario::{Stage, good, plain, with_servers};
 use crate::scene::servers::Behaviour;
 
-/// What repeats a finding of this layer.
 const REPEAT: &str = "--only budget";
 /// Finds `slow-to-start`, `slow-to-answer`.
 const TIME: Named = ("budget/time", "a fresh instance answers in time");
@@ -57,7 +57,6 @@ const RUNNABLE_MAX: f64 = 0.75;
 /// How often it is tried where one try doesn't tell.
 const SILENCES: usize = 5;
 
-/// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     let needs = &ctx.inspection.needs;
     checks.figure("memory declared", "bytes", needs.memory_bytes as f64);
@@ -69,7 +68,7 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
         }
         if role == Role::Probe {
             let tried = busy(ctx, checks).await;
-            checks.add(role, WAIT.0, WAIT.1, tried);
+            checks.named(role, WAIT, tried);
         }
     }
 }
@@ -78,7 +77,7 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
 async fn calls(ctx: &Ctx<'_>, checks: &mut Checks<'_>, role: Role) -> Result<(), String> {
     let scenario = match good(ctx, role).map(|mut all| all.swap_remove(0)) {
         Ok(scenario) => scenario,
-        // Where nobody listens it has an answer, too.
+        // Without a server it has an answer, too.
         Err(_) => plain(ctx, role)?,
     };
     let mut fresh = scenario.stage(ctx).await?;
@@ -87,11 +86,11 @@ async fn calls(ctx: &Ctx<'_>, checks: &mut Checks<'_>, role: Role) -> Result<(),
     measured.tell(role, "fresh", checks);
     // One late answer is the machine's; only all of them are the plugin's.
     let all_late = measured.seconds.is_empty().then_some(measured.failed).flatten();
-    let late = all_late.filter(|(_, why)| why.contains("no answer within")).map(|(_, why)| {
-        let seen = format!("{why}, in each of {FRESH_CALLS} fresh instances");
+    let late = all_late.filter(|(_, error)| matches!(error, CallError::Timeout { .. })).map(|(_, error)| {
+        let seen = format!("{}, in each of {FRESH_CALLS} fresh instances", error.sentence());
         Finding::new(scenario.shown(), seen, TIMEOUT).repeated_by(REPEAT)
     });
-    checks.add(role, TIME.0, TIME.1, late);
+    checks.named(role, TIME, late);
     let flood = (measured.lines >= LINES_MAX).then(|| {
         let seen = format!("{} lines in one call", measured.lines);
         Finding::new(scenario.shown(), seen, LINES).repeated_by(REPEAT)
@@ -99,16 +98,18 @@ async fn calls(ctx: &Ctx<'_>, checks: &mut Checks<'_>, role: Role) -> Result<(),
     let measured = Measured::of(role, &mut used, WARM_CALLS).await;
     measured.tell(role, "warm", checks);
     leak(role, &measured, checks);
-    checks.add(role, LOG.0, LOG.1, flood);
+    checks.named(role, LOG, flood);
     if role == Role::PodSource {
         let found = grown(&measured.cursors);
-        let found = found.map(|seen| Finding::new(scenario.name.clone(), seen, BOUND).repeated_by(REPEAT));
-        checks.add(role, CURSOR.0, CURSOR.1, found);
+        checks.named(
+            role,
+            CURSOR,
+            found.map(|seen| Finding::new(scenario.name.clone(), seen, BOUND).repeated_by(REPEAT)),
+        );
     }
     Ok(())
 }
 
-/// What calls took.
 #[derive(Debug, Default)]
 struct Measured {
     /// From question to answer, in seconds.
@@ -120,7 +121,7 @@ struct Measured {
     /// The most lines that a call wrote.
     lines: usize,
     /// The first call that brought no answer, and why.
-    failed: Option<(usize, String)>,
+    failed: Option<(usize, CallError)>,
 }
 
 impl Measured {
@@ -154,7 +155,7 @@ impl Measured {
                 self.seconds.push(took.as_secs_f64());
                 self.memory_bytes.push(asked.memory_bytes_peak as f64);
             }
-            Err(error) => _ = self.failed.get_or_insert_with(|| (call + 1, error.sentence())),
+            Err(error) => _ = self.failed.get_or_insert_with(|| (call + 1, error.clone())),
         }
     }
 
@@ -166,7 +167,6 @@ impl Measured {
     }
 }
 
-/// Whether more memory is kept with each call.
 fn leak(role: Role, measured: &Measured, checks: &mut Checks<'_>) {
     let numbers = &measured.memory_bytes;
     let count = numbers.len();
@@ -187,10 +187,12 @@ fn leak(role: Role, measured: &Measured, checks: &mut Checks<'_>) {
             Some(Finding::new(input, seen, KEPT).repeated_by(REPEAT)).into()
         }
         (None, _) if count >= CALLS_MIN => CheckResult::Passed,
-        (None, Some((call, why))) => Tried::Err(format!("call {call} had no answer: {why}")).into(),
+        (None, Some((call, error))) => {
+            Tried::Err(format!("call {call} had no answer: {}", error.sentence())).into()
+        }
         (None, None) => Tried::Err(format!("{count} calls in {}s say nothing", WARM_TIME.as_secs())).into(),
     };
-    checks.add(role, LEAK.0, LEAK.1, result);
+    checks.named(role, LEAK, result);
 }
 
 fn grown(cursors: &[f64]) -> Option<String> {
@@ -223,7 +225,7 @@ async fn busy(ctx: &Ctx<'_>, checks: &mut Checks<'_>) -> Tried {
         most = most.max(part);
         if is_busy(part, runnable) {
             let input = format!("a server that says nothing in {}", scenario.name);
-            let (answer, part, runnable) = (told(&asked.result), part * 100.0, runnable * 100.0);
+            let (answer, part, runnable) = (in_words(&asked.result), part * 100.0, runnable * 100.0);
             let seen = format!(
                 "it computed for {part:.0}% of its time, and could have for {runnable:.0}%: {answer}"
             );

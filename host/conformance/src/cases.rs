@@ -1,7 +1,7 @@
 //! Case files: what the author of a plugin says that it must answer.
 //!
-//! One file (YAML or JSON) has cases of one role; `vectors/README.md` beside this crate describes the format for whoever
-//! writes such files, or another host that reads them.
+//! One file (YAML or JSON) has cases of one role; `vectors/README.md` in this crate describes the format for those who
+//! write such files, and for other hosts that read them.
 
 pub(crate) mod expect;
 pub(crate) mod find;

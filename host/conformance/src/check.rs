@@ -6,6 +6,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 use witlet_wasm::role::Role;
 
+use crate::answer::Fault;
 use crate::plan::Layer;
 
 /// How many bytes of a text a finding has at most: enough to see what it is, too little to fill a terminal.
@@ -79,6 +80,11 @@ impl Finding {
     pub fn new(input: impl Into<String>, seen: impl Into<String>, contract: impl Into<String>) -> Self {
         let (input, seen) = (cut(input.into()), cut(seen.into()));
         Self { input, seen, contract: contract.into(), repeat: None }
+    }
+
+    /// Of a fault in an answer to this input.
+    pub(crate) fn of(input: impl Into<String>, fault: Fault) -> Self {
+        Self::new(input, fault.seen, fault.contract)
     }
 
     /// With what to add to `witlet plugin test FILE`, such as `--only determinism --seed 42`.
@@ -160,6 +166,16 @@ impl<'a> Checks<'a> {
         let check = Check { layer: self.layer, role: role.into(), id, title: title.into(), result, took };
         self.progress.check(&check);
         self.checks.push(check);
+    }
+
+    /// Adds a check that has a name.
+    pub(crate) fn named(
+        &mut self,
+        role: impl Into<Option<Role>>,
+        check: Named,
+        result: impl Into<CheckResult>,
+    ) {
+        self.add(role, check.0, check.1, result);
     }
 
     /// Adds checks that all couldn't be tried for one reason.

@@ -18,19 +18,15 @@ use crate::plugin::Plugin;
 use crate::question::Question;
 use crate::setup::{Setup, SetupError};
 
-/// What components are examined with.
 pub(crate) struct Engines {
     pub(crate) host: Arc<DirectHost>,
     pub(crate) compiler: CompilerConfig,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// One examination.
 pub(crate) struct Ctx<'a> {
     pub(crate) engines: &'a Engines,
-    /// What is examined.
     pub(crate) subject: &'a Subject,
-    /// How.
     pub(crate) plan: &'a Plan,
     /// What the component says about itself.
     pub(crate) inspection: Inspection,
@@ -43,7 +39,6 @@ impl<'a> Ctx<'a> {
         self.inspection.roles.iter().map(|served| served.role).filter(planned).collect()
     }
 
-    /// Whether it has this role.
     pub(crate) fn has(&self, role: Role) -> bool {
         self.roles().contains(&role)
     }
@@ -64,7 +59,6 @@ impl<'a> Ctx<'a> {
         Setup::of_case(self.plan, self.roles(), file, config)
     }
 
-    /// Loads it.
     pub(crate) async fn load(&self, setup: &Setup) -> Result<Plugin, LoadError> {
         Plugin::load(&self.engines.host, &self.subject.wasm, setup).await
     }
@@ -88,7 +82,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// The configuration that most is tried with, for the report.
-    pub(crate) fn told_config(&self) -> Value {
+    pub(crate) fn report_config(&self) -> Value {
         let roles: BTreeSet<Role> = self.roles().into_iter().collect();
         let file = self.plan.cases.iter().find(|file| roles.contains(&file.role));
         let of_file = || file.map(|file| file.config.clone());

@@ -1,5 +1,5 @@
-//! The layer `determinism`: the same question gets the same answer, whoever was asked before, in whichever instance, at whatever
-//! time it is on the machine.
+//! The layer `determinism`: the same question gets the same answer, after any other question, in any instance, at any time of the
+//! machine's clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,9 @@ use crate::check::{Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
 use crate::plugin::validated;
 use crate::question::Question;
-use crate::scenario::{Scenario, good, scenarios};
+use crate::scenario::{Scenario, scenarios};
 use crate::setup::Setup;
 
-/// What repeats a finding of this layer.
 const REPEAT: &str = "--only determinism";
 /// Finds `validate-reads-the-clock`.
 const CLOCK: Named = ("determinism/other-clock", "a configuration is judged the same way at another time");
@@ -33,52 +32,41 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 const VERDICT: &str = "handler.admit: the verdict must be a function of the request and the configuration: the same question gets \
                        the same answer, in a fresh instance and in a used one";
-const ONCE: &str = "prober.probe probes once: what it finds doesn't depend on probes before";
 
 /// How often the same instance is asked the same.
 const CALLS: usize = 6;
 /// How often it is asked the first question: who keeps count may begin late.
 const WARM_CALLS: usize = 256;
-/// How often it probes the same.
-const PROBES: usize = 4;
 /// How many answers may be late before an instance isn't asked again: an endless one would take all day.
 const LATE_MAX: usize = 6;
-/// How many cases of a probe type are asked: each waits for servers.
-const PROBES_MAX: usize = 6;
 /// What random numbers are made from, one after the other.
 const SALTS: [&str; 5] = ["one", "two", "three", "four", "five"];
 
-/// A check, and what is asked before or around the question.
+/// A check of a handler, and what is asked before or around the question.
+///
+/// What a probe finds and what a source has is the world's business: `properties/unchanged-world` looks at one that stays the same.
 struct Same {
-    role: Role,
     check: Named,
-    contract: &'static str,
     tries: fn(&Ctx<'_>, &Scenario, &Scenario) -> Vec<Try>,
 }
 
-const SAME: [Same; 4] = [
+const SAME: [Same; 3] = [
     // Finds `counts-calls`, `tires-after-a-hundred-calls`.
     Same {
-        role: Role::Admission,
         check: ("determinism/warm-instance", "an instance that was asked before gives the same verdict"),
-        contract: VERDICT,
         tries: |ctx, scenario, _| vec![Try { calls: WARM_CALLS, ..Try::warm(ctx, scenario, "one instance") }],
     },
     // Finds `keeps-the-time`, `keeps-the-first-namespace`, `caches-by-name`.
     Same {
-        role: Role::Admission,
         check: (
             "determinism/after-other-questions",
             "an instance that was asked something else gives the same verdict",
         ),
-        contract: VERDICT,
         tries: after_others,
     },
     // Finds `draws-lots`, `follows-its-hash-map`.
     Same {
-        role: Role::Admission,
         check: ("determinism/random-numbers", "other random numbers give the same verdict"),
-        contract: VERDICT,
         tries: |_, scenario, _| {
             let salted = |salt: &str| {
                 Try::new(&scenario.setup, "with other random numbers")
@@ -87,31 +75,22 @@ const SAME: [Same; 4] = [
             SALTS.map(salted).into()
         },
     },
-    Same {
-        role: Role::Probe,
-        check: ("determinism/probe-again", "a probe that is done again finds the same"),
-        contract: ONCE,
-        tries: |ctx, scenario, _| vec![Try { calls: PROBES, ..Try::warm(ctx, scenario, "one instance") }],
-    },
-    // What a source has is the world's business; `properties/unchanged-world` looks at one that stays the same.
 ];
 
-/// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     for role in ctx.roles() {
-        let tried = validate(ctx, role).await;
-        checks.add(role, CLOCK.0, CLOCK.1, tried);
-        for same in SAME.iter().filter(|same| same.role == role) {
-            let tried = examine_one(ctx, same).await;
-            checks.add(role, same.check.0, same.check.1, tried);
+        checks.named(role, CLOCK, validate(ctx, role).await);
+    }
+    if ctx.has(Role::Admission) {
+        for same in &SAME {
+            checks.named(Role::Admission, same.check, examine_one(ctx, same).await);
         }
     }
 }
 
 async fn examine_one(ctx: &Ctx<'_>, same: &Same) -> Tried {
-    let all = if same.role == Role::Probe { good(ctx, same.role)? } else { scenarios(ctx, same.role)? };
-    let most = if same.role == Role::Probe { PROBES_MAX } else { all.len() };
-    for (index, scenario) in all.iter().enumerate().take(most) {
+    let all = scenarios(ctx, Role::Admission)?;
+    for (index, scenario) in all.iter().enumerate() {
         let mut answers = Vec::new();
         Try::new(&scenario.setup, "a fresh instance").answer(ctx, scenario, &mut answers).await?;
         for mut one in (same.tries)(ctx, scenario, &all[(index + 1) % all.len()]) {
@@ -121,7 +100,7 @@ async fn examine_one(ctx: &Ctx<'_>, same: &Same) -> Tried {
             one.answer(ctx, scenario, &mut answers).await?;
         }
         if let Some(seen) = differing(&answers) {
-            return Ok(Some(Finding::new(scenario.shown(), seen, same.contract).repeated_by(REPEAT)));
+            return Ok(Some(Finding::new(scenario.shown(), seen, VERDICT).repeated_by(REPEAT)));
         }
     }
     Ok(None)

@@ -1,7 +1,4 @@
 //! Pods that people write, generated from a seed, and the smallest of those that fail.
-//!
-//! Whoever judges a pod waits for a plugin, so that the search is asked for the next pod and told what came of it, instead of
-//! calling.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +60,6 @@ impl Draft {
         Self(chosen)
     }
 
-    /// As the host has it.
     pub(crate) fn pod(&self) -> Pod {
         let mut json = json!({
             "apiVersion": "v1",
@@ -93,51 +89,30 @@ pub(crate) fn put(json: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-/// Looks for a pod that fails.
-#[derive(Debug)]
-pub(crate) struct Search {
+/// Judges so many pods of a seed, and makes the first one that fails smaller, a field at a time. How the smallest one fails.
+pub(crate) async fn search(
     seed: u64,
     count: u32,
-    number: u32,
-    /// The smallest pod that failed, and how.
-    found: Option<(Draft, Finding)>,
-    /// Which field the next smaller pod lacks.
-    lacks: usize,
-    steps: usize,
-}
-
-impl Search {
-    /// Tries so many pods.
-    pub(crate) fn new(seed: u64, count: u32) -> Self {
-        Self { seed, count, number: 0, found: None, lacks: 0, steps: 0 }
-    }
-
-    /// The pod to judge next; none when there is nothing more to try.
-    pub(crate) fn next(&self) -> Option<Draft> {
-        let Some((smallest, _)) = &self.found else {
-            return (self.number < self.count).then(|| Draft::of(self.seed, self.number));
-        };
-        let mut smaller = smallest.clone();
-        (self.lacks < smaller.0.len() && self.steps < SHRINK_STEPS_MAX).then(|| {
-            smaller.0.remove(self.lacks);
-            smaller
-        })
-    }
-
-    /// What came of judging `draft`, which is what [`Self::next`] gave.
-    pub(crate) fn told(&mut self, draft: Draft, finding: Option<Finding>) {
-        match (finding, &self.found) {
-            (Some(finding), _) => self.found = Some((draft, finding)),
-            (None, Some(_)) => self.lacks += 1,
-            (None, None) => self.number += 1,
+    mut judge: impl AsyncFnMut(&Draft) -> Option<Finding>,
+) -> Option<Finding> {
+    for number in 0..count {
+        let mut smallest = Draft::of(seed, number);
+        let Some(mut found) = judge(&smallest).await else { continue };
+        let mut lacks = 0;
+        for _ in 0..SHRINK_STEPS_MAX {
+            if lacks == smallest.0.len() {
+                break;
+            }
+            let mut smaller = smallest.clone();
+            smaller.0.remove(lacks);
+            match judge(&smaller).await {
+                Some(finding) => (smallest, found) = (smaller, finding),
+                None => lacks += 1,
+            }
         }
-        self.steps += usize::from(self.found.is_some());
+        return Some(found);
     }
-
-    /// How the smallest pod that failed did.
-    pub(crate) fn found(self) -> Option<Finding> {
-        self.found.map(|(_, finding)| finding)
-    }
+    None
 }
 
 #[cfg(test)]

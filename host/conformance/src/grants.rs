@@ -1,21 +1,20 @@
-//! The layer `grants`: what a plugin was granted is withheld, one thing at a time. It says so in its answers, and neither falls nor
-//! takes what it couldn't do for done. And what it was trusted with it tells nobody.
+//! The layer `grants`: what a plugin was granted is withheld, one thing at a time. It says so in its answers, and neither traps nor
+//! reports as done what it couldn't do. It discloses no secret.
 
 use serde_json::{Value, json};
 use witlet_wasm::plugin::{CallError, LoadError};
 use witlet_wasm::role::Role;
 
-use crate::answer::{AnswerKind, failure, is, passes, told};
-use crate::cases::matching::line_told;
+use crate::answer::{AnswerKind, failure, in_words, is, passes};
+use crate::cases::matching::line_text;
 use crate::check::{Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
 use crate::scenario::{Scenario, StageError, good, scenarios};
-use crate::scene::commands::ExecEnd;
+use crate::scene::commands::ExecAnswer;
 use crate::setup::Setup;
 
-/// What repeats a finding of this layer.
 const REPEAT: &str = "--only grants";
-/// A secret that nobody has.
+/// The name of a secret that isn't there.
 const NOBODYS: &str = "withheld-by-the-kit";
 /// How many scenarios are tried without each of the grants.
 const CASES_MAX: usize = 6;
@@ -27,7 +26,8 @@ const SECRETS: &str = "witlet:host/secret: values that stand neither in the conf
                        events and statuses, and what it logs stands in the node's log";
 const RESULT: &str =
     "secret.get is a result: where there is no value, a plugin answers with a failure or an error";
-const FOLDERS: &str = "without the grants `files` and `state` there are no folders; a source answers with an error, and never with `empty`";
+const FOLDERS: &str =
+    "without the grant `files` there are no folders; a source answers with an error, and never with `empty`";
 
 /// Something that a plugin can be granted, and how it is withheld.
 struct Withheld {
@@ -43,7 +43,7 @@ struct Withheld {
     is_needed: fn(&Scenario) -> bool,
 }
 
-const WITHHELD: [Withheld; 6] = [
+const WITHHELD: [Withheld; 5] = [
     // Finds `success-without-network`.
     Withheld {
         check: ("grants/network", "without the network it says what it couldn't do"),
@@ -87,9 +87,7 @@ const WITHHELD: [Withheld; 6] = [
         told: "commands that can't be run (exec-error.failed)",
         contract: "exec.run is a result: where a command couldn't be run, a probe answers with a failure or an error",
         withhold: |setup| setup.execs.clear(),
-        is_needed: |scenario| {
-            scenario.setup.execs.iter().any(|exec| matches!(exec.end, ExecEnd::Exit { code: 0, .. }))
-        },
+        is_needed: |scenario| scenario.setup.execs.iter().any(ExecAnswer::succeeds),
     },
     // Finds `empty-on-error`, `trap-without-folder`.
     Withheld {
@@ -104,30 +102,18 @@ const WITHHELD: [Withheld; 6] = [
         },
         is_needed: |_| false,
     },
-    Withheld {
-        check: ("grants/state", "without its own folder it says what it couldn't do"),
-        grant: "state",
-        roles: &[Role::PodSource],
-        told: "the grant `state` withheld",
-        contract: FOLDERS,
-        withhold: |setup| remove(&mut setup.grants, "state"),
-        is_needed: |_| false,
-    },
 ];
 
-/// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     let (needs, may_use) = (&ctx.inspection.needs_grants, &ctx.inspection.may_use_grants);
     for role in ctx.roles() {
         for withheld in WITHHELD.iter().filter(|withheld| withheld.roles.contains(&role)) {
             if needs.iter().chain(may_use).any(|grant| *grant == withheld.grant) {
-                let tried = without(ctx, role, withheld).await;
-                checks.add(role, withheld.check.0, withheld.check.1, tried);
+                checks.named(role, withheld.check, without(ctx, role, withheld).await);
             }
         }
         if needs.contains(&"secrets") {
-            let tried = secrets(ctx, role).await;
-            checks.add(role, UNTOLD.0, UNTOLD.1, tried);
+            checks.named(role, UNTOLD, secrets(ctx, role).await);
         }
     }
 }
@@ -138,7 +124,6 @@ fn remove(grants: &mut Value, name: &str) {
     }
 }
 
-/// Whether there is something to withhold.
 fn is_granted(grant: &str, setup: &Setup) -> bool {
     if grant == "files" && !setup.guest_paths.is_empty() {
         return true;
@@ -171,12 +156,12 @@ async fn without(ctx: &Ctx<'_>, role: Role, withheld: &Withheld) -> Tried {
             Err(error @ StageError::Scene(_)) => return Err(error.into()),
         };
         let answered = stage.ask().await.result;
-        if let Some((seen, _)) = failure(&answered, withheld.contract) {
-            return finding(seen);
+        if let Some(fault) = failure(&answered, withheld.contract) {
+            return finding(fault.seen);
         }
         let from_nothing = passes(&answered) && (withheld.is_needed)(&scenario);
         if from_nothing || is(&answered, AnswerKind::Empty) {
-            return finding(told(&answered));
+            return finding(in_words(&answered));
         }
     }
     Ok(None)
@@ -211,9 +196,9 @@ async fn secrets(ctx: &Ctx<'_>, role: Role) -> Tried {
         // A scenario whose configuration is to be refused has nothing to say.
         let Ok(mut stage) = scenario.stage(ctx).await else { continue };
         let answered = stage.ask().await.result;
-        let lines = stage.plugin.lines().into_iter().map(|line| ("a line of its log", line_told(&line)));
+        let lines = stage.plugin.lines().into_iter().map(|line| ("a line of its log", line_text(&line)));
         // Pods are what a source is for; what else it says is for people.
-        for (place, text) in lines.chain([("its answer", told(&answered))]) {
+        for (place, text) in lines.chain([("its answer", in_words(&answered))]) {
             if let Some(seen) = holds_a_secret(&secrets, place, &text) {
                 return Ok(Some(Finding::new(scenario.shown(), seen, SECRETS).repeated_by(REPEAT)));
             }

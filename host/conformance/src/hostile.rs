@@ -1,5 +1,5 @@
-//! The layer `hostile`: inputs, servers and folders that mean harm. Whatever comes, a plugin answers within its limits, and never
-//! takes what it couldn't see for good news.
+//! The layer `hostile`: inputs, servers and folders that mean harm. A plugin answers each within its limits, and never
+//! reports as good what it couldn't see.
 
 pub(crate) mod folders;
 pub(crate) mod found;
@@ -16,9 +16,9 @@ use witlet_core::probe::ProbeRequest;
 use witlet_wasm::role::Role;
 
 use self::found::{Found, short};
-use self::inputs::{ODD, changed, pods, values};
+use self::inputs::{changed, pods, values};
 use crate::answer::{Answer, AnswerKind, Fault, failure};
-use crate::check::{CheckResult, Checks, Finding, Named};
+use crate::check::{CheckResult, Checks, Named};
 use crate::ctx::Ctx;
 use crate::plugin::validated;
 use crate::question::{Question, admission_request, plain_pod, target};
@@ -35,7 +35,6 @@ const PARAMETERS: Named =
     ("hostile/parameters", "parameters that make no sense are refused in the plugin's own words");
 /// Finds `trap-without-address`.
 const TARGETS: Named = ("hostile/targets", "every target that a host can have gets an outcome");
-const CURSORS: Named = ("hostile/cursors", "whatever the cursor is, there is an answer");
 const VALIDATES: &str = "validate gets whatever stands under `config:`, and an error refuses the plugin in its own words; nothing \
                          else may come of it";
 const TAKEN: &str =
@@ -50,34 +49,26 @@ const VALUES_MAX: usize = 160;
 /// Of how many known parameters each field is changed.
 const KNOWN_MAX: usize = 2;
 
-/// A question with its name for people.
 type Hostile = (String, Question);
 
-/// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     for role in ctx.roles() {
-        let result = configs(ctx, role).await;
-        checks.add(role, CONFIG.0, CONFIG.1, result);
         let plain = match plain(ctx, role) {
             Ok(plain) => plain,
             Err(why) => {
-                checks.skip_all(role, &[PODS, PARAMETERS, CURSORS], &why);
+                checks.skip_all(role, &[CONFIG, PODS, PARAMETERS], &why);
                 continue;
             }
         };
+        checks.named(role, CONFIG, configs(ctx, &plain).await);
         match role {
-            Role::Admission => {
-                ask_all(ctx, checks, &plain, PODS, hostile_pods()).await;
-            }
+            Role::Admission => ask_all(ctx, checks, &plain, PODS, hostile_pods()).await,
             Role::Probe => {
                 ask_all(ctx, checks, &plain, PARAMETERS, parameters(&ctx.parameters())).await;
                 ask_all(ctx, checks, &plain, TARGETS, targets(&ctx.parameters()[0])).await;
                 servers::examine(ctx, checks).await;
             }
-            Role::PodSource => {
-                folders::examine(ctx, checks, &plain).await;
-                ask_all(ctx, checks, &plain, CURSORS, cursors()).await;
-            }
+            Role::PodSource => folders::examine(ctx, checks, &plain).await,
         }
     }
 }
@@ -92,20 +83,28 @@ async fn ask_all(
 ) {
     let result = match scenario.stage(ctx).await {
         Ok(mut stage) => {
-            let mut found = Found::default();
-            for (name, question) in questions {
-                if found.gives_up() {
-                    break;
-                }
-                let input = format!("{name}: {}", short(&question.shown()));
-                let fault = ask(&mut stage, &question).await;
-                found.add(&name, fault.map(|(seen, contract)| Finding::new(input, seen, contract)));
-            }
-            found.result()
+            let judge = async |question: &Question| (question.shown(), ask(&mut stage, question).await);
+            judge_all(questions, judge).await
         }
         Err(error) => CheckResult::Skipped { why: error.into() },
     };
-    checks.add(scenario.setup.role, check.0, check.1, result);
+    checks.named(scenario.setup.role, check, result);
+}
+
+/// Judges inputs one after the other, as long as there are answers in time. `judge` says how an input is shown, and what is wrong.
+async fn judge_all<T>(
+    inputs: impl IntoIterator<Item = (String, T)>,
+    mut judge: impl AsyncFnMut(&T) -> (String, Option<Fault>),
+) -> CheckResult {
+    let mut found = Found::default();
+    for (name, input) in inputs {
+        if found.gives_up() {
+            break;
+        }
+        let (shown, fault) = judge(&input).await;
+        found.add(&name, &format!("{name}: {}", short(&shown)), fault);
+    }
+    found.result()
 }
 
 /// Of parameters alone: what the plugin has nothing against it must be able to probe with.
@@ -115,33 +114,26 @@ async fn ask(stage: &mut Stage, question: &Question) -> Option<Fault> {
         (Ok(Answer { kind: AnswerKind::Done, .. }), Question::Check(parameters)) => {
             let probe = Question::probe(target(plain_pod(), parameters));
             let probed = stage.ask_this(&probe).await.result;
-            let (seen, _) = failure(&probed, ACCEPTED)?;
-            Some((format!("check-parameters is content, and the probe: {seen}"), ACCEPTED))
+            Some(failure(&probed, ACCEPTED)?.after("check-parameters is content, and the probe"))
         }
         (..) => failure(&answered, question.contract()),
     }
 }
 
 /// Configurations: `validate` takes them or refuses them, and what it takes the plugin can work with.
-async fn configs(ctx: &Ctx<'_>, role: Role) -> CheckResult {
-    let mut plain = match plain(ctx, role) {
-        Ok(plain) => plain,
-        Err(why) => return CheckResult::Skipped { why },
-    };
-    plain.setup.timeout = plain.setup.timeout.max(TIME);
-    if role == Role::Probe {
-        plain.question = Question::about(role, plain_pod(), "{}");
-    }
-    let mut found = Found::default();
-    for (name, config) in hostile_values("its configuration", [&plain.setup.config]) {
-        if found.gives_up() {
-            break;
+async fn configs(ctx: &Ctx<'_>, plain: &Scenario) -> CheckResult {
+    let plain = plain.with(|plain| {
+        plain.setup.timeout = plain.setup.timeout.max(TIME);
+        if plain.setup.role == Role::Probe {
+            plain.question = Question::about(Role::Probe, plain_pod(), "{}");
         }
-        let input = format!("{name}: {}", short(&config.to_string()));
-        let fault = judge(ctx, &plain.with(|plain| plain.setup.config = config)).await;
-        found.add(&name, fault.map(|(seen, contract)| Finding::new(input, seen, contract)));
-    }
-    found.result()
+    });
+    let values = hostile_values("its configuration", [&plain.setup.config]);
+    let judge = async |config: &Value| {
+        let configured = plain.with(|plain| plain.setup.config = config.clone());
+        (config.to_string(), judge(ctx, &configured).await)
+    };
+    judge_all(values, judge).await
 }
 
 /// Loads the plugin with a configuration, and asks it something ordinary if it is content.
@@ -149,19 +141,18 @@ async fn judge(ctx: &Ctx<'_>, scenario: &Scenario) -> Option<Fault> {
     match scenario.stage(ctx).await {
         Ok(mut stage) => {
             let answered = stage.ask().await.result;
-            let (seen, _) = failure(&answered, TAKEN)?;
-            Some((format!("validate is content, and then: {seen}"), TAKEN))
+            Some(failure(&answered, TAKEN)?.after("validate is content, and then"))
         }
         Err(StageError::Load(error)) => match validated::<()>(&Err(error)) {
             Ok(answered) => failure(&answered, VALIDATES),
-            Err(seen) => Some((seen, VALIDATES)),
+            Err(seen) => Some(Fault::new(seen, VALIDATES)),
         },
         // The machine has no room for it.
         Err(StageError::Scene(_)) => None,
     }
 }
 
-/// What is nobody's value, and known ones with one thing changed, each once.
+/// Values that no plugin expects, and expected ones with one thing changed, each once.
 fn hostile_values<'a>(what: &str, known: impl IntoIterator<Item = &'a Value>) -> Vec<(String, Value)> {
     let values = values().into_iter().map(|(name, value)| (format!("{name} as {what}"), value));
     let changed = known.into_iter().flat_map(changed).map(|(name, value)| (format!("{what} {name}"), value));
@@ -199,24 +190,15 @@ fn targets(parameters: &str) -> Vec<Hostile> {
     });
     let others = [
         ("a node without an address", ProbeRequest { host_ips: Vec::new(), ..plain() }),
-        ("a container that the pod doesn't have", ProbeRequest { container: "nobody".to_owned(), ..plain() }),
+        (
+            "a container that the pod doesn't have",
+            ProbeRequest { container: "another".to_owned(), ..plain() },
+        ),
         ("a container without a name", ProbeRequest { container: String::new(), ..plain() }),
         ("a container that was restarted for years", ProbeRequest { restarts: u32::MAX, ..plain() }),
     ]
     .map(|(name, request)| (name.to_owned(), Question::probe(request)));
     of_pods.chain(elsewhere).chain(others).collect()
-}
-
-/// Cursors that aren't the source's own: of an older release, or cut.
-fn cursors() -> Vec<Hostile> {
-    let long = "c".repeat(4 << 10);
-    let more = [
-        ("an empty cursor", ""),
-        ("a cursor of 4 KiB", long.as_str()),
-        ("a cursor that is JSON", r#"{"a": [1]}"#),
-    ];
-    let all = ODD.into_iter().chain(more);
-    all.map(|(name, cursor)| (name.to_owned(), Question::Poll(Some(cursor.to_owned())))).collect()
 }
 
 #[cfg(test)]

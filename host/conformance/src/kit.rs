@@ -16,7 +16,7 @@ use crate::ctx::{Ctx, Engines};
 use crate::plan::{Layer, Plan, Subject};
 use crate::question::now_default;
 use crate::report::{Examined, Report, ReportRole};
-use crate::{budget, determinism, grants, hostile, load, properties, replay, vectors, versions};
+use crate::{budget, determinism, grants, hostile, load, properties, replay, vectors};
 
 /// Why a component couldn't be examined. What a component does wrong is no error: the report has it.
 #[derive(Debug, Error)]
@@ -75,7 +75,7 @@ impl Kit {
         let examined = inspection.roles.iter().filter(|served| planned(served.role));
         report.roles = examined.map(ReportRole::of).collect();
         let ctx = Ctx { engines: &self.0, subject, plan, inspection };
-        report.config = ctx.told_config();
+        report.config = ctx.report_config();
         let mut loaded = true;
         // Nothing else says anything of a component that can't be loaded.
         for layer in
@@ -97,7 +97,6 @@ impl Kit {
                 (true, Layer::Budget) => budget::examine(&ctx, &mut checks).await,
                 (true, Layer::Grants) => grants::examine(&ctx, &mut checks).await,
                 (true, Layer::Replay) => replay::examine(&ctx, &mut checks).await,
-                (true, Layer::Versions) => versions::examine(&ctx, &mut checks).await,
             }
             if layer == Layer::Load {
                 loaded = !checks.checks.iter().any(|check| matches!(check.result, CheckResult::Failed(_)));

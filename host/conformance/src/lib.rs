@@ -60,7 +60,6 @@ mod scene;
 mod setup;
 mod unchanged;
 mod vectors;
-mod versions;
 
 pub use check::{Check, CheckResult, Figure, Finding, Progress, Silent, TEXT_BYTES_MAX};
 pub use kit::{Kit, KitError};

@@ -19,7 +19,6 @@ const SIZE: Named = ("load/size", "it is no larger than a component may be");
 const LINK: Named = ("load/link", "it compiles and its types are the contract's");
 const VALIDATE: Named = ("load/validate", "it takes its configuration");
 
-/// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     component(ctx, checks);
     cases(ctx, checks);
@@ -46,7 +45,6 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     checks.figure("static memory", "bytes", ctx.inspection.needs.memory_bytes as f64);
 }
 
-/// What the bytes themselves say.
 fn component(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     let inspection = &ctx.inspection;
     let imports = format!("imports {}", list(&inspection.imports));
@@ -62,7 +60,7 @@ fn component(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
         inspection.roles.iter().map(|served| format!("{} {}", served.role, served.version)).collect();
     checks.add(None, "load/world", format!("it has a role and links: {}", list(&roles)), obstacles);
     // A larger one isn't even looked into: see `not_a_component`.
-    checks.add(None, SIZE.0, SIZE.1, CheckResult::Passed);
+    checks.named(None, SIZE, CheckResult::Passed);
 }
 
 /// Case files are about roles that the component has.
@@ -77,7 +75,7 @@ fn cases(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
         let finding = Finding::new(
             file.name.as_str(),
             format!("its cases are of the role {}, which the component doesn't have", file.role),
-            "a case file names a role of the component; `--cases` names files in place of those that lie beside it",
+            "a case file names a role of the component; `--cases` names files in place of those next to it",
         );
         checks.add(file.role, "load/cases", "case files are of its roles", Some(finding));
     }
@@ -133,10 +131,10 @@ async fn validate(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) {
                 "the component compiles, and what it imports and exports has the types of {interface}"
             );
             let finding = Finding::new("the component", seen, contract);
-            return checks.add(setup.role, LINK.0, LINK.1, Some(finding));
+            return checks.named(setup.role, LINK, Some(finding));
         }
     };
-    checks.add(setup.role, LINK.0, LINK.1, CheckResult::Passed);
+    checks.named(setup.role, LINK, CheckResult::Passed);
     let finding = match &answered {
         Ok(answer) if answer.kind == AnswerKind::Error => {
             let out = way_out(ctx, setup.role, &setup.config);
@@ -144,14 +142,13 @@ async fn validate(ctx: &Ctx<'_>, checks: &mut Checks<'_>, setup: &Setup) {
                 format!("{interface}.validate takes the configuration that the plugin is used with: {out}");
             Some((format!("validate refuses it: {:?}", answer.text), contract))
         }
-        answered => failure(answered, "").map(|(seen, _)| {
+        answered => failure(answered, "").map(|fault| {
             let returns = "returns nothing, or an error in the plugin's own words, within a second";
-            (seen, format!("{interface}.validate {returns}"))
+            (fault.seen, format!("{interface}.validate {returns}"))
         }),
     };
     let config = format!("config: {}", setup.config);
-    let finding = finding.map(|(seen, contract)| Finding::new(config, seen, contract));
-    checks.add(setup.role, VALIDATE.0, VALIDATE.1, finding);
+    checks.named(setup.role, VALIDATE, finding.map(|(seen, contract)| Finding::new(config, seen, contract)));
 }
 
 /// What a refused configuration means, and what to do.
@@ -178,7 +175,7 @@ pub(crate) fn not_a_component(checks: &mut Checks<'_>, error: &InspectError) {
     if let InspectError::NotAComponent(CompileError::TooLarge { bytes }) = error {
         let contract = format!("a component has {COMPONENT_BYTES_MAX} bytes at most");
         let finding = Finding::new(format!("{bytes} bytes"), "the host refuses it", contract);
-        return checks.add(None, SIZE.0, SIZE.1, Some(finding));
+        return checks.named(None, SIZE, Some(finding));
     }
     let finding = Finding::new(
         "the file",

@@ -43,7 +43,7 @@ pub struct Plan {
     /// `grants:` as in a PluginConfiguration, for everything but the cases, and for cases whose file says none. Null: those of
     /// the role's first case file.
     pub grants: Value,
-    /// Values of secrets, beside those of case files.
+    /// Values of secrets, in addition to those of case files.
     pub secrets: BTreeMap<String, Vec<u8>>,
     /// How instances are kept where used instances are tried.
     pub warm: Warm,
@@ -102,13 +102,11 @@ pub enum Layer {
     Grants,
     /// Recorded calls once more.
     Replay,
-    /// Every version of its contracts that this host serves.
-    Versions,
 }
 
 impl Layer {
     /// All of them, in their order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 8] = [
         Self::Load,
         Self::Vectors,
         Self::Properties,
@@ -117,7 +115,6 @@ impl Layer {
         Self::Budget,
         Self::Grants,
         Self::Replay,
-        Self::Versions,
     ];
 
     /// As on the command line, in reports and before the slash of a check's id.
@@ -131,7 +128,6 @@ impl Layer {
             Self::Budget => "budget",
             Self::Grants => "grants",
             Self::Replay => "replay",
-            Self::Versions => "versions",
         }
     }
 }
@@ -145,7 +141,7 @@ impl fmt::Display for Layer {
 /// There is no such layer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{word:?} is no layer: they are load, vectors, properties, hostile, determinism, budget, grants, replay, versions"
+    "{word:?} is no layer: they are load, vectors, properties, hostile, determinism, budget, grants or replay"
 )]
 pub struct NoLayer {
     word: String,

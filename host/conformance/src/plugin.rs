@@ -19,9 +19,10 @@ use crate::scene::commands::Commands;
 use crate::scene::folders::Folders;
 use crate::setup::Setup;
 
-/// How often a call is made that the machine had no turn for.
+/// How often a call is made for which the host had no thread or processor in time, by the processor time that it measures. Such an answer
+/// is no finding, and a fault that a single input shows would go unfound on a busy machine.
 const TURNS_MAX: usize = 10;
-/// What a handler has that the machine gave too little of its time: what it computes then is looked at, and not how long it took.
+/// What a handler has to which the machine gave too little of its time. It is judged by what it computes then, not by how long it took.
 const UNHURRIED: Duration = Duration::from_secs(2);
 
 /// A loaded plugin, with folders of its own.
@@ -50,7 +51,7 @@ impl Plugin {
         wasm: &Arc<[u8]>,
         setup: &Setup,
     ) -> Result<Self, LoadError> {
-        let made = Folders::new(setup.guest_paths.iter().cloned());
+        let made = Folders::new(setup.guest_paths.iter().cloned(), setup.made);
         let folders =
             made.map_err(|cause| LoadError::Folder { path: PathBuf::from("a temporary one"), cause })?;
         Self::load_over(host, wasm, setup, folders).await
@@ -177,7 +178,6 @@ fn plain<T: Into<Answer>>(asked: Asked<T>) -> Asked<Answer> {
     Asked { result: answered(result), memory_bytes_peak, cpu, runnable }
 }
 
-/// An answer of `check-parameters`.
 fn checked(asked: Asked<()>) -> Asked<Answer> {
     let mut asked = plain(asked);
     if let Ok(answer) = &mut asked.result
@@ -206,7 +206,7 @@ fn is_late<T>(asked: &Asked<T>, limit: Duration) -> bool {
 }
 
 fn options(setup: &Setup, folders: &Folders, log: &LogTap, commands: &Arc<Commands>) -> DirectOptions {
-    // What can't be taken was refused when the setup was made; whoever changed it since grants nothing by it.
+    // What can't be taken was refused when the setup was made; a later change that can't grants nothing.
     let mut grants: Grants = setup.grants().unwrap_or_default();
     grants.files.extend(folders.grants());
     let secrets = setup.secrets.iter().map(|(name, value)| (name.clone(), value.as_slice().into()));

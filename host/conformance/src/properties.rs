@@ -11,7 +11,7 @@ use witlet_wasm::role::Role;
 use crate::answer::{decision, fault};
 use crate::check::{Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
-use crate::generated::{Draft, Search};
+use crate::generated::{Draft, search};
 use crate::quantities;
 use crate::question::{Question, admission_request, target};
 use crate::scenario::{Stage, plain, scenarios};
@@ -28,7 +28,6 @@ const WAYS: usize = 3;
 /// Facts that no plugin knows: one before and one behind all others.
 const UNKNOWN_FACTS: [&str; 2] = ["a.unknown.example.com", "z.unknown.example.com"];
 
-/// The same question in other words.
 struct Otherwise {
     check: Named,
     contract: &'static str,
@@ -45,14 +44,13 @@ const OTHERWISE: [Otherwise; 2] = [
     },
     // Finds `takes-the-first-fact`.
     Otherwise {
-        check: ("properties/added-facts", "facts that nobody knows change no decision"),
+        check: ("properties/added-facts", "unknown facts change no decision"),
         contract: "node.facts: keys may be added at any time, so that handler.admit takes no notice of those that it doesn't \
                    know, nor of their places",
         others: more_facts,
     },
 ];
 
-/// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     let repeat =
         format!("--only properties --seed {} --property-cases {}", ctx.plan.seed, ctx.plan.property_cases);
@@ -67,10 +65,10 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
             }
         };
         let tried = well_formed_answers(ctx, role).await;
-        checks.add(role, well_formed.0, well_formed.1, repeated(tried));
+        checks.named(role, well_formed, repeated(tried));
         for otherwise in OTHERWISE.iter().filter(|_| role == Role::Admission) {
             let tried = same_decisions(ctx, otherwise).await;
-            checks.add(role, otherwise.check.0, otherwise.check.1, repeated(tried));
+            checks.named(role, otherwise.check, repeated(tried));
         }
     }
 }
@@ -91,18 +89,16 @@ fn questions(ctx: &Ctx<'_>, role: Role, draft: &Draft) -> Vec<Question> {
 async fn well_formed_answers(ctx: &Ctx<'_>, role: Role) -> Tried {
     let mut stage = plain(ctx, role)?.stage(ctx).await?;
     let targets = if role == Role::Probe { TARGETS_MAX } else { u32::MAX };
-    let mut search = Search::new(ctx.plan.seed, ctx.plan.property_cases.min(targets));
-    while let Some(draft) = search.next() {
-        let mut found = None;
-        for question in questions(ctx, role, &draft) {
+    let judge = async |draft: &Draft| {
+        for question in questions(ctx, role, draft) {
             let answered = stage.ask_this(&question).await.result;
-            let input = || format!("a generated pod: {}", question.shown());
-            let finding = fault(&answered, question.contract());
-            found = found.or(finding.map(|(seen, contract)| Finding::new(input(), seen, contract)));
+            if let Some(fault) = fault(&answered, question.contract()) {
+                return Some(Finding::of(format!("a generated pod: {}", question.shown()), fault));
+            }
         }
-        search.told(draft, found);
-    }
-    Ok(search.found())
+        None
+    };
+    Ok(search(ctx.plan.seed, ctx.plan.property_cases.min(targets), judge).await)
 }
 
 /// Whether a plugin decides otherwise on what should make no difference: of all questions of the cases, and of generated pods.
@@ -114,13 +110,11 @@ async fn same_decisions(ctx: &Ctx<'_>, otherwise: &Otherwise) -> Tried {
         }
     }
     let mut stage = plain(ctx, Role::Admission)?.stage(ctx).await?;
-    let mut search = Search::new(ctx.plan.seed, ctx.plan.property_cases);
-    while let Some(draft) = search.next() {
+    let judge = async |draft: &Draft| {
         let question = Question::admit(admission_request(Operation::Add, draft.pod()));
-        let found = differs(&mut stage, "a generated pod", &question, otherwise).await;
-        search.told(draft, found);
-    }
-    Ok(search.found())
+        differs(&mut stage, "a generated pod", &question, otherwise).await
+    };
+    Ok(search(ctx.plan.seed, ctx.plan.property_cases, judge).await)
 }
 
 async fn differs(
@@ -167,7 +161,6 @@ fn rewritten<T: serde::Serialize + DeserializeOwned>(object: &T, way: usize) -> 
     serde_json::from_value(rewritten).ok()
 }
 
-/// With facts more.
 fn more_facts(question: &Question) -> Vec<Question> {
     let Question::Admit(request, _) = question else { return Vec::new() };
     let mut node = NodeFacts::clone(&request.node);

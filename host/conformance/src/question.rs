@@ -21,9 +21,8 @@ use crate::scene::address::ADDRESS_PLACEHOLDER;
 
 /// The node that has everything.
 const NODE: &str = include_str!("../vectors/defaults/node.json");
-/// What the node is called.
 pub(crate) const NODE_NAME: &str = "node-1";
-/// The source that brought a pod of which nobody says it.
+/// The source of a pod whose case names none.
 pub(crate) const SOURCE: &str = "file";
 /// A probe's time, unless its case says otherwise: as a pod's probe that says nothing.
 const PROBE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(1);
@@ -38,7 +37,6 @@ const FACTS: [(&str, &str); 7] = [
     (facts::RUNTIME_VERSION, "2.0.0"),
 ];
 
-/// A question to a plugin.
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
     /// `handler.admit`: the request, and what the host derives from it.
@@ -128,12 +126,10 @@ impl Question {
         }
     }
 
-    /// The function of the contract that is called.
     pub(crate) fn function(&self) -> &'static str {
         self.promise().0
     }
 
-    /// What the function promises.
     pub(crate) fn contract(&self) -> &'static str {
         self.promise().1
     }
@@ -152,7 +148,6 @@ impl Question {
     }
 }
 
-/// The time of a decision: 2026-01-01T00:00:00Z.
 pub(crate) fn now_default() -> Timestamp {
     Timestamp::constant(1_767_225_600, 0)
 }
@@ -198,7 +193,7 @@ pub(crate) fn probe_request(pod: Pod) -> ProbeRequest {
     }
 }
 
-/// A probe with these parameters, and little time: for targets where nobody listens.
+/// A probe with these parameters, and little time: for targets without a server.
 pub(crate) fn target(pod: Pod, parameters: &str) -> ProbeRequest {
     const TIME: Duration = Duration::from_millis(500);
     ProbeRequest { parameters: parameters.into(), timeout: TIME, ..probe_request(pod) }

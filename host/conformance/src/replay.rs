@@ -10,7 +10,6 @@ const ID: &str = "replay/call";
 const CONTRACT: &str = "the answer of a call follows from what was asked: the same question, with the same configuration, gets the same \
                         answer";
 
-/// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     if ctx.plan.records.is_empty() {
         let why = "there are no recorded calls: an entry's `record: {max: N}` makes some, and --record FILE names them";
@@ -44,7 +43,7 @@ fn judge(call: &RecordedCall, again: Result<Replayed, ReplayError>) -> CheckResu
         Ok(Replayed { same: true, .. }) => CheckResult::Passed,
         Ok(Replayed { answer, commands, .. }) => {
             let commands = commands.map(|commands| format!("; {commands}")).unwrap_or_default();
-            let seen = format!("{} then, and now {}{commands}", told(&call.answer), told(&answer));
+            let seen = format!("{} then, and now {}{commands}", in_words(&call.answer), in_words(&answer));
             CheckResult::Failed(Finding::new(input, seen, CONTRACT).repeated_by("--only replay"))
         }
         // What it was configured with then it must still take.
@@ -62,6 +61,6 @@ fn judge(call: &RecordedCall, again: Result<Replayed, ReplayError>) -> CheckResu
 }
 
 /// An answer as its file has it.
-fn told(answer: &Answer) -> String {
+fn in_words(answer: &Answer) -> String {
     serde_json::to_string(answer).unwrap_or_default()
 }

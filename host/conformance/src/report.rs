@@ -47,7 +47,7 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Examined {
-    /// As whoever asked calls it.
+    /// As the caller named it.
     pub name: String,
     /// SHA-256 in hexadecimal.
     pub digest: String,

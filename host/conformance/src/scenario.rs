@@ -12,7 +12,7 @@ use witlet_wasm::plugin::LoadError;
 use witlet_wasm::plugin::config::Warm;
 use witlet_wasm::role::Role;
 
-use crate::answer::{Answer, AnswerKind, Answered, told};
+use crate::answer::{Answer, AnswerKind, Answered, in_words};
 use crate::cases::model::{Case, CaseFile, Step};
 use crate::ctx::Ctx;
 use crate::plugin::Plugin;
@@ -33,13 +33,9 @@ const EVERY_FOLDER: &str = "*";
 /// A question with all that stands around the plugin.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
-    /// For people.
     pub(crate) name: String,
-    /// How the plugin is loaded.
     pub(crate) setup: Setup,
-    /// Who listens.
     pub(crate) servers: Vec<ServerScript>,
-    /// What granted folders hold.
     pub(crate) folders: BTreeMap<String, FolderContent>,
     pub(crate) question: Question,
     /// Whether all is well in it: the probe passes, the source brings pods.
@@ -48,7 +44,7 @@ pub(crate) struct Scenario {
 
 /// Why nothing could be asked.
 #[derive(Debug, Error)]
-pub(crate) enum StageError {
+pub enum StageError {
     /// The plugin can't be loaded, or refuses its configuration.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -68,7 +64,6 @@ pub(crate) struct Stage {
     pub(crate) plugin: Plugin,
     /// They end with the value.
     pub(crate) servers: Servers,
-    /// Where the servers listen.
     pub(crate) question: Question,
     /// What the last answer of a source gave.
     pub(crate) cursor: Option<String>,
@@ -114,7 +109,6 @@ impl Scenario {
         Ok(Some(Self { name, setup, servers, folders, question, is_good }))
     }
 
-    /// The same, changed.
     pub(crate) fn with(&self, change: impl FnOnce(&mut Self)) -> Self {
         let mut changed = self.clone();
         change(&mut changed);
@@ -151,7 +145,6 @@ impl Scenario {
 }
 
 impl Stage {
-    /// Asks the scenario's question.
     pub(crate) async fn ask(&mut self) -> Asked<Answer> {
         let question = self.question.clone();
         self.ask_this(&question).await
@@ -199,7 +192,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The same plugin loaded anew in the same place: a restart, or another setup.
+    /// The same plugin loaded again in the same place: a restart, or another setup.
     pub(crate) async fn reload(self, ctx: &Ctx<'_>, setup: &Setup) -> Result<Self, StageError> {
         let Self { plugin, servers, question, .. } = self;
         let setup = setup.at(servers.address);
@@ -247,7 +240,7 @@ pub(crate) fn with_servers(ctx: &Ctx<'_>, role: Role) -> Result<Vec<Scenario>, S
     Ok(all)
 }
 
-/// A plain question to the plugin as the plan has it: about a plain pod, on whose address nobody listens.
+/// A plain question to the plugin as the plan has it: about a plain pod, on whose address no server listens.
 pub(crate) fn plain(ctx: &Ctx<'_>, role: Role) -> Result<Scenario, String> {
     if role == Role::PodSource {
         return Ok(scenarios(ctx, role)?.swap_remove(0));
@@ -306,7 +299,7 @@ pub(crate) fn manifests(count: usize) -> FolderContent {
 
 /// Why nothing can be said of a source that brings no pods.
 pub(crate) fn nothing_to_say(scenario: &Scenario, answered: &Answered) -> String {
-    let (name, told) = (&scenario.name, told(answered));
+    let (name, told) = (&scenario.name, in_words(answered));
     format!(
         "it brings no pods where it could ({name}): it says {told}. Add a case in which it brings some (--cases)"
     )

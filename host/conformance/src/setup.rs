@@ -16,6 +16,7 @@ use crate::cases::model::CaseFile;
 use crate::plan::Plan;
 use crate::scene::address::placed;
 use crate::scene::commands::ExecAnswer;
+use crate::scene::folders::Made;
 
 /// How a plugin is loaded in one role. Change what is to be different, and load it.
 #[derive(Clone, Debug)]
@@ -30,19 +31,21 @@ pub(crate) struct Setup {
     pub(crate) memory_bytes: usize,
     /// Whether instances are kept; none for a fresh one per call.
     pub(crate) warm: Option<Warm>,
-    /// `grants:` of its entry, as a PluginConfiguration has them; `files` are those of [`Self::guest_paths`] beside them.
+    /// `grants:` of its entry, as a PluginConfiguration has them; `files` are those of [`Self::guest_paths`] in addition.
     pub(crate) grants: Value,
     /// Values of secrets, whether they are granted or not.
     pub(crate) secrets: BTreeMap<String, Vec<u8>>,
     /// What commands of probes come to. Others can't be run.
     pub(crate) execs: Vec<ExecAnswer>,
-    /// Folders that a pod source finds, empty at first, beside those that the grants name.
+    /// Folders that a pod source finds, empty at first, in addition to those that the grants name.
     pub(crate) guest_paths: Vec<String>,
+    /// In which order files of folders are made, where that matters.
+    pub(crate) made: Option<Made>,
     /// What `${ADDRESS}` stands for.
     pub(crate) address: Option<IpAddr>,
     /// How much later than it is its clocks say that it is; in `admit` they stand at the question's time.
     pub(crate) clock_ahead: Duration,
-    /// Has random numbers of an admission handler follow from this beside the pod's UID.
+    /// Has random numbers of an admission handler follow from this and the pod's UID.
     pub(crate) random_salt: Arc<str>,
     /// The roles of the component, as far as grants depend on them.
     pub(crate) roles: Vec<Role>,
@@ -75,6 +78,7 @@ impl Setup {
             secrets: BTreeMap::new(),
             execs: Vec::new(),
             guest_paths: Vec::new(),
+            made: None,
             address: None,
             clock_ahead: Duration::ZERO,
             random_salt: Arc::default(),

@@ -3,7 +3,7 @@
 use witlet_wasm::role::Role;
 
 use crate::answer::{AnswerKind, is};
-use crate::cases::matching::{differs, lines_told, said};
+use crate::cases::matching::{differs, log_text, said};
 use crate::cases::model::{Case, CaseFile};
 use crate::check::{CheckResult, Checks, Finding, cut};
 use crate::ctx::Ctx;
@@ -14,7 +14,6 @@ use crate::scenario::{Scenario, Stage, StageError};
 use crate::scene::address::address;
 use crate::setup::Setup;
 
-/// What repeats a finding of this layer.
 const REPEAT: &str = "--only vectors";
 /// Id of a case of the author's. Finds `skips-what-it-cannot-read`, `no-pods-for-empty`.
 const CASE: &str = "vectors/case";
@@ -23,7 +22,7 @@ const VALIDATES: &str = "validate returns nothing, or an error in the plugin's o
 const WELL_FORMED: &str = "an answer that the contract has, or an error in its own words";
 
 /// The golden vectors of plugins, which every one must answer in a well-formed way: names and texts of case files. Those of hosts lie
-/// beside them.
+/// next to them.
 const EVERY: [(&str, &str); 4] = [
     ("admission/pods.yaml", include_str!("../vectors/plugin/admission/pods.yaml")),
     ("admission/nodes.yaml", include_str!("../vectors/plugin/admission/nodes.yaml")),
@@ -49,7 +48,6 @@ enum Whose<'a> {
     Every,
 }
 
-/// Examines this layer.
 pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     for file in ctx.plan.cases.iter().filter(|file| ctx.has(file.role)) {
         // Of each file alike, so that it is told once.
@@ -69,7 +67,7 @@ pub(crate) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     for role in ctx.roles() {
         if ctx.cases(role).next().is_none() {
             let why = "there are no cases of this role: say what it must answer in a case file (`--cases FILE`), or in \
-                       `cases.yaml` beside the component";
+                       `cases.yaml` next to the component";
             checks.skip_all(role, &[("vectors/cases", "it answers as its author says")], why);
         }
     }
@@ -198,7 +196,7 @@ async fn steps(
         }
         seen.push_str(&around(&stage));
         if !lines.is_empty() && !seen.contains("in the log;") {
-            seen = format!("{seen}\nit logged\n{}", lines_told(&lines));
+            seen = format!("{seen}\nit logged\n{}", log_text(&lines));
         }
         let says = format!("{}, {}", said(&step.expect, WELL_FORMED), step.question.function());
         return Ok(Some((seen, says)));
@@ -206,14 +204,14 @@ async fn steps(
     Ok(None)
 }
 
-/// What servers heard and which commands ran, for who looks for a fault.
+/// What servers received and which commands ran, for an author who looks for a fault.
 fn around(stage: &Stage) -> String {
-    let heard = stage.servers.heard().into_iter().map(|(port, bytes)| {
+    let received = stage.servers.received().into_iter().map(|(port, bytes)| {
         let text = String::from_utf8_lossy(&bytes);
-        format!("\nthe server on port {port} heard {:?}", cut(text.into_owned()))
+        format!("\nthe server on port {port} received {:?}", cut(text.into_owned()))
     });
     let ran = stage.plugin.commands().into_iter().map(|command| format!("\nit ran {command:?}"));
-    heard.chain(ran).collect()
+    received.chain(ran).collect()
 }
 
 #[cfg(test)]

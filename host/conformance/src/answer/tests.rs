@@ -65,7 +65,10 @@ fn answers_are_judged() {
         (pods(&[r#"{"apiVersion":"v1","kind":"List","items":[]}"#.to_owned()]), Some("is no Pod of v1")),
     ];
     for (answered, expected) in cases {
-        let seen = fault(&answered, "the contract").map(|(seen, _)| seen);
+        let fault = fault(&answered, "the contract");
+        let is_late = matches!(answered, Err(CallError::Timeout { .. }));
+        assert_eq!(fault.as_ref().is_some_and(|fault| fault.is_late), is_late, "{answered:?}");
+        let seen = fault.map(|fault| fault.seen);
         match expected {
             None => assert_eq!(seen, None, "{answered:?}"),
             Some(words) => {

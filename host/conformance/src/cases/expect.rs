@@ -25,10 +25,8 @@ pub(crate) struct Expect {
     pub(crate) logs: Vec<LineExpect>,
 }
 
-/// What a text must be.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Text {
-    /// Exactly this.
     pub(crate) exact: Option<String>,
     /// All these words are in it.
     pub(crate) contains: Vec<String>,

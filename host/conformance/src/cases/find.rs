@@ -24,7 +24,7 @@ pub fn find(path: &Path) -> Result<Vec<CaseFile>, CasesError> {
     files.iter().map(|file| CaseFile::read(file)).collect()
 }
 
-/// The case files beside a component when nobody names any: `cases.yaml`, or those of the folder `cases`. Empty if there
+/// The case files next to a component, for when none is named: `cases.yaml`, or those of the folder `cases`. Empty if there
 /// are none.
 ///
 /// # Errors

@@ -5,12 +5,11 @@ use witlet_core::admission::Shortage;
 use witlet_wasm::direct::HeardLine;
 
 use super::expect::{Expect, LineExpect, ShortageExpect, Text};
-use crate::answer::{Answer, AnswerKind, Answered, fault, names, told};
+use crate::answer::{Answer, AnswerKind, Answered, fault, in_words, names};
 
 /// How much of expected JSON is told: what differs is told anyway.
-const JSON_BYTES_TOLD_MAX: usize = 200;
-/// How many lines of a log are told.
-const LINES_TOLD_MAX: usize = 10;
+const JSON_BYTES_SHOWN_MAX: usize = 200;
+const LINES_SHOWN_MAX: usize = 10;
 
 /// What is different from what is expected. `contract` is what every answer must keep.
 pub(crate) fn differs(
@@ -21,11 +20,11 @@ pub(crate) fn differs(
 ) -> Option<String> {
     let answer = match (expect.kind, answered) {
         (None, answered) => match fault(answered, contract) {
-            Some((seen, _)) => return Some(seen),
+            Some(fault) => return Some(fault.seen),
             None => answered.as_ref().ok(),
         },
         (Some(kind), Ok(answer)) if answer.kind == kind => Some(answer),
-        (Some(_), answered) => return Some(told(answered)),
+        (Some(_), answered) => return Some(in_words(answered)),
     };
     answer.and_then(|answer| of_answer(expect, answer)).or_else(|| logs(&expect.logs, lines))
 }
@@ -46,7 +45,9 @@ fn of_answer(expect: &Expect, answer: &Answer) -> Option<String> {
             let got = answer.milliseconds.map_or("no time".to_owned(), |got| format!("{got}ms"));
             Some(format!("it wants to be asked again after {got}, where {wanted}ms is expected"))
         })
-        .or_else(|| shortages(resources.as_deref()?, &answer.shortages).then(|| told(&Ok(answer.clone()))))
+        .or_else(|| {
+            shortages(resources.as_deref()?, &answer.shortages).then(|| in_words(&Ok(answer.clone())))
+        })
         .or_else(|| pods(manifests.as_ref()?, &answer.manifests))
         .or_else(|| {
             let wanted = cursor.as_ref().filter(|wanted| answer.cursor.as_ref() != Some(wanted))?;
@@ -54,7 +55,6 @@ fn of_answer(expect: &Expect, answer: &Answer) -> Option<String> {
         })
 }
 
-/// A text that isn't the expected one.
 fn text(what: &str, expected: &Text, got: &str) -> Option<String> {
     let Text { exact, contains, json } = expected;
     if let Some(exact) = exact.as_ref().filter(|exact| *exact != got) {
@@ -120,7 +120,6 @@ fn lacking(expected: &Value, got: &Value, at: &str) -> Option<String> {
     }
 }
 
-/// Lines that were to be logged and weren't.
 fn logs(expected: &[LineExpect], got: &[HeardLine]) -> Option<String> {
     let fits = |wanted: &LineExpect, line: &HeardLine| {
         let LineExpect { level, message, message_contains, fields } = wanted;
@@ -137,7 +136,7 @@ fn logs(expected: &[LineExpect], got: &[HeardLine]) -> Option<String> {
     let LineExpect { level, message, message_contains, fields } = missing;
     let level = level.as_deref().unwrap_or("any level");
     let words = message.as_ref().or(message_contains.as_ref()).map_or("", String::as_str);
-    let heard = if got.is_empty() { "nothing".to_owned() } else { format!("\n{}", lines_told(got)) };
+    let heard = if got.is_empty() { "nothing".to_owned() } else { format!("\n{}", log_text(got)) };
     let names: Vec<&str> = fields.keys().map(String::as_str).collect();
     let fields = if names.is_empty() { String::new() } else { format!(" with {}", names.join(", ")) };
     Some(format!("no line of {level} {words:?}{fields} in the log; it has {heard}"))
@@ -179,16 +178,15 @@ fn pods(expected: &[Value], manifests: &[String]) -> Option<String> {
 }
 
 /// What was logged, each line in one; nothing for a silent one.
-pub(crate) fn lines_told(lines: &[HeardLine]) -> String {
-    let mut told: Vec<String> = lines.iter().take(LINES_TOLD_MAX).map(line_told).collect();
-    if lines.len() > LINES_TOLD_MAX {
-        told.push(format!("… and {} lines more", lines.len() - LINES_TOLD_MAX));
+pub(crate) fn log_text(lines: &[HeardLine]) -> String {
+    let mut told: Vec<String> = lines.iter().take(LINES_SHOWN_MAX).map(line_text).collect();
+    if lines.len() > LINES_SHOWN_MAX {
+        told.push(format!("… and {} lines more", lines.len() - LINES_SHOWN_MAX));
     }
     told.join("\n")
 }
 
-/// A line with its level and its fields.
-pub(crate) fn line_told(line: &HeardLine) -> String {
+pub(crate) fn line_text(line: &HeardLine) -> String {
     let fields: String = line.fields.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     format!("{}: {}{fields}", line.level, line.message)
 }
@@ -201,7 +199,7 @@ pub(crate) fn said(expect: &Expect, whole: &str) -> String {
     let contains = text.contains.iter().map(|words| format!(" with {words:?} in it"));
     let json = text.json.as_ref().map(|json| {
         let json = json.to_string();
-        format!(" with the JSON {}", &json[..json.floor_char_boundary(JSON_BYTES_TOLD_MAX)])
+        format!(" with the JSON {}", &json[..json.floor_char_boundary(JSON_BYTES_SHOWN_MAX)])
     });
     let time = milliseconds.map(|time| format!(" after {time}ms"));
     let lacks = resources.iter().flatten().map(|resource| format!(" {resource:?}"));

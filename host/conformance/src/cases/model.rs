@@ -56,7 +56,6 @@ pub(crate) struct Case {
     pub(crate) steps: Vec<Step>,
 }
 
-/// One call.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     /// What granted folders hold from now on, by the guest's paths; those that aren't named stay as they are. None of a folder

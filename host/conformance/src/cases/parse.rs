@@ -16,7 +16,6 @@ use crate::scene::commands::ExecAnswer;
 use crate::scene::folders::{Content, FolderContent, SpecialContent};
 use crate::scene::servers::ServerScript;
 
-/// The file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct FileDocument {
@@ -85,7 +84,7 @@ fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::
     Value::deserialize(deserializer).map(Some)
 }
 
-/// Fields of cases by role, beside `name`, `config` and `expect`.
+/// Fields of cases by role, in addition to `name`, `config` and `expect`.
 fn fields(role: Role) -> &'static [&'static str] {
     match role {
         Role::Admission => &["request"],
@@ -162,6 +161,10 @@ fn case(role: Role, value: Value) -> Result<Case, Problem> {
     let (servers, execs) = (std::mem::take(&mut document.servers), std::mem::take(&mut document.execs));
     let (name, config) = (document.name.clone(), document.config.take());
     check_servers(&servers)?;
+    let problem = execs.iter().enumerate().find_map(|(index, exec)| Some((index, exec.problem()?)));
+    if let Some((index, problem)) = problem {
+        return Problem::new(format!("execs[{index}]"), problem);
+    }
     let (validate, steps) = match role {
         Role::PodSource => source(document)?,
         Role::Admission | Role::Probe => {

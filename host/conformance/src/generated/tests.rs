@@ -2,35 +2,39 @@
 
 use super::*;
 
-fn run(mut search: Search, fails: impl Fn(&Draft) -> bool) -> (Option<Draft>, Vec<Draft>) {
-    let mut tried = Vec::new();
-    while let Some(draft) = search.next() {
+/// The last pod that failed, and all that were judged.
+async fn run(seed: u64, count: u32, fails: impl Fn(&Draft) -> bool) -> (Option<Draft>, Vec<Draft>) {
+    let (mut smallest, mut tried) = (None, Vec::new());
+    let found = search(seed, count, async |draft| {
         tried.push(draft.clone());
-        let finding = fails(&draft).then(|| Finding::new("", "", ""));
-        search.told(draft, finding);
-    }
-    (search.found.map(|(draft, _)| draft), tried)
+        fails(draft).then(|| {
+            smallest = Some(draft.clone());
+            Finding::new("", "", "")
+        })
+    });
+    assert_eq!(found.await.is_some(), smallest.is_some());
+    (smallest, tried)
 }
 
 fn has(draft: &Draft, pointer: &str) -> bool {
     draft.0.iter().any(|(other, _)| other == pointer)
 }
 
-#[test]
-fn the_smallest_pod_that_fails_is_found() {
-    let (found, _) = run(Search::new(1, 64), |draft| has(draft, "/spec/priority"));
+#[tokio::test]
+async fn the_smallest_pod_that_fails_is_found() {
+    let (found, _) = run(1, 64, |draft| has(draft, "/spec/priority")).await;
     let found = found.expect("one has a priority");
     assert!(found.0.len() == 1 && has(&found, "/spec/priority"), "{found:?}");
-    let (_, tried) = run(Search::new(1, 64), |_| true);
+    let (_, tried) = run(1, 64, |_| true).await;
     assert!(tried.len() <= SHRINK_STEPS_MAX + 1, "{}", tried.len());
 }
 
-#[test]
-fn a_seed_gives_the_same_pods_again_and_another_one_others() {
-    let pods = |seed| run(Search::new(seed, 10), |_| false).1;
-    assert_eq!(pods(3), pods(3));
-    assert_ne!(pods(3), pods(4));
-    assert_eq!(pods(3).len(), 10);
+#[tokio::test]
+async fn a_seed_gives_the_same_pods_again_and_another_one_others() {
+    let pods = async |seed| run(seed, 10, |_| false).await.1;
+    assert_eq!(pods(3).await, pods(3).await);
+    assert_ne!(pods(3).await, pods(4).await);
+    assert_eq!(pods(3).await.len(), 10);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Folders that mean harm to whoever reads manifests from them: a good set, and beside it what can't be read; and servers.
+//! Folders that mean harm to a reader of manifests: a good set, and next to it what can't be read; and servers.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,7 +11,7 @@ use witlet_wasm::role::Role;
 
 use super::found::Found;
 use super::servers::HARM;
-use crate::answer::{AnswerKind, Answered, failure, is, names, set, told};
+use crate::answer::{AnswerKind, Answered, Fault, failure, in_words, is, names, set};
 use crate::cases::model::{Case, CaseFile};
 use crate::check::{Checks, Finding, Named, Tried};
 use crate::ctx::Ctx;
@@ -37,7 +37,7 @@ const FILES: usize = 500;
 /// What a source has for a server that never answers. It may use it up: that is an error, too.
 const TIME: Duration = Duration::from_secs(2);
 
-/// What stands in a folder beside the good files.
+/// What stands in a folder next to the good files.
 fn besides() -> Vec<(String, FolderContent)> {
     // It is a case file: a test reads it.
     let cases = CaseFile::parse("folders.yaml", HOSTILE).map(|file| file.cases).unwrap_or_default();
@@ -59,10 +59,9 @@ struct Both {
 
 impl Both {
     fn judge(&mut self, name: &str, answered: &Answered) {
-        let fault = failure(answered, Question::Poll(None).contract());
-        self.answers.add(name, fault.map(|(seen, contract)| Finding::new(name, seen, contract)));
+        self.answers.add(name, name, failure(answered, Question::Poll(None).contract()));
         let is_empty = is(answered, AnswerKind::Empty);
-        self.empty.add(name, is_empty.then(|| Finding::new(name, told(answered), NOT_EMPTY)));
+        self.empty.add(name, name, is_empty.then(|| Fault::new(in_words(answered), NOT_EMPTY)));
     }
 
     fn untried(&mut self, why: String) {
@@ -71,33 +70,37 @@ impl Both {
     }
 }
 
-/// Examines a source.
+/// How a folder is changed.
+type Change = Box<dyn Fn(&Path) -> io::Result<()> + Send + Sync>;
+
+/// Changes of folders, by name.
+fn changes() -> Vec<(String, Change)> {
+    let content = |(name, content): (String, FolderContent)| -> (String, Change) {
+        (name, Box::new(move |path| write(path, &content)))
+    };
+    let odd = |path: &Path| std::fs::write(path.join(OsStr::from_bytes(b"a-\xff\xfe.json")), "{}");
+    let others: [(String, Change); 2] = [
+        ("a file whose name isn't UTF-8".to_owned(), Box::new(odd)),
+        ("its folders gone".to_owned(), Box::new(|path| std::fs::remove_dir_all(path))),
+    ];
+    besides().into_iter().map(content).chain(others).collect()
+}
+
 pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>, world: &Scenario) {
     let mut both = Both::default();
-    for (name, content) in besides() {
-        if let Err(why) = changed(ctx, world, &name, |path| write(path, &content), &mut both).await {
+    for (name, change) in changes() {
+        if let Err(why) = changed(ctx, world, &name, change, &mut both).await {
             both.untried(why);
         }
     }
-    let odd = |path: &Path| std::fs::write(path.join(OsStr::from_bytes(b"a-\xff\xfe.json")), "{}");
-    if let Err(why) = changed(ctx, world, "a file whose name isn't UTF-8", odd, &mut both).await {
-        both.untried(why);
-    }
-    let remove = |path: &Path| std::fs::remove_dir_all(path);
-    if let Err(why) = changed(ctx, world, "its folders gone", remove, &mut both).await {
-        both.untried(why);
-    }
-    for (name, behaviour) in HARM {
-        if !world.servers.is_empty()
-            && let Err(why) = server(ctx, world, name, behaviour, &mut both).await
-        {
+    for (name, behaviour) in HARM.into_iter().filter(|_| !world.servers.is_empty()) {
+        if let Err(why) = server(ctx, world, name, behaviour, &mut both).await {
             both.untried(why);
         }
     }
-    checks.add(ROLE, FOLDERS.0, FOLDERS.1, both.answers.result());
-    checks.add(ROLE, EMPTY.0, EMPTY.1, both.empty.result());
-    let tried = gone(ctx, world).await;
-    checks.add(ROLE, GONE.0, GONE.1, tried);
+    checks.named(ROLE, FOLDERS, both.answers.result());
+    checks.named(ROLE, EMPTY, both.empty.result());
+    checks.named(ROLE, GONE, gone(ctx, world).await);
 }
 
 /// The source in its world, after a poll that brought pods, and which.
@@ -113,7 +116,7 @@ async fn changed(
     ctx: &Ctx<'_>,
     world: &Scenario,
     name: &str,
-    change: impl Fn(&Path) -> io::Result<()>,
+    change: Change,
     both: &mut Both,
 ) -> Result<(), String> {
     let (mut stage, _) = polled(ctx, world).await?;

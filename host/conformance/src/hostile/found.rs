@@ -1,18 +1,17 @@
 //! What many hostile inputs have found, in one check.
 
+use crate::answer::Fault;
 use crate::check::{CheckResult, Finding};
 
-/// What repeats a finding of this layer.
 const REPEAT: &str = "--only hostile";
 /// After so many inputs without an answer in time the others aren't tried: each would take its whole time.
 const UNANSWERED_MAX: usize = 3;
-/// How many other inputs are named.
 const OTHERS_MAX: usize = 12;
 
 /// The first finding, and which other inputs found something.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    first: Option<Finding>,
+    first: Option<First>,
     others: Vec<String>,
     /// Why some couldn't be tried.
     untried: Option<String>,
@@ -21,17 +20,31 @@ pub(super) struct Found {
     unanswered: usize,
 }
 
+/// The finding that is shown.
+#[derive(Debug)]
+struct First {
+    name: String,
+    is_late: bool,
+    finding: Finding,
+}
+
 impl Found {
-    /// What came of one input, called `name`.
-    pub(super) fn add(&mut self, name: &str, finding: Option<Finding>) {
+    /// What came of one input, called `name` and shown as `input`.
+    pub(super) fn add(&mut self, name: &str, input: &str, fault: Option<Fault>) {
         self.tried += 1;
-        let is_late = |finding: &Finding| finding.seen.contains("no answer within");
-        self.unanswered += usize::from(finding.as_ref().is_some_and(is_late));
-        match (finding, &self.first) {
-            (None, _) => {}
-            (Some(finding), None) => self.first = Some(finding),
-            (Some(_), Some(_)) => self.others.push(name.to_owned()),
+        let Some(fault) = fault else { return };
+        self.unanswered += usize::from(fault.is_late);
+        let mut added =
+            First { name: name.to_owned(), is_late: fault.is_late, finding: Finding::of(input, fault) };
+        let Some(first) = &mut self.first else {
+            self.first = Some(added);
+            return;
+        };
+        // Whatever is wrong besides says more than a late answer, which a busy machine makes more of.
+        if first.is_late && !added.is_late {
+            std::mem::swap(first, &mut added);
         }
+        self.others.push(added.name);
     }
 
     /// One that couldn't be tried.
@@ -48,7 +61,7 @@ impl Found {
     pub(super) fn result(self) -> CheckResult {
         let gave_up = self.gives_up();
         let Self { first, others, untried, tried, unanswered } = self;
-        let Some(mut finding) = first.map(|finding| finding.repeated_by(REPEAT)) else {
+        let Some(mut finding) = first.map(|first| first.finding.repeated_by(REPEAT)) else {
             let nothing = || (tried == 0).then(|| "there was nothing to try".to_owned());
             return match untried.or_else(nothing) {
                 Some(why) => CheckResult::Skipped { why },
@@ -59,7 +72,7 @@ impl Found {
             let named: Vec<&str> = others.iter().take(OTHERS_MAX).map(String::as_str).collect();
             let more = others.len().saturating_sub(OTHERS_MAX);
             let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-            finding.seen = format!("{}. Not content with either: {}{more}", finding.seen, named.join(", "));
+            finding.seen = format!("{}. Also found with: {}{more}", finding.seen, named.join(", "));
         }
         if gave_up {
             let rest = "further inputs weren't tried";

@@ -2,12 +2,13 @@
 //! missing somewhere, and every text and number is as odd as its type allows.
 
 use k8s_openapi::api::core::v1::Pod;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::generated::put;
 use crate::question::{plain_pod, pod};
 
-/// How deep JSON nests that nobody should follow: deeper than any stack of a guest is high.
+/// How deep JSON nests that no reader should follow: deeper than a guest's stack allows.
 const DEPTH: usize = 100_000;
 /// How deep values nest that a host can hand on (serde_json reads 127 levels).
 const NESTED: usize = 120;
@@ -16,24 +17,6 @@ const LONG: usize = 64 << 10;
 /// How many fields an object has that has too many.
 const FIELDS: usize = 10_000;
 
-/// Names and texts that programs stumble over.
-pub(super) const ODD: [(&str, &str); 9] = [
-    ("letters of four bytes", "🦀🦀🦀🦀🦀🦀🦀🦀"),
-    // No even number of bytes ends at a letter's border.
-    (
-        "letters of four bytes behind one",
-        "x🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀",
-    ),
-    ("letters of two and three bytes", "aäöü€€€€€€€€€€"),
-    ("letters that join", "e\u{301}e\u{301}e\u{301}\u{200d}\u{200d}"),
-    ("letters that turn the direction", "\u{202e}txet\u{202c}"),
-    ("control characters", "\u{0}\u{1}\u{1b}[2J\r\n\t"),
-    ("letters that change their length with their case", "İIßſK"),
-    ("the last letters there are", "\u{10ffff}\u{fffd}\u{feff}"),
-    ("words of templates and shells", "${HOME} $(id) {{ .Values }} '; --"),
-];
-
-/// Arrays in arrays.
 pub(super) fn deep_json() -> String {
     ["[".repeat(DEPTH), "]".repeat(DEPTH)].concat()
 }
@@ -55,7 +38,7 @@ pub(super) fn values() -> Vec<(&'static str, Value)> {
         ("a number that is hardly one", json!(-0.0)),
         ("an empty object", json!({})),
         ("an object with an empty key", json!({"": ""})),
-        ("an unknown field", json!({"nobodyKnowsThis": {"a": [1, 2, 3]}})),
+        ("an unknown field", json!({"unknownField": {"a": [1, 2, 3]}})),
         ("long text", json!("x".repeat(LONG))),
         ("text of deeply nested JSON", deep_json().into()),
         ("an object of very many fields", many_fields()),
@@ -92,7 +75,7 @@ pub(super) fn changed(value: &Value) -> Vec<(String, Value)> {
         }
     }
     let mut more = fields.clone();
-    more.insert("nobodyKnowsThis".to_owned(), json!({"a": [1, 2, 3]}));
+    more.insert("unknownField".to_owned(), json!({"a": [1, 2, 3]}));
     all.push(("with a field more".to_owned(), more.into()));
     all
 }
@@ -115,89 +98,75 @@ fn others() -> [Value; 11] {
 
 /// What is missing or odd in a plain pod, by what that is.
 const PODS: &str = include_str!("../../vectors/hostile/pods.yaml");
+/// In [`PODS`]: each of several values.
+const VALUE: &str = "${VALUE}";
 /// Bytes of the annotations of a pod that is as large as the API server takes (256 KiB), four times.
 const ANNOTATIONS_BYTES: usize = 1 << 20;
 /// How many labels a pod has that has too many.
 const LABELS: usize = 10_000;
 /// How many containers a pod has that has too many.
 const CONTAINERS: usize = 500;
-/// For ports and other numbers of 32 bits.
-const NUMBERS: [(&str, i32); 5] = [
-    ("numbers that are 0", 0),
-    ("numbers that are -1", -1),
-    ("numbers of 17 bits", 65_536),
-    ("numbers that are as large as can be", i32::MAX),
-    ("numbers that are as small as can be", i32::MIN),
-];
-const QUANTITIES: [(&str, &str); 8] = [
-    ("quantities that are negative", "-1"),
-    ("quantities beyond 64 bits", "99999999999999999999"),
-    ("quantities with the largest suffix", "9223372036854775807Ei"),
-    ("quantities of an exponent", "1e30"),
-    ("quantities that are tiny", "1n"),
-    ("quantities that are empty", ""),
-    ("quantities that are none", "a lot"),
-    ("quantities that are zero", "0"),
-];
+
+/// [`PODS`]: words for people, with values by JSON pointers; null takes away.
+#[derive(Default, Deserialize)]
+struct Changes {
+    single: Vec<(String, Map<String, Value>)>,
+    each: Vec<Each>,
+}
+
+#[derive(Deserialize)]
+struct Each {
+    put: Value,
+    values: Vec<(String, Value)>,
+}
 
 /// Pods, by what is wrong with them.
 pub(super) fn pods() -> Vec<(String, Pod)> {
-    // A plain pod, with this put where the pointers lead; null takes away.
-    let changed = |(name, changes): (String, Value)| {
+    let changed = |(name, changes): (String, Map<String, Value>)| {
         let mut json = serde_json::to_value(plain_pod()).unwrap_or_default();
-        for (pointer, value) in changes.as_object().into_iter().flatten() {
-            put(&mut json, pointer, value.clone());
-        }
+        changes.into_iter().for_each(|(pointer, value)| put(&mut json, &pointer, value));
         (name, pod(&json))
     };
-    // They are pairs: a test reads them.
-    let without: Vec<(String, Value)> = serde_saphyr::from_str(PODS).unwrap_or_default();
-    let texts = ODD.map(|(name, text)| (name, with_text(text)));
-    let numbers = NUMBERS.map(|(name, number)| (name, with_number(number)));
-    let quantities = QUANTITIES.map(|(name, quantity)| {
-        let requests = json!({"cpu": quantity, "memory": quantity, "example.com/device": quantity});
-        let limits = json!({"cpu": quantity, "memory": quantity});
-        (name, json!({"/spec/containers/0/resources": {"requests": requests, "limits": limits}}))
+    // It has these fields: a test reads it.
+    let Changes { single, each } = serde_saphyr::from_str(PODS).unwrap_or_default();
+    let each = each.into_iter().flat_map(|Each { put, values }| {
+        values.into_iter().filter_map(move |(name, value)| match filled(&put, &value) {
+            Value::Object(changes) => Some((name, changes)),
+            _ => None,
+        })
     });
     // What takes long comes last: other findings say more.
-    let others = texts.into_iter().chain(numbers).chain(quantities).chain(too_much());
-    let others = others.map(|(name, changes)| (name.to_owned(), changes));
-    without.into_iter().chain(others).map(changed).collect()
+    let too_much = too_much()
+        .into_iter()
+        .map(|(name, pointer, value)| (name.to_owned(), Map::from_iter([(pointer.to_owned(), value)])));
+    single.into_iter().chain(each).chain(too_much).map(changed).collect()
 }
 
-fn too_much() -> [(&'static str, Value); 4] {
-    let annotated = |text: String| json!({"/metadata/annotations": {"example.com/text": text}});
+/// With a value in place of [`VALUE`], also in names of fields if it is a text.
+fn filled(template: &Value, value: &Value) -> Value {
+    match template {
+        Value::String(text) if text == VALUE => value.clone(),
+        Value::Array(items) => items.iter().map(|item| filled(item, value)).collect(),
+        Value::Object(fields) => {
+            let name = |name: &String| name.replace(VALUE, value.as_str().unwrap_or(VALUE));
+            fields.iter().map(|(key, field)| (name(key), filled(field, value))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+fn too_much() -> [(&'static str, &'static str, Value); 4] {
+    let text = |text: String| json!({"example.com/text": text});
     let labels: Map<String, Value> =
         (0..LABELS).map(|number| (format!("label-{number}"), format!("value-{number}").into())).collect();
     let container = |number| json!({"name": format!("app-{number}"), "image": format!("registry.example.com/app:{number}")});
+    let containers: Value = (0..CONTAINERS).map(container).collect();
     [
-        ("1 MiB of annotations", annotated("x".repeat(ANNOTATIONS_BYTES))),
-        ("an annotation of deeply nested JSON", annotated(deep_json())),
-        ("10,000 labels", json!({"/metadata/labels": labels})),
-        ("500 containers", json!({"/spec/containers": (0..CONTAINERS).map(container).collect::<Vec<_>>()})),
+        ("1 MiB of annotations", "/metadata/annotations", text("x".repeat(ANNOTATIONS_BYTES))),
+        ("an annotation of deeply nested JSON", "/metadata/annotations", text(deep_json())),
+        ("10,000 labels", "/metadata/labels", labels.into()),
+        ("500 containers", "/spec/containers", containers),
     ]
-}
-
-/// This text wherever a pod has one that is free.
-fn with_text(text: &str) -> Value {
-    json!({
-        "/metadata/labels": {"app": text, text: "value"},
-        "/metadata/annotations": {"note": text, text: "value"},
-        "/metadata/name": text,
-        "/spec/containers/0/image": text,
-        "/spec/containers/0/name": text,
-        "/spec/containers/0/env": [{"name": "TEXT", "value": text}],
-    })
-}
-
-fn with_number(number: i32) -> Value {
-    json!({
-        "/spec/priority": number,
-        "/spec/terminationGracePeriodSeconds": number,
-        "/spec/activeDeadlineSeconds": number,
-        "/spec/containers/0/ports": [{"containerPort": number, "hostPort": number}],
-        "/spec/containers/0/securityContext": {"runAsUser": number},
-    })
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use witlet_wasm::role::Role;
 
 use super::found::Found;
-use crate::answer::{Answer, AnswerKind, Answered, failure, passes, told};
-use crate::check::{Checks, Finding, Named};
+use crate::answer::{Answer, AnswerKind, Answered, Fault, failure, in_words, passes};
+use crate::check::{Checks, Named};
 use crate::ctx::Ctx;
 use crate::scenario::{Scenario, Stage, with_servers};
 use crate::scene::servers::{Behaviour, Protocol};
@@ -16,7 +16,7 @@ const ANSWERS: Named = ("hostile/servers", "whatever a server does, there is an 
 /// Finds `ignores-its-deadline`, `reads-without-end`.
 const DEADLINE: Named = ("hostile/deadline", "a probe ends by itself when its time is over");
 /// Finds `success-when-refused`, `success-after-silence`.
-const NOTHING: Named = ("hostile/success-from-nothing", "a probe doesn't pass where nobody answers");
+const NOTHING: Named = ("hostile/success-from-nothing", "a probe doesn't pass without an answer");
 const REMAINING: &str = "target.remaining-milliseconds: milliseconds until the probe's time is over; a probe that still waits for \
                          something then counts as failed, in the host's words and not in its own";
 const SUCCESS: &str = "outcome.success: the container does what it should; a server that refuses, or says nothing, has shown nothing";
@@ -25,7 +25,8 @@ const SUCCESS: &str = "outcome.success: the container does what it should; a ser
 const CASES_MAX: usize = 3;
 /// What a probe has for a server that means harm.
 const TIME: Duration = Duration::from_millis(600);
-/// How often a probe that the host had to end is done: one that a busy machine woke too late isn't ended each time.
+/// How often a probe that the host had to end is done. The host ends one that waits, whether for a server or for its turn after its own
+/// timer has fired: processor time is near zero in both, and only that a busy machine isn't late each time tells them apart.
 const PROBES: usize = 3;
 
 /// What servers do in place of what they should, with words for people.
@@ -39,7 +40,6 @@ pub(super) const HARM: [(&str, Behaviour); 7] = [
     ("a server that says a byte now and then", Behaviour::Drip),
 ];
 
-/// Examines a probe type.
 pub(super) async fn examine(ctx: &Ctx<'_>, checks: &mut Checks<'_>) {
     let role = Role::Probe;
     let scenarios = match with_servers(ctx, role) {
@@ -70,17 +70,16 @@ async fn examine_case(ctx: &Ctx<'_>, scenario: &Scenario, found: &mut [Found; 3]
         });
         let answered = probe(&mut harmed.stage(ctx).await?).await;
         let name = format!("{harm} in {}", scenario.name);
-        let fault = failure(&answered, harmed.question.contract());
-        answers.add(&name, fault.map(|(seen, contract)| Finding::new(name.as_str(), seen, contract)));
-        let cut = was_cut(&answered).then(|| Finding::new(name.as_str(), told(&answered), REMAINING));
-        deadline.add(&name, cut);
+        answers.add(&name, &name, failure(&answered, harmed.question.contract()));
+        let cut = || Fault { is_late: true, ..Fault::new(in_words(&answered), REMAINING) };
+        deadline.add(&name, &name, was_cut(&answered).then(cut));
         if passes(&answered) {
-            passed.push((harm, behaviour, told(&answered)));
+            passed.push((harm, behaviour, in_words(&answered)));
         }
     }
     let datagrams = scenario.servers.iter().any(|server| server.protocol == Protocol::Udp);
     let seen = from_nothing(&passed, datagrams);
-    nothing.add(&scenario.name, seen.map(|seen| Finding::new(scenario.name.as_str(), seen, SUCCESS)));
+    nothing.add(&scenario.name, &scenario.name, seen.map(|seen| Fault::new(seen, SUCCESS)));
     Ok(())
 }
 
@@ -95,13 +94,13 @@ async fn probe(stage: &mut Stage) -> Answered {
     answered
 }
 
-/// Whether it was the host who ended it: these are its words.
+/// Whether the host ended it. It says so in words of its own, for a probe that waits too long counts as one that failed.
 fn was_cut(answered: &Answered) -> bool {
     let words = "no answer within ";
     matches!(answered, Ok(Answer { kind: AnswerKind::Failure, text, .. }) if text.starts_with(words))
 }
 
-/// Which success came from nothing. That nobody listens is nothing in any case. That somebody listens and says nothing is enough for a
+/// Which success came from nothing. No server is nothing in any case. A server that says nothing is enough for a
 /// probe that only connects, but not for one that fails when the server closes or says the wrong thing.
 fn from_nothing(passed: &[(&str, Behaviour, String)], datagrams: bool) -> Option<String> {
     let passes = |wanted| passed.iter().any(|(_, behaviour, _)| *behaviour == wanted);

@@ -1,4 +1,4 @@
-//! What a question has that nobody says.
+//! Defaults of questions.
 
 use super::*;
 

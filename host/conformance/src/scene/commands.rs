@@ -14,81 +14,53 @@ use super::bytes::bytes;
 
 /// The call that runs commands, as the runtime's client names it.
 const EXEC_CALL: &str = "ExecSync";
-/// How many commands are remembered.
-const HEARD_MAX: usize = 1024;
+const COMMANDS_MAX: usize = 1024;
 
-/// How one command ends.
+/// How one command ends: by itself, not before the probe's time is over, or not at all.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "ExecDocument")]
-pub(crate) struct ExecAnswer {
-    /// The command, word by word.
-    pub(crate) command: Vec<String>,
-    /// What comes of it.
-    pub(crate) end: ExecEnd,
-}
-
-/// How a command ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ExecEnd {
-    /// By itself.
-    Exit {
-        /// Its code.
-        code: i32,
-        /// What it wrote.
-        output: Vec<u8>,
-    },
-    /// It is still running when the probe's time is over.
-    TimedOut,
-    /// The runtime can't run it, in these words.
-    Failed(String),
-}
-
-/// One of `execs`, as a case file writes it.
-#[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct ExecDocument {
-    command: Vec<String>,
+pub(crate) struct ExecAnswer {
+    pub(crate) command: Vec<String>,
+    /// 0 if nothing is said.
     exit_code: Option<i32>,
     #[serde(default, deserialize_with = "bytes")]
     output: Vec<u8>,
+    /// It is still running when the probe's time is over.
     #[serde(default)]
     timed_out: bool,
+    /// The runtime can't run it, in these words.
     failed: Option<String>,
 }
 
-impl TryFrom<ExecDocument> for ExecAnswer {
-    type Error = &'static str;
+impl ExecAnswer {
+    /// What is wrong with what a case file says.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        let ends = [self.exit_code.is_some(), self.timed_out, self.failed.is_some()];
+        let several = ends.into_iter().filter(|end| *end).count() > 1;
+        several.then_some("a command ends in one way: `exitCode` and `output`, `timedOut`, or `failed`")
+    }
 
-    fn try_from(document: ExecDocument) -> Result<Self, Self::Error> {
-        let ExecDocument { command, exit_code, output, timed_out, failed } = document;
-        let end = match (exit_code, timed_out, failed) {
-            (code, false, None) => ExecEnd::Exit { code: code.unwrap_or(0), output },
-            (None, true, None) => ExecEnd::TimedOut,
-            (None, false, Some(words)) => ExecEnd::Failed(words),
-            (Some(_), ..) | (None, true, Some(_)) => {
-                return Err("a command ends in one way: `exitCode` and `output`, `timedOut`, or `failed`");
-            }
-        };
-        Ok(Self { command, end })
+    /// Whether it ends by itself, and well.
+    pub(crate) fn succeeds(&self) -> bool {
+        !self.timed_out && self.failed.is_none() && self.exit_code.is_none_or(|code| code == 0)
     }
 }
 
-/// Answers commands as it was told, and any other one with an error. Remembers what was run.
+/// Answers commands as its case says, and any other one with an error. Records what was run.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
     answers: Vec<ExecAnswer>,
-    heard: Mutex<Vec<Vec<String>>>,
+    ran: Mutex<Vec<Vec<String>>>,
 }
 
 impl Commands {
-    /// With these answers.
     pub(crate) fn new(answers: Vec<ExecAnswer>) -> Self {
-        Self { answers, heard: Mutex::default() }
+        Self { answers, ran: Mutex::default() }
     }
 
     /// The commands that were run since this was last asked.
     pub(crate) fn take(&self) -> Vec<Vec<String>> {
-        std::mem::take(&mut *self.heard.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.ran.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -134,26 +106,25 @@ impl Containers for Commands {
         timeout: Option<Duration>,
     ) -> Result<ExecOutput, RuntimeError> {
         {
-            let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-            if heard.len() < HEARD_MAX {
-                heard.push(command.to_vec());
+            let mut ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
+            if ran.len() < COMMANDS_MAX {
+                ran.push(command.to_vec());
             }
         }
-        match self.answers.iter().find(|answer| answer.command == command).map(|answer| &answer.end) {
-            Some(ExecEnd::Exit { code, output }) => {
-                Ok(ExecOutput { stdout: output.clone(), stderr: Vec::new(), exit_code: *code })
-            }
-            Some(ExecEnd::TimedOut) => {
-                let limit = timeout.unwrap_or_default();
-                tokio::time::sleep(limit).await;
-                Err(RuntimeError::DeadlineExceeded { call: EXEC_CALL, limit })
-            }
-            Some(ExecEnd::Failed(message)) => Err(RuntimeError::failed(EXEC_CALL, message.clone())),
-            None => {
-                let message = format!("the case has no answer to {command:?}");
-                Err(RuntimeError::failed(EXEC_CALL, message))
-            }
+        let Some(answer) = self.answers.iter().find(|answer| answer.command == command) else {
+            let message = format!("the case has no answer to {command:?}");
+            return Err(RuntimeError::failed(EXEC_CALL, message));
+        };
+        if let Some(message) = &answer.failed {
+            return Err(RuntimeError::failed(EXEC_CALL, message.clone()));
         }
+        if answer.timed_out {
+            let limit = timeout.unwrap_or_default();
+            tokio::time::sleep(limit).await;
+            return Err(RuntimeError::DeadlineExceeded { call: EXEC_CALL, limit });
+        }
+        let (stdout, exit_code) = (answer.output.clone(), answer.exit_code.unwrap_or(0));
+        Ok(ExecOutput { stdout, stderr: Vec::new(), exit_code })
     }
 
     async fn reopen_log(&self, _id: &ContainerId) -> Result<(), RuntimeError> {

@@ -16,7 +16,6 @@ use super::bytes::bytes;
 pub(crate) enum Content {
     /// A link to somewhere, or a folder.
     Special(SpecialContent),
-    /// A file.
     File(#[serde(deserialize_with = "bytes")] Vec<u8>),
 }
 
@@ -30,25 +29,36 @@ pub(crate) enum SpecialContent {
 /// What is in a folder, by names; those of files may have folders in them.
 pub(crate) type FolderContent = BTreeMap<String, Content>;
 
+/// Where a filesystem is that lists files in another order when they are made in another order, if the machine has it.
+pub(crate) const ORDERED: &str = "/dev/shm";
+
+/// In which order the files of folders in [`ORDERED`] are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    Straight,
+    Turned,
+}
+
 /// Temporary folders by what the guest finds them as. They go with the value.
 #[derive(Debug)]
 pub(crate) struct Folders {
     root: TempDir,
     /// By guest path.
     folders: BTreeMap<String, PathBuf>,
+    made: Option<Made>,
 }
 
 impl Folders {
     /// Makes an empty folder for each of these paths of a guest's.
-    pub(crate) fn new(guest_paths: impl IntoIterator<Item = String>) -> io::Result<Self> {
-        let root = tempfile::tempdir()?;
+    pub(crate) fn new(guest_paths: impl IntoIterator<Item = String>, made: Option<Made>) -> io::Result<Self> {
+        let root = if made.is_some() { tempfile::tempdir_in(ORDERED)? } else { tempfile::tempdir()? };
         let mut folders = BTreeMap::new();
         for (index, guest_path) in guest_paths.into_iter().enumerate() {
             let path = root.path().join(index.to_string());
             std::fs::create_dir(&path)?;
             folders.insert(guest_path, path);
         }
-        Ok(Self { root, folders })
+        Ok(Self { root, folders, made })
     }
 
     /// Grants of all of them, for reading.
@@ -71,7 +81,6 @@ impl Folders {
         self.folders.get(guest_path).map(PathBuf::as_path)
     }
 
-    /// Paths of the guest's.
     pub(crate) fn guest_paths(&self) -> impl Iterator<Item = &str> {
         self.folders.keys().map(String::as_str)
     }
@@ -81,17 +90,33 @@ impl Folders {
         let path = self.path(guest_path).ok_or(io::ErrorKind::NotFound)?;
         std::fs::remove_dir_all(path)?;
         std::fs::create_dir(path)?;
-        write(path, content)
+        if self.made != Some(Made::Turned) {
+            return write(path, content);
+        }
+        let turned = content.iter().rev();
+        turned
+            .into_iter()
+            .try_for_each(|(name, content)| write(path, &[(name.clone(), content.clone())].into()))
     }
 
-    /// Takes a folder away.
+    /// The names of all files as their filesystem lists them.
+    pub(crate) fn listed(&self) -> io::Result<String> {
+        let mut names = Vec::new();
+        for path in self.folders.values() {
+            for entry in std::fs::read_dir(path)? {
+                names.push(entry?.file_name().to_string_lossy().into_owned());
+            }
+        }
+        Ok(names.join(", "))
+    }
+
     pub(crate) fn remove(&self, guest_path: &str) -> io::Result<()> {
         let path = self.path(guest_path).ok_or(io::ErrorKind::NotFound)?;
         std::fs::remove_dir_all(path)
     }
 }
 
-/// Puts files, links and folders beside what is in a folder.
+/// Adds files, links and folders to a folder.
 pub(crate) fn write(folder: &Path, content: &FolderContent) -> io::Result<()> {
     for (name, content) in content {
         let path = folder.join(name);

@@ -17,13 +17,11 @@ use super::bytes::bytes;
 /// How many connections of one server are served at the same time.
 const CONNECTIONS_MAX: usize = 64;
 /// How many bytes a server reads of what it hears in one turn.
-const HEARD_BYTES_MAX: usize = 256 << 10;
-/// How many conversations a server remembers.
+const RECEIVED_BYTES_MAX: usize = 256 << 10;
 const CONVERSATIONS_MAX: usize = 64;
 /// Between two bytes of a server that drips.
 const DRIP_PERIOD: Duration = Duration::from_millis(100);
 
-/// A server of a case.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ServerScript {
@@ -31,7 +29,6 @@ pub(crate) struct ServerScript {
     pub(crate) port: u16,
     #[serde(default)]
     pub(crate) protocol: Protocol,
-    /// What it does with each connection.
     #[serde(default)]
     pub(crate) behaviour: Behaviour,
     /// What it says where it holds a conversation.
@@ -68,18 +65,14 @@ impl ServerScript {
     }
 }
 
-/// What a server is reached by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum Protocol {
-    /// Connections.
     #[default]
     Tcp,
-    /// Datagrams.
     Udp,
 }
 
-/// What a server does with each connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Behaviour {
@@ -88,7 +81,7 @@ pub(crate) enum Behaviour {
     #[default]
     #[serde(skip)]
     Answer,
-    /// Nobody listens.
+    /// No server listens.
     Refuse,
     /// Takes connections and says nothing.
     Silent,
@@ -104,22 +97,19 @@ pub(crate) enum Behaviour {
     Drip,
 }
 
-/// One turn of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Turn {
     /// What the plugin must say first; nothing has the server begin.
     #[serde(default, deserialize_with = "bytes")]
     pub(crate) receive: Vec<u8>,
-    /// Reads on until it has heard these bytes, whatever comes before them.
+    /// Reads on until it has received these bytes, whatever comes before them.
     #[serde(default, deserialize_with = "bytes")]
     pub(crate) until: Vec<u8>,
-    /// What the server says then.
     #[serde(default, deserialize_with = "bytes")]
     pub(crate) send: Vec<u8>,
 }
 
-/// An answer to an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct HttpAnswer {
@@ -130,7 +120,7 @@ pub(crate) struct HttpAnswer {
     pub(crate) request_headers: BTreeMap<String, String>,
     #[serde(default = "ok")]
     pub(crate) status: u16,
-    /// Beside `content-length` and `connection: close`.
+    /// In addition to `content-length` and `connection: close`.
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, String>,
     #[serde(default, deserialize_with = "bytes")]
@@ -141,18 +131,18 @@ fn ok() -> u16 {
     200
 }
 
-/// What the servers of a case heard, conversation by conversation.
+/// What the servers of a case received, conversation by conversation.
 #[derive(Clone, Debug, Default)]
-struct Heard(Arc<Mutex<Vec<Conversation>>>);
+struct Received(Arc<Mutex<Vec<Conversation>>>);
 
-/// A port, and what was heard there.
+/// A port, and what was received there.
 type Conversation = (u16, Vec<u8>);
 
-impl Heard {
+impl Received {
     fn add(&self, port: u16, bytes: Vec<u8>) {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if heard.len() < CONVERSATIONS_MAX {
-            heard.push((port, bytes));
+        let mut received = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if received.len() < CONVERSATIONS_MAX {
+            received.push((port, bytes));
         }
     }
 }
@@ -160,9 +150,8 @@ impl Heard {
 /// The servers of a case, on an address of their own. They end with the value.
 #[derive(Debug)]
 pub(crate) struct Servers {
-    /// Where they listen.
     pub(crate) address: IpAddr,
-    heard: Heard,
+    received: Received,
     servers: Vec<JoinSet<()>>,
 }
 
@@ -175,7 +164,7 @@ impl Servers {
         let mut tried = 0;
         loop {
             let address = address();
-            match Self::start_on(address, scripts, &Heard::default()).await {
+            match Self::start_on(address, scripts, &Received::default()).await {
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse && tried < ADDRESSES_TRIED_MAX => {
                     tried += 1;
                 }
@@ -184,7 +173,7 @@ impl Servers {
         }
     }
 
-    async fn start_on(address: IpAddr, scripts: &[ServerScript], heard: &Heard) -> io::Result<Self> {
+    async fn start_on(address: IpAddr, scripts: &[ServerScript], received: &Received) -> io::Result<Self> {
         let mut servers = Vec::with_capacity(scripts.len());
         for script in scripts {
             if script.behaviour == Behaviour::Refuse {
@@ -192,14 +181,14 @@ impl Servers {
             }
             let at = SocketAddr::new(address, script.port);
             let started = match script.protocol {
-                Protocol::Tcp => tcp(at, script.clone(), heard.clone()).await,
-                Protocol::Udp => udp(at, script.clone(), heard.clone()).await,
+                Protocol::Tcp => tcp(at, script.clone(), received.clone()).await,
+                Protocol::Udp => udp(at, script.clone(), received.clone()).await,
             };
             servers.push(started.map_err(|error| {
                 io::Error::new(error.kind(), format!("listen on port {} for a case: {error}", script.port))
             })?);
         }
-        Ok(Self { address, heard: heard.clone(), servers })
+        Ok(Self { address, received: received.clone(), servers })
     }
 
     /// Ends those that listen, and has others listen on the same address.
@@ -207,19 +196,19 @@ impl Servers {
         for server in &mut self.servers {
             server.shutdown().await;
         }
-        let Self { address: _, heard: _, servers } =
-            Self::start_on(self.address, scripts, &self.heard).await?;
+        let Self { address: _, received: _, servers } =
+            Self::start_on(self.address, scripts, &self.received).await?;
         self.servers = servers;
         Ok(())
     }
 
-    /// What was heard so far: ports and bytes, one for each connection or datagram that has ended.
-    pub(crate) fn heard(&self) -> Vec<(u16, Vec<u8>)> {
-        self.heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What was received so far: ports and bytes, one for each connection or datagram that has ended.
+    pub(crate) fn received(&self) -> Vec<(u16, Vec<u8>)> {
+        self.received.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-async fn tcp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<JoinSet<()>> {
+async fn tcp(at: SocketAddr, script: ServerScript, received: Received) -> io::Result<JoinSet<()>> {
     let listener = TcpListener::bind(at).await?;
     let mut tasks = JoinSet::new();
     let script = Arc::new(script);
@@ -232,14 +221,14 @@ async fn tcp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<J
             }
             // A connection that broke before it was taken is none.
             let Ok((stream, _from)) = listener.accept().await else { continue };
-            connections.spawn(converse(stream, script.clone(), heard.clone()));
+            connections.spawn(converse(stream, script.clone(), received.clone()));
         }
     });
     Ok(tasks)
 }
 
-/// Whether the conversation went on to its end is the other side's business: what was heard is told.
-async fn converse(mut stream: TcpStream, script: Arc<ServerScript>, heard: Heard) {
+/// Whether the conversation went on to its end is the other side's business: what was received is told.
+async fn converse(mut stream: TcpStream, script: Arc<ServerScript>, received: Received) {
     let mut said = Vec::new();
     let ended = match script.behaviour {
         Behaviour::Answer if script.dialog.is_empty() => http(&mut stream, &script.http, &mut said).await,
@@ -258,10 +247,9 @@ async fn converse(mut stream: TcpStream, script: Arc<ServerScript>, heard: Heard
     if let Err(error) = ended {
         tracing::debug!(%error, port = script.port, "a conversation with a plugin broke off");
     }
-    heard.add(script.port, said);
+    received.add(script.port, said);
 }
 
-/// Says and hears turn by turn.
 async fn dialog(
     stream: &mut TcpStream,
     turns: &[Turn],
@@ -285,7 +273,7 @@ async fn dialog(
         if !turn.until.is_empty() {
             let begin = said.len();
             while !said[begin..].ends_with(&turn.until) {
-                if said.len() - begin >= HEARD_BYTES_MAX {
+                if said.len() - begin >= RECEIVED_BYTES_MAX {
                     return Ok(());
                 }
                 said.push(stream.read_u8().await?);
@@ -301,7 +289,7 @@ async fn dialog(
             }
         }
     }
-    // Nothing more is said, and what is heard until the other side closes is listened to: no reset takes the last words
+    // Nothing more is said, and what is received until the other side closes is listened to: no reset takes the last words
     // from a slow reader.
     stream.shutdown().await?;
     listen(stream, said).await
@@ -310,7 +298,7 @@ async fn dialog(
 /// Says nothing until the other side closes.
 async fn listen(stream: &mut TcpStream, said: &mut Vec<u8>) -> io::Result<()> {
     let mut bytes = vec![0; 4096];
-    while said.len() < HEARD_BYTES_MAX {
+    while said.len() < RECEIVED_BYTES_MAX {
         match stream.read(&mut bytes).await? {
             0 => break,
             read => said.extend_from_slice(&bytes[..read]),
@@ -321,7 +309,7 @@ async fn listen(stream: &mut TcpStream, said: &mut Vec<u8>) -> io::Result<()> {
 
 async fn http(stream: &mut TcpStream, answers: &[HttpAnswer], said: &mut Vec<u8>) -> io::Result<()> {
     while !said.ends_with(b"\r\n\r\n") {
-        if said.len() >= HEARD_BYTES_MAX {
+        if said.len() >= RECEIVED_BYTES_MAX {
             return Ok(());
         }
         said.push(stream.read_u8().await?);
@@ -370,7 +358,7 @@ fn garbage(count: usize) -> Vec<u8> {
     (0..count).map(|_| next()).collect()
 }
 
-async fn udp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<JoinSet<()>> {
+async fn udp(at: SocketAddr, script: ServerScript, received: Received) -> io::Result<JoinSet<()>> {
     let socket = UdpSocket::bind(at).await?;
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
@@ -383,7 +371,7 @@ async fn udp(at: SocketAddr, script: ServerScript, heard: Heard) -> io::Result<J
             {
                 tracing::debug!(%error, "an answer to a plugin's datagram can't be sent");
             }
-            heard.add(script.port, said);
+            received.add(script.port, said);
         }
     });
     Ok(tasks)

@@ -14,8 +14,8 @@ pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 pub const PREDICATE_TYPE: &str = "https://witlet.dev/conformance/v1alpha1";
 
 /// The layers that each report must have been made in, as kit 0.1.0 has them. A later kit may have more.
-pub const LAYERS: [&str; 9] =
-    ["load", "vectors", "properties", "hostile", "determinism", "budget", "grants", "replay", "versions"];
+pub const LAYERS: [&str; 8] =
+    ["load", "vectors", "properties", "hostile", "determinism", "budget", "grants", "replay"];
 
 /// How many checks of a layer came to what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]

@@ -320,7 +320,7 @@ Examples:
         after_help = "What the plugin must answer stands in case files: cases.yaml beside the component, or --cases. Without any, the
 kit does all that it can with `config: null`, or with --config.
 
-Layers: load, vectors, properties, hostile, determinism, budget, grants, replay, versions.
+Layers: load, vectors, properties, hostile, determinism, budget, grants, replay.
 
 Exit codes: 0 if it passed, 4 if something was found, 1 if it couldn't be examined.
 

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn finding(words: &str) -> Option<Finding> {
-    Some(Finding::new("b", words, "contract"))
+fn trap() -> Option<Fault> {
+    Some(Fault::new("it trapped", "contract"))
 }
 
 #[test]
@@ -11,12 +11,12 @@ fn the_first_finding_is_told_with_the_names_of_the_others() {
     let nothing = CheckResult::Skipped { why: "there was nothing to try".to_owned() };
     assert_eq!(Found::default().result(), nothing);
     let mut found = Found::default();
-    found.add("a", None);
-    found.add("b", finding("it trapped"));
-    found.add("c", finding("it trapped"));
+    found.add("a", "a", None);
+    found.add("b", "b", trap());
+    found.add("c", "c", trap());
     let CheckResult::Failed(finding) = found.result() else { panic!("it has findings") };
     assert_eq!((finding.input.as_str(), finding.repeat.as_deref()), ("b", Some(REPEAT)));
-    assert_eq!(finding.seen, "it trapped. Not content with either: c");
+    assert_eq!(finding.seen, "it trapped. Also found with: c");
 }
 
 #[test]
@@ -24,18 +24,28 @@ fn what_never_answers_is_not_asked_for_ever() {
     let mut found = Found::default();
     for name in ["a", "b", "c"] {
         assert!(!found.gives_up(), "{name}");
-        found.add(name, finding("no answer within 500ms"));
+        found.add(name, name, Some(Fault { is_late: true, ..Fault::new("it waited", "contract") }));
     }
     assert!(found.gives_up());
     let CheckResult::Failed(finding) = found.result() else { panic!("it has findings") };
-    let told = "no answer within 500ms. Not content with either: b, c. After 3 without an answer in time further inputs weren't tried";
+    let told =
+        "it waited. Also found with: b, c. After 3 without an answer in time further inputs weren't tried";
     assert_eq!(finding.seen, told);
+}
+
+#[test]
+fn a_late_answer_gives_way_to_another_finding() {
+    let mut found = Found::default();
+    found.add("a", "a", Some(Fault { is_late: true, ..Fault::new("it waited", "contract") }));
+    found.add("b", "b", trap());
+    let CheckResult::Failed(finding) = found.result() else { panic!("it has findings") };
+    assert_eq!((finding.input.as_str(), finding.seen.as_str()), ("b", "it trapped. Also found with: a"));
 }
 
 #[test]
 fn what_could_not_be_tried_is_no_pass() {
     let mut found = Found::default();
-    found.add("a", None);
+    found.add("a", "a", None);
     found.untried("no folder".to_owned());
     assert_eq!(found.result(), CheckResult::Skipped { why: "no folder".to_owned() });
 }

@@ -9,7 +9,7 @@ fn a_host_can_hand_every_value_on() {
     for (name, value) in values() {
         assert_eq!(serde_json::from_str::<Value>(&value.to_string()).expect(name), value, "{name}");
     }
-    assert!(serde_json::from_str::<Value>(&deep_json()).is_err(), "nobody follows it");
+    assert!(serde_json::from_str::<Value>(&deep_json()).is_err(), "no reader follows it");
 }
 
 #[test]

@@ -19,9 +19,9 @@ fn turn(receive: &str, send: &str) -> Turn {
 async fn said(servers: &Servers, words: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect((servers.address, 7001)).await?;
     stream.write_all(words.as_bytes()).await?;
-    let mut heard = Vec::new();
-    stream.read_to_end(&mut heard).await?;
-    Ok(String::from_utf8_lossy(&heard).into_owned())
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).await?;
+    Ok(String::from_utf8_lossy(&received).into_owned())
 }
 
 #[tokio::test]
@@ -31,9 +31,15 @@ async fn a_dialog_goes_turn_by_turn_and_ends_at_a_wrong_word() {
     assert_eq!(said(&servers, "PING\r\nQUIT\r\n").await.expect("it answers"), "+PONG\r\n+OK\r\n");
     let wrong = said(&servers, "PANG\r\n").await;
     assert!(wrong.as_ref().is_ok_and(String::is_empty) || wrong.is_err(), "{wrong:?}");
-    let heard: Vec<_> =
-        servers.heard().into_iter().map(|(_, bytes)| String::from_utf8_lossy(&bytes).into_owned()).collect();
-    assert!(heard.iter().any(|heard| heard.starts_with("PA")), "what was said instead is told: {heard:?}");
+    let received: Vec<_> = servers
+        .received()
+        .into_iter()
+        .map(|(_, bytes)| String::from_utf8_lossy(&bytes).into_owned())
+        .collect();
+    assert!(
+        received.iter().any(|received| received.starts_with("PA")),
+        "what was said instead is told: {received:?}"
+    );
 }
 
 #[tokio::test]
@@ -48,10 +54,10 @@ async fn two_cases_have_the_same_port_on_addresses_of_their_own() {
 #[tokio::test]
 async fn nobody_listens_where_connections_are_refused_and_others_can_take_their_place() {
     let mut servers = Servers::start(&[script(Behaviour::Refuse)]).await.expect("nothing to listen on");
-    let refused = said(&servers, "").await.expect_err("nobody listens");
+    let refused = said(&servers, "").await.expect_err("no server listens");
     assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     servers.replace(&[holds(vec![turn("", "now")])]).await.expect("the same address");
-    assert_eq!(said(&servers, "").await.expect("somebody listens"), "now");
+    assert_eq!(said(&servers, "").await.expect("a server listens"), "now");
     servers.replace(&[script(Behaviour::Close)]).await.expect("the same port again");
     assert_eq!(said(&servers, "").await.expect("it closes"), "");
 }
