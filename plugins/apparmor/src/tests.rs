@@ -145,7 +145,7 @@ fn a_profile_of_the_host_has_a_name() {
     for value in ["localhost/p", "localhost//usr/sbin/ntpd", "runtime/default"] {
         assert_eq!(message(&facts(|_| {}, &[("a", value)], Some("true"))), "", "{value}");
     }
-    assert_eq!(message(&facts(|_| {}, &[("nobody", "localhost/")], Some("true"))), "", "no such container");
+    assert_eq!(message(&facts(|_| {}, &[("another", "localhost/")], Some("true"))), "", "no such container");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `$NAME`, `${NAME}` and its forms with defaults, in every text of a file (the compose specification, "Interpolation").
 //!
-//! A variable that nobody sets and that has no default is an error, where compose would warn and write nothing.
+//! A variable that isn't set and has no default is an error, where compose would warn and write nothing.
 
 use std::collections::BTreeMap;
 

@@ -101,12 +101,12 @@ fn project<'a>(top: &Map<String, Value>, path: &Path, config: &'a Config) -> Res
     Ok(Project { name, namespace, folder, config })
 }
 
-/// What stands beside the services. Volumes are declared here.
+/// What else a file declares: volumes.
 fn top_level(top: &Map<String, Value>, problems: &mut Vec<String>) -> Volumes {
     let mut volumes = Volumes::default();
     for (field, value) in top {
         match field.as_str() {
-            // The version is obsolete, and nobody reads it.
+            // The version is obsolete and has no effect.
             "name" | "services" | "version" => {}
             "volumes" => match value {
                 Value::Object(declared) => {

@@ -205,13 +205,15 @@ fn is_path(source: &str) -> bool {
     source.starts_with(['/', '.', '~'])
 }
 
-/// Where a source is on the node. What is relative lies beside the file, if the operator says where that is.
+/// Where a source is on the node. A relative path begins at the folder of the file, if the operator says where that is.
 fn host_path(source: &str, project: &Project<'_>) -> Result<PathBuf, String> {
     if source.starts_with('/') {
         return Ok(PathBuf::from(source));
     }
     if source.starts_with('~') {
-        return Err(format!("{source:?} is nobody's home here, it must be an absolute path"));
+        return Err(format!(
+            "{source:?} names a home folder, which the node doesn't have: it must be an absolute path"
+        ));
     }
     let folder = project
         .folder

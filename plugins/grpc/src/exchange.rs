@@ -13,7 +13,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The one stream.
 const STREAM: u32 = 1;
 
-/// `SETTINGS_ENABLE_PUSH`: 0, nobody asked for more than the answer.
+/// `SETTINGS_ENABLE_PUSH`: 0: no more than the answer is wanted.
 const NO_PUSH: [u8; 6] = [0, 2, 0, 0, 0, 0];
 
 /// `SETTINGS_MAX_HEADER_LIST_SIZE`

@@ -45,7 +45,7 @@ impl ProbeType for Grpc {
 
     fn check_parameters(parameters: &Parameters, (): &()) -> Result<(), Error> {
         if parameters.port == 0 {
-            return Err(Error::invalid("port", "0 is the port of nobody"));
+            return Err(Error::invalid("port", "must be 1 to 65535"));
         }
         match &parameters.service {
             Some(service) if service.len() > SERVICE_BYTES_MAX => {

@@ -190,7 +190,7 @@ fn a_server_that_doesnt_speak_http2_or_hangs_up_is_a_failure() {
     let server = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
     let port = server.local_addr().expect("it is bound").port();
     let serving = std::thread::spawn(move || {
-        let (mut stream, _) = server.accept().expect("somebody comes");
+        let (mut stream, _) = server.accept().expect("a client connects");
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         let _ = stream.read_to_end(&mut Vec::new());
         drop(server.accept());
@@ -224,7 +224,7 @@ fn parameters_that_make_no_sense_are_refused() {
     };
     assert_eq!(check(1, None), Ok(()));
     assert_eq!(check(1, Some("x".repeat(SERVICE_BYTES_MAX))), Ok(()));
-    assert_eq!(check(0, None), Err("port: 0 is the port of nobody".to_owned()));
+    assert_eq!(check(0, None), Err("port: must be 1 to 65535".to_owned()));
     assert_eq!(
         check(1, Some("x".repeat(SERVICE_BYTES_MAX + 1))),
         Err("service: more than 8192 bytes".to_owned())

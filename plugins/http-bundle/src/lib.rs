@@ -165,7 +165,7 @@ fn request(url: &str, config: &Config) -> Result<Request, SourceError> {
     for (name, path) in &config.header_files {
         let value = read_value(path)
             .map_err(|error| SourceError::new("Denied", format!("{}: {error}", path.display())))?;
-        // Files end in a line's end that is nobody's value.
+        // The newline at the end of a file is no part of the value.
         request = request.header(name, value.trim_end());
     }
     Ok(request)

@@ -1,5 +1,5 @@
 //! Detached Ed25519 signatures (RFC 8032) over the bytes of a bundle, in base64: in the header `Witlet-Signature` of the
-//! answer, or in a file beside it. `openssl pkeyutl -sign -rawin` and every library make them.
+//! answer, or in a file next to it. `openssl pkeyutl -sign -rawin` and every library make them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

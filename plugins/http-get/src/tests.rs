@@ -191,7 +191,7 @@ fn the_given_host_is_named_until_a_redirect_names_one() {
 #[test]
 fn only_the_beginning_of_a_large_body_is_read() {
     serve_http(|_| {
-        // Whoever reads on gets an error.
+        // A client that reads on gets an error.
         let breaks = Some(Error::BodyLate);
         Ok(ScriptedAnswer { body: vec![b'x'; BODY_BYTES_MAX], breaks, ..ScriptedAnswer::default() })
     });

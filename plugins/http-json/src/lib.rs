@@ -1,6 +1,6 @@
 //! Probe type `http-json`: a GET is answered with JSON in which a value is what it should be.
 //!
-//! Parameters are those of `httpGet`, and beside them which status is good (200 to 299 if nothing is said), where the value
+//! Parameters are those of `httpGet`, and also which status is good (200 to 299 if nothing is said), where the value
 //! stands (a JSON pointer, RFC 6901) and what it should be:
 //!
 //! ```json
@@ -34,7 +34,7 @@ pub struct HttpJson;
 pub struct Parameters {
     /// Address or name; the pod's address if it is missing.
     pub host: Option<String>,
-    /// Headers beside the default ones.
+    /// Headers in addition to the default ones.
     #[serde(default)]
     pub http_headers: Vec<Header>,
     /// Path and query; `/` if it is missing.

@@ -25,7 +25,7 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// None if it is malformed: then nobody can tell what a runtime would make of it.
+    /// None if it is malformed: what a runtime would make of it is unknown.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (named, digest) = match text.split_once('@') {
             Some((named, digest)) => (named, Some(digest)),

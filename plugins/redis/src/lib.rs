@@ -2,7 +2,7 @@
 //!
 //! Parameters: `{"port": 6379, "credentials": "cache", "role": "master"}`, all of them optional, and `host` for another
 //! host than the pod. Passwords stand neither in pods nor in the configuration: the operator names the secrets, and the
-//! namespaces whose pods may have them used, for whoever is probed with a password learns it:
+//! namespaces whose pods may have them used, for a server that is probed with a password learns it:
 //!
 //! ```yaml
 //! config:
@@ -63,7 +63,7 @@ pub struct Parameters {
     pub host: Option<String>,
     /// The port; 6379 if it is missing.
     pub port: Option<u16>,
-    /// Name of the credentials in the plugin's configuration; none logs in as nobody.
+    /// Name of the credentials in the plugin's configuration; without one there is no login.
     pub credentials: Option<String>,
     /// The role that the server should have.
     pub role: Option<Role>,
@@ -111,7 +111,10 @@ impl ProbeType for Redis {
                 return Err(Error::invalid(format!("credentials.{name}.passwordSecret"), "is empty"));
             }
             if credentials.namespaces.is_empty() {
-                return Err(Error::invalid(format!("credentials.{name}.namespaces"), "nobody may use it"));
+                return Err(Error::invalid(
+                    format!("credentials.{name}.namespaces"),
+                    "at least one namespace is needed",
+                ));
             }
         }
         Ok(())
@@ -119,7 +122,7 @@ impl ProbeType for Redis {
 
     fn check_parameters(parameters: &Parameters, config: &Config) -> Result<(), Error> {
         if parameters.port == Some(0) {
-            return Err(Error::invalid("port", "0 is the port of nobody"));
+            return Err(Error::invalid("port", "must be 1 to 65535"));
         }
         match &parameters.credentials {
             Some(name) if !config.credentials.contains_key(name) => {

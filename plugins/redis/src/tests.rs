@@ -16,7 +16,7 @@ fn server(script: &'static [(&'static str, &'static str)]) -> (u16, JoinHandle<(
     let server = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
     let port = server.local_addr().expect("it is bound").port();
     let serving = std::thread::spawn(move || {
-        let (mut stream, _) = server.accept().expect("somebody comes");
+        let (mut stream, _) = server.accept().expect("a client connects");
         for (heard, answer) in script {
             let mut bytes = vec![0; heard.len()];
             stream.read_exact(&mut bytes).expect("the whole command");
@@ -25,7 +25,7 @@ fn server(script: &'static [(&'static str, &'static str)]) -> (u16, JoinHandle<(
             let (first, second) = answer.split_at(answer.len() / 2);
             stream.write_all(first.as_bytes()).expect("it listens");
             std::thread::yield_now();
-            // Whoever has heard enough may be gone.
+            // A client that has read enough may be gone.
             let _ = stream.write_all(second.as_bytes());
         }
     });
@@ -160,7 +160,7 @@ fn configurations_and_parameters_that_make_no_sense_are_refused() {
     };
     assert_eq!(check(Parameters::default()), Ok(()));
     let no_port = Parameters { port: Some(0), ..Parameters::default() };
-    assert_eq!(check(no_port), Err("port: 0 is the port of nobody".to_owned()));
+    assert_eq!(check(no_port), Err("port: must be 1 to 65535".to_owned()));
     let unknown = Parameters { credentials: Some("x".to_owned()), ..Parameters::default() };
     assert_eq!(check(unknown), Err("credentials: the plugin's configuration has no \"x\"".to_owned()));
     let validate = |change: fn(&mut Credentials)| {
@@ -169,8 +169,8 @@ fn configurations_and_parameters_that_make_no_sense_are_refused() {
         Redis::validate(&config).map_err(|error| error.to_string())
     };
     assert_eq!(validate(|_| {}), Ok(()));
-    let nobody = validate(|credentials| credentials.namespaces.clear());
-    assert_eq!(nobody, Err("credentials.cache.namespaces: nobody may use it".to_owned()));
+    let unused = validate(|credentials| credentials.namespaces.clear());
+    assert_eq!(unused, Err("credentials.cache.namespaces: at least one namespace is needed".to_owned()));
     let nameless = validate(|credentials| credentials.password_secret.clear());
     assert_eq!(nameless, Err("credentials.cache.passwordSecret: is empty".to_owned()));
 }

@@ -27,7 +27,7 @@ pub struct Sysctls;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Config {
-    /// Sysctls, or beginnings of their names that end in `*`, which pods may set beside the safe ones.
+    /// Sysctls, or beginnings of their names that end in `*`, which pods may set in addition to the safe ones.
     #[serde(default)]
     pub allowed_unsafe_sysctls: Vec<String>,
 }

@@ -28,7 +28,7 @@ impl ProbeType for TcpSocket {
 
     fn check_parameters(parameters: &Parameters, (): &()) -> Result<(), Error> {
         match parameters.port {
-            0 => Err(Error::invalid("port", "0 is the port of nobody")),
+            0 => Err(Error::invalid("port", "must be 1 to 65535")),
             _ => Ok(()),
         }
     }

@@ -61,5 +61,5 @@ fn a_pod_without_an_address_cant_be_judged() {
 fn port_0_is_refused() {
     assert!(TcpSocket::check_parameters(&Parameters { host: None, port: 1 }, &()).is_ok());
     let refused = TcpSocket::check_parameters(&Parameters { host: None, port: 0 }, &()).expect_err("no port");
-    assert_eq!(refused.to_string(), "port: 0 is the port of nobody");
+    assert_eq!(refused.to_string(), "port: must be 1 to 65535");
 }

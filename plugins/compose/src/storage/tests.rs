@@ -59,7 +59,12 @@ fn volumes_in_short_and_long_form() {
         ),
         (json!(["undeclared:/data"]), Err("\"undeclared:/data\": the volume undeclared isn't declared")),
         (json!(["../x:/x"]), Err("\"../x:/x\": \"../x\" leads out of the project's folder")),
-        (json!(["~/x:/x"]), Err("\"~/x:/x\": \"~/x\" is nobody's home here, it must be an absolute path")),
+        (
+            json!(["~/x:/x"]),
+            Err(
+                "\"~/x:/x\": \"~/x\" names a home folder, which the node doesn't have: it must be an absolute path",
+            ),
+        ),
         (json!(["/a:b"]), Err("\"/a:b\": \"b\" must be an absolute path")),
         (json!(["/a:/b:cached"]), Err("\"/a:/b:cached\": the option \"cached\" isn't supported")),
         (

@@ -7,7 +7,7 @@ use super::Header;
 /// What a table of the other side may hold unless it is told otherwise, which it isn't.
 const BYTES_MAX: usize = 4 * 1024;
 
-/// Bytes that each entry counts for beside its texts.
+/// Bytes that each entry counts for in addition to its texts.
 const ENTRY_BYTES: usize = 32;
 
 /// The headers that everybody knows.

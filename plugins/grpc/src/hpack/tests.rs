@@ -116,7 +116,7 @@ fn blocks_without_packing_and_without_remembering_are_decoded() {
 fn what_is_no_block_is_refused() {
     let cases = [
         ("80", "number 0"),
-        ("be", "a number nobody knows"),
+        ("be", "an unknown number"),
         ("ffffffffffff7f", "an endless number"),
         ("40", "no name"),
         ("4001", "half a name"),

@@ -30,8 +30,8 @@ fn ports_exclude_each_other_by_protocol_number_and_address() {
         ("TCP 0.0.0.0 0", "TCP 0.0.0.0 0", false),
     ];
     for (one, other, expected) in cases {
-        assert_eq!(conflicts(&[port(one)], &[port(other)]), expected, "{one} beside {other}");
-        assert_eq!(conflicts(&[port(other)], &[port(one)]), expected, "{other} beside {one}");
+        assert_eq!(conflicts(&[port(one)], &[port(other)]), expected, "{one} and {other}");
+        assert_eq!(conflicts(&[port(other)], &[port(one)]), expected, "{other} and {one}");
     }
 }
 

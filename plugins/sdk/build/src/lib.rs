@@ -86,7 +86,7 @@ impl Guests {
         ExitCode::FAILURE
     }
 
-    /// Compiles the packages, copies the components to `OUT_DIR`, writes the module beside them and tells cargo
+    /// Compiles the packages, copies the components to `OUT_DIR`, writes the module next to them and tells cargo
     /// what all of it was made from.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ fn guest_folder(out_dir: &Path) -> PathBuf {
 }
 
 /// Runs the build script again when a source of the component changes. Cargo lists sources of path dependencies and
-/// included files (WIT among them) beside the artifact; folders are watched for targets that are added.
+/// included files (WIT among them) next to the artifact; folders are watched for targets that are added.
 #[allow(clippy::print_stdout, reason = "a build script talks to cargo on stdout")]
 fn watch(artifact: &Artifact) -> Result<(), BuildError> {
     let path = artifact.file.with_extension("d");

@@ -68,7 +68,7 @@ fn decode<C: DeserializeOwned + 'static>(text: &str) -> Result<C, Refusal> {
     located(text)
 }
 
-/// Decodes, and says in which field it fails: `port`, not just the column of a text that nobody sees.
+/// Decodes, and says in which field it fails: `port`, not just the column of a text that users don't see.
 fn located<C: DeserializeOwned>(text: &str) -> Result<C, Refusal> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {

@@ -15,7 +15,7 @@ macro_rules! __ask {
     }};
 }
 
-/// There is no host to ask for on other targets, and nobody who would call this.
+/// On other targets there is no host, which alone would call this.
 #[cfg(not(target_family = "wasm"))]
 #[doc(hidden)]
 #[macro_export]

@@ -64,7 +64,7 @@ pub(crate) fn record_line(level: Level, message: &str, fields: Vec<(String, Stri
     });
 }
 
-/// What [`secret::get`](crate::secret::get) gives on this thread from now on. A secret that nobody has set isn't granted.
+/// What [`secret::get`](crate::secret::get) gives on this thread from now on. A secret that wasn't set isn't granted.
 pub fn set_secret(name: &str, value: Result<Vec<u8>, SecretError>) {
     SECRETS.with_borrow_mut(|secrets| secrets.insert(name.to_owned(), value));
 }

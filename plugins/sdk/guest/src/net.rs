@@ -18,7 +18,7 @@
 //! assert_eq!(stream.read(100, deadline)?, b"", "the server has closed");
 //!
 //! # serving.join().expect("it ends")?;
-//! let error = TcpStream::connect("127.0.0.1", port, deadline).expect_err("nobody listens any more");
+//! let error = TcpStream::connect("127.0.0.1", port, deadline).expect_err("no server listens any more");
 //! assert_eq!(error.problem, Problem::Refused);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -39,7 +39,7 @@ use crate::time::Deadline;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Nobody listens there.
+    /// No server listens there.
     #[error("connect: connection refused")]
     Refused,
     /// The other side broke the connection off.
@@ -54,7 +54,7 @@ pub enum Problem {
     /// The plugin's grants don't let it go there.
     #[error("not granted to the plugin")]
     Denied,
-    /// Nobody has this name.
+    /// No host has this name.
     #[error("lookup: no such host")]
     NoSuchName,
     /// The name servers give no answer.
@@ -167,7 +167,7 @@ fn in_turn<A>(addresses: Vec<A>, deadline: Deadline) -> impl Iterator<Item = (A,
 const TCP: &str = "tcp";
 const UDP: &str = "udp";
 
-/// A UDP socket that talks to one peer and hears nobody else.
+/// A UDP socket that sends to one peer and receives from that peer alone.
 #[derive(Debug)]
 pub struct UdpSocket {
     socket: backend::UdpSocket,
@@ -199,7 +199,7 @@ impl UdpSocket {
     /// Waits for one datagram, and gives its first bytes, at most so many.
     ///
     /// # Errors
-    /// When none comes by the deadline, or the peer's machine says that nobody listens.
+    /// When none comes by the deadline, or the peer's machine says that no server listens.
     pub fn receive(&mut self, bytes_max: usize, deadline: Deadline) -> Result<Vec<u8>, Error> {
         let received = self.socket.receive(bytes_max, deadline);
         received.map_err(|problem| self.error(Operation::Read, problem))

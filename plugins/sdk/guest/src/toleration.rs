@@ -3,7 +3,7 @@
 use crate::Taint;
 use serde::Deserialize;
 
-/// One of `spec.tolerations`. For how long a taint is tolerated is for whoever evicts.
+/// One of `spec.tolerations`. For how long a taint is tolerated matters to eviction alone.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Toleration {

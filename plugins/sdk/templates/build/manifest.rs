@@ -43,7 +43,7 @@ fn resolve(manifest: &mut Table, inherited: &Table) {
             };
             assert!(
                 !resolved.contains_key("path"),
-                "{name} is a crate of this workspace: nobody else has it"
+                "{name} is a crate of this workspace, which no registry has"
             );
             let own = dependency.as_table_mut().expect("what inherits is a table");
             own.remove("workspace");

@@ -29,7 +29,7 @@ fn all() -> impl Iterator<Item = (Language, Role)> {
 }
 
 fn project(language: Language, role: Role) -> Vec<File> {
-    render(language, role, &name()).expect("nobody reserves this name")
+    render(language, role, &name()).expect("no language reserves this name")
 }
 
 fn text<'a>(files: &'a [File], path: &str) -> &'a str {

@@ -54,7 +54,7 @@ impl ProbeType for PostgresReady {
 
     fn check_parameters(parameters: &Parameters, (): &()) -> Result<(), Error> {
         if parameters.port == Some(0) {
-            return Err(Error::invalid("port", "0 is the port of nobody"));
+            return Err(Error::invalid("port", "must be 1 to 65535"));
         }
         for (field, name) in [("user", &parameters.user), ("database", &parameters.database)] {
             let Some(name) = name else { continue };

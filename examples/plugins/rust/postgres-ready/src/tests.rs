@@ -84,5 +84,5 @@ fn parameters_that_make_no_sense_are_refused() {
     assert_eq!(check(user(String::new())), Err("user: \"\" is no name".to_owned()));
     assert_eq!(check(user("a\0b".to_owned())), Err("user: \"a\\0b\" is no name".to_owned()));
     let no_port = Parameters { port: Some(0), ..Parameters::default() };
-    assert_eq!(check(no_port), Err("port: 0 is the port of nobody".to_owned()));
+    assert_eq!(check(no_port), Err("port: must be 1 to 65535".to_owned()));
 }

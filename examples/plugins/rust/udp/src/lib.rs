@@ -66,7 +66,7 @@ impl ProbeType for Udp {
 
     fn check_parameters(parameters: &Parameters, (): &()) -> Result<(), Error> {
         if parameters.port == 0 {
-            return Err(Error::invalid("port", "0 is the port of nobody"));
+            return Err(Error::invalid("port", "must be 1 to 65535"));
         }
         let sent = parameters.send.decode("send")?;
         if sent.is_empty() || sent.len() > SEND_BYTES_MAX {

@@ -119,7 +119,7 @@ fn parameters_that_make_no_sense_are_refused() {
         assert_eq!(check(value), expected.map_err(str::to_owned));
     }
     let no_port = Udp::check_parameters(&parameters(json!({"send": {"text": "a"}}), 0), &());
-    assert_eq!(no_port.map_err(|error| error.to_string()), Err("port: 0 is the port of nobody".to_owned()));
+    assert_eq!(no_port.map_err(|error| error.to_string()), Err("port: must be 1 to 65535".to_owned()));
     for strange in [
         json!({"port": 1}),
         json!({"port": 1, "send": {"text": "a", "hex": "00"}}),

@@ -52,7 +52,7 @@ macro_rules! export_admission {
                 }
             }
 
-            // Nobody calls it here, and yet it isn't dead code.
+            // Only the host calls it: without this it would be dead code.
             #[cfg(not(target_family = "wasm"))]
             const _: () = {
                 let _ = <$handler as $crate::AdmissionHandler>::admit;

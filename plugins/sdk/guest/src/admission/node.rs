@@ -6,7 +6,7 @@ use super::backend;
 use super::pod::{decode, value_of};
 use crate::{Condition, Error, HostPort, Quantity, Taint};
 
-/// The node. Only what is asked for crosses into the component, anew at every call.
+/// The node. Only what is asked for crosses into the component, again at every call.
 ///
 /// ```
 /// # use witlet_plugin_sdk::facts::{NodeFacts, RequestFacts};
@@ -14,7 +14,7 @@ use crate::{Condition, Error, HostPort, Quantity, Taint};
 /// let facts = RequestFacts { node: NodeFacts { facts, ..NodeFacts::default() }, ..RequestFacts::default() };
 /// let node = facts.request().node();
 /// assert_eq!(node.fact("cgroup.version").as_deref(), Some("2"));
-/// assert_eq!(node.fact("nobody.knows"), None);
+/// assert_eq!(node.fact("unknown.example.com"), None);
 /// ```
 #[derive(Debug)]
 pub struct Node(backend::Node);
@@ -81,7 +81,7 @@ impl Node {
     }
 
     /// Devices that pods can ask for, as the JSON text of an array of `{"resource": …, "id": …, "healthy": …,
-    /// "numaNodes": […], "pod": …}`; `pod` is the UID of the pod that has it and is missing while nobody does.
+    /// "numaNodes": […], "pod": …}`; `pod` is the UID of the pod that has it and is missing while no pod has it.
     pub fn devices(&self) -> String {
         self.0.devices()
     }

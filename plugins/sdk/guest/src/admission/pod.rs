@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use super::backend;
 use crate::{Container, Error, HostPort, PodRef, QosClass, Quantity};
 
-/// A pod. Only what is asked for crosses into the component, anew at every call: some hundred nanoseconds, and more for
+/// A pod. Only what is asked for crosses into the component, again at every call: some hundred nanoseconds, and more for
 /// longer answers.
 ///
 /// ```

@@ -34,7 +34,7 @@ thread_local! {
     static SERVER: RefCell<Option<Rc<Answering>>> = const { RefCell::new(None) };
 }
 
-/// Answers all requests of this thread so, from now on. Before, nobody can be reached.
+/// Answers all requests of this thread so, from now on. Before, no server can be reached.
 pub fn serve_http(answer: impl Fn(&Request) -> Result<ScriptedAnswer, Error> + 'static) {
     SERVER.set(Some(Rc::new(answer)));
 }

@@ -33,7 +33,7 @@ fn an_answers_body_is_read_as_far_as_it_is_wanted() {
     let deadline = Deadline::after(Duration::from_secs(1));
     let request = Request::get("http://a/").expect("a URL").header("x-a", "1");
     assert_eq!(
-        send(&request, deadline).expect_err("nobody answers"),
+        send(&request, deadline).expect_err("there is no answer"),
         Error::Denied { authority: "a".to_owned() }
     );
     serve_http(|request| {

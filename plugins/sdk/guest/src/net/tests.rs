@@ -15,7 +15,7 @@ fn what_is_written_arrives_and_what_comes_back_is_read_to_its_end() {
     let server = TcpListener::bind("127.0.0.1:0").expect("loopback has a port");
     let port = server.local_addr().expect("it is bound").port();
     let serving = std::thread::spawn(move || {
-        let (mut stream, _) = server.accept().expect("somebody comes");
+        let (mut stream, _) = server.accept().expect("a client connects");
         let mut heard = [0; 4];
         stream.read_exact(&mut heard).expect("four bytes");
         stream.write_all(b"pong").expect("it listens");
@@ -39,10 +39,11 @@ fn what_is_written_arrives_and_what_comes_back_is_read_to_its_end() {
 #[test]
 fn failures_are_told_as_upstreams_events_have_them() {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
-    let refused = TcpStream::connect("127.0.0.1", port, Deadline::after(LONG)).expect_err("nobody listens");
+    let refused =
+        TcpStream::connect("127.0.0.1", port, Deadline::after(LONG)).expect_err("no server listens");
     assert_eq!(refused.to_string(), format!("dial tcp 127.0.0.1:{port}: connect: connection refused"));
-    let nobody = TcpStream::connect("not a name", 80, Deadline::after(LONG)).expect_err("it is no name");
-    assert_eq!((nobody.operation, nobody.problem), (Operation::Dial, Problem::NoSuchName));
+    let nowhere = TcpStream::connect("not a name", 80, Deadline::after(LONG)).expect_err("it is no name");
+    assert_eq!((nowhere.operation, nowhere.problem), (Operation::Dial, Problem::NoSuchName));
     let late = TcpStream::connect("127.0.0.1", port, Deadline::after(Duration::ZERO)).expect_err("no time");
     assert_eq!(late.to_string(), format!("dial tcp 127.0.0.1:{port}: i/o timeout"));
 }

@@ -68,7 +68,7 @@ macro_rules! export_probe {
                 }
             }
 
-            // Nobody calls it here, and yet it isn't dead code.
+            // Only the host calls it: without this it would be dead code.
             #[cfg(not(target_family = "wasm"))]
             const _: () = {
                 let _ = <$probe as $crate::probe::ProbeType>::check_parameters;

@@ -10,7 +10,7 @@ use crate::admission::decode;
 use crate::time::Deadline;
 
 /// The container that is probed. It is valid during the call only, and only what is asked for crosses into the
-/// component, anew at every call.
+/// component, again at every call.
 ///
 /// ```
 /// # use std::time::Duration;

@@ -19,7 +19,7 @@ wit_bindgen::generate!({
     default_bindings_module: "witlet_plugin_sdk::source::bindings",
 });
 
-/// What the world `pod-source-with-feedback` has beside `pod-source`.
+/// What the world `pod-source-with-feedback` has in addition to `pod-source`.
 pub mod feedback {
     wit_bindgen::generate!({
         path: ["../../../wit/host", "../../../wit/pod-source"],

@@ -57,7 +57,7 @@ macro_rules! export_pod_source {
                 }
             }
 
-            // Nobody calls it here, and yet it isn't dead code.
+            // Only the host calls it: without this it would be dead code.
             #[cfg(not(target_family = "wasm"))]
             const _: () = {
                 let _ = <$source as $crate::source::PodSource>::poll;
@@ -74,7 +74,7 @@ macro_rules! export_pod_source {
     };
 }
 
-/// Exports what a type with [`StatusFeedback`](crate::source::StatusFeedback) does with the status of its pods, beside
+/// Exports what a type with [`StatusFeedback`](crate::source::StatusFeedback) does with the status of its pods, in addition to
 /// [`export_pod_source!`](crate::export_pod_source).
 ///
 /// ```
@@ -117,7 +117,7 @@ macro_rules! export_status_feedback {
                 }
             }
 
-            // Nobody calls it here, and yet it isn't dead code.
+            // Only the host calls it: without this it would be dead code.
             #[cfg(not(target_family = "wasm"))]
             const _: () = {
                 let _ = <$source as $crate::source::StatusFeedback>::statuses;

@@ -7,7 +7,7 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// A fingerprint of these parts in this order, of 16 hexadecimal digits. It is the same in every instance, process and version
 /// of the SDK, so that it may be a cursor; another number or order of parts, or the same text cut elsewhere, has another one.
-/// It tells changes that happen, not those that somebody makes in order not to be seen: where that matters, take a
+/// It detects changes that happen, not those that are made in order not to be seen: where that matters, take a
 /// cryptographic hash.
 ///
 /// ```

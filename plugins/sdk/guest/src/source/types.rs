@@ -75,7 +75,7 @@ pub trait PodSource {
     fn poll(cursor: Option<&str>, config: &Self::Config) -> Result<Poll, SourceError>;
 }
 
-/// A source that wants to know how its pods fare. Export it beside the source with
+/// A source that receives the statuses of its pods. Export it in addition to the source with
 /// [`export_status_feedback!`](crate::export_status_feedback), where an example stands.
 pub trait StatusFeedback: PodSource {
     /// Takes the pods whose status changed since the last call that succeeded, each with its newest status. At most once

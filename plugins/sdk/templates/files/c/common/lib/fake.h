@@ -1,5 +1,5 @@
-/* The host, as unit tests on this machine see it: what a test sets is what the plugin is told. A role's own fakes are beside the
- * tests. */
+/* The host, as unit tests on this machine see it: what a test sets is what the plugin gets. A role's own fakes are next to
+ * the tests. */
 #ifndef FAKE_H
 #define FAKE_H
 

@@ -12,7 +12,7 @@
  *   - An owned handle (`..._own_pod_t`) ends with its `..._drop_own`. A borrowed one needs nothing: it is dropped when
  *     your export returns.
  *
- * In the comments below: a *view* looks at bytes that somebody else owns; it frees nothing and must not outlive them. An
+ * In the comments below: a *view* looks at bytes that another owns; it frees nothing and must not outlive them. An
  * *owned* text came from `malloc`.
  *
  * Out of memory ends the call with a trap; the host has a policy for that.

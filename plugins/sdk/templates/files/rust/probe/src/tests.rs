@@ -53,7 +53,7 @@ fn a_port_where_nobody_listens_is_a_failure() {
 #[test]
 fn a_pod_without_an_address_is_an_error() {
     let facts = TargetFacts::default();
-    let error = {{Camel}}::probe(&facts.target(), &parameters(25), &()).expect_err("nobody to ask");
+    let error = {{Camel}}::probe(&facts.target(), &parameters(25), &()).expect_err("there is no address");
     assert_eq!(error.to_string(), "the pod has no IP address");
 }
 
