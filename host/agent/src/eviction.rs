@@ -15,13 +15,13 @@ use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::eviction::{
     Candidate, EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE, Eviction, EvictionConfig,
-    EvictionManager, Filesystems, Found, MONITORING_PERIOD, NodeReclaim, Observations, Outcome,
+    EvictionManager, Filesystems, Found, MONITORING_PERIOD, NOTIFIED_PERIOD, NodeReclaim, Observations, Outcome,
     POD_CLEANUP_TIMEOUT, StarvedResource, Step, THRESHOLD_MET, has_limits, ignored, observations,
 };
 use witlet_core::node::conditions::Pressures;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::stats::{PodUsages, combine};
-use witlet_ports::{Clock, EventSink, NodeGauge, PodView, RuntimeError, RuntimeStats, StorageMeter};
+use witlet_ports::{Clock, EventSink, MemoryNotifier, NodeGauge, PodView, RuntimeError, RuntimeStats, StorageMeter};
 
 use crate::board::Board;
 use crate::event_log::EventLog;
@@ -47,6 +47,8 @@ pub struct EvictionPorts {
     pub stats: Arc<dyn RuntimeStats>,
     /// What pods' folders take.
     pub storage: Arc<dyn StorageMeter>,
+    /// Reports shortages of memory between two looks.
+    pub notifier: Arc<dyn MemoryNotifier>,
 }
 
 /// What the event loop is asked to do.
@@ -81,6 +83,8 @@ pub(crate) struct Evictor {
     met: BTreeSet<String>,
     /// Evicted pods that didn't end in time: they aren't waited for any more.
     given_up: BTreeSet<PodUid>,
+    /// The kernel couldn't be asked for reports the last time, which was logged.
+    is_polling_only: bool,
 }
 
 impl Evictor {
@@ -113,6 +117,7 @@ impl Evictor {
             reported: None,
             met: BTreeSet::new(),
             given_up: BTreeSet::new(),
+            is_polling_only: false,
         };
         (evictor, receiver)
     }
@@ -141,9 +146,31 @@ impl Evictor {
                 Err(ended) => return ended,
             };
             if evicted.is_empty() {
-                sleep(MONITORING_PERIOD).await;
+                // What was reported during the round counts, too: that may have looked before.
+                sleep(NOTIFIED_PERIOD).await;
+                let rest = MONITORING_PERIOD.saturating_sub(NOTIFIED_PERIOD);
+                let _notified = timeout(rest, self.ports.notifier.notified()).await;
             }
         }
+    }
+
+    /// Has the kernel report shortages from now on. Where it can't, they are noticed at the next look.
+    async fn watch_memory(&mut self) {
+        let watches = self.manager.memory_watches();
+        if watches.is_empty() {
+            return;
+        }
+        let failed = self.ports.notifier.watch(&watches).await.err();
+        if let Some(error) = &failed
+            && !self.is_polling_only
+        {
+            tracing::warn!(
+                error = one_line(error),
+                period = ?MONITORING_PERIOD,
+                "Eviction manager: the kernel doesn't report shortages of memory; they are noticed by looking"
+            );
+        }
+        self.is_polling_only = failed.is_some();
     }
 
     /// One round; gives the pods that were evicted, now or before, and have yet to end.
@@ -158,6 +185,8 @@ impl Evictor {
         }
         let limited = pods.iter().filter(|pod| pod.is_evictable() && has_limits(&pod.pod));
         self.storage.refresh(limited.map(|pod| pod.pod.clone()).collect());
+        // Before the look, so that nothing is missed between both.
+        self.watch_memory().await;
         let (seen, filesystems) = self.look().await;
         let mut outcome = self.manager.begin(seen, filesystems, &pods, self.clock.now());
         self.show_thresholds();

@@ -9,6 +9,7 @@ mod fixtures;
 mod limits;
 mod manager;
 mod message;
+mod notification;
 mod observation;
 mod rank;
 mod signal;
@@ -17,12 +18,14 @@ mod threshold;
 pub use filesystems::{Filesystems, Measured, NodeReclaim};
 pub use limits::{StorageLimit, has_limits};
 pub use manager::{
-    Eviction, EvictionConfig, EvictionManager, Found, IMMEDIATE_GRACE_SECONDS, MONITORING_PERIOD, Outcome,
+    Eviction, EvictionConfig, EvictionManager, Found, IMMEDIATE_GRACE_SECONDS, MONITORING_PERIOD,
+    NOTIFIED_PERIOD, Outcome,
     POD_CLEANUP_TIMEOUT, PRESSURE_TRANSITION_PERIOD, Step, ThresholdState,
 };
 pub use message::{
     OFFENDING_CONTAINERS, OFFENDING_CONTAINERS_USAGE, OFFENDING_POD, OFFENDING_POD_USAGE, STARVED_RESOURCE,
 };
+pub use notification::{MemoryScope, MemoryWatch};
 pub use observation::{Observation, Observations, missing, observations};
 pub use rank::{Candidate, rank};
 pub use signal::{SIGNALS, Signal, StarvedResource};

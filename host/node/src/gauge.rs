@@ -14,7 +14,7 @@ use witlet_ports::{ImageStore, Left, NodeGauge, NodeImage, NodeReadings};
 
 use crate::file_systems;
 
-mod memory;
+pub(crate) mod memory;
 #[cfg(test)]
 mod tests;
 

@@ -13,6 +13,7 @@ pub mod heap;
 mod host_files;
 mod http_source;
 mod logs;
+mod memory_notifier;
 mod mounts;
 mod node_info;
 mod pod_files;
@@ -38,6 +39,7 @@ pub use file_systems::NodeFileSystems;
 pub use gauge::Gauge;
 pub use host_files::NodeHostFiles;
 pub use http_source::{HTTP_CHECK_INTERVAL, HttpSource, ManifestUrl, ManifestUrlError, REMEMBERED_MANIFEST};
+pub use memory_notifier::KernelMemoryNotifier;
 pub use mounts::make_shared;
 pub use node_info::{
     GIVEN_FACT_BYTES_MAX, GIVEN_FACTS_MAX, NODE_REFRESH_INTERVAL, NodeError, NodeInfo, NodeOptions,

@@ -44,7 +44,7 @@ pub use log_files::LogFiles;
 pub use node::NodeWatch;
 pub use objects::{ClusterObjects, NoObjects, ObjectError, Token, TokenWish};
 pub use probes::{HookError, HookRequests, ProbeError, ProbeTypes};
-pub use readings::{Left, NodeGauge, NodeImage, NodeReadings};
+pub use readings::{Left, MemoryNotifier, MemoryNotifierError, NodeGauge, NodeImage, NodeReadings};
 pub use runtime::{Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes, UNKNOWN};
 pub use source_health::{SourceHealth, SourceOutage};
 pub use sources::{NotTold, PodFare, PodSource, PodSourceSet, SOURCE_EVENTS_MAX, SourceEvent};

@@ -1,6 +1,8 @@
-//! The port to what the machine has and uses now, for the node's conditions and images.
+//! The ports to what the machine has and uses now, for the node's conditions, evictions and images.
 
 use async_trait::async_trait;
+use thiserror::Error;
+use witlet_core::eviction::MemoryWatch;
 
 pub use witlet_core::node::readings::{Left, NodeImage, NodeReadings};
 
@@ -12,4 +14,33 @@ pub trait NodeGauge: Send + Sync {
 
     /// The images that the runtime has; none if it can't be asked.
     async fn images(&self) -> Option<Vec<NodeImage>>;
+}
+
+/// The kernel doesn't report shortages of memory here.
+#[derive(Debug, Error)]
+#[error("{action} {}", path.display())]
+pub struct MemoryNotifierError {
+    /// What was tried, as a verb.
+    pub action: &'static str,
+    /// With which file.
+    pub path: std::path::PathBuf,
+    /// Why it failed.
+    #[source]
+    pub cause: std::io::Error,
+}
+
+/// Has the kernel report that memory runs short, so that it is noticed before the next look at the node. A report is a reason to
+/// look, no more: it may come without a shortage, and may not come.
+#[async_trait]
+pub trait MemoryNotifier: Send + Sync {
+    /// Watches for these shortages from now on, in place of all before. Called again in short intervals: levels of usage may have to
+    /// be computed again. A cgroup that isn't there isn't watched.
+    ///
+    /// # Errors
+    /// Where the kernel can't report some of them; the others are watched.
+    async fn watch(&self, watches: &[MemoryWatch]) -> Result<(), MemoryNotifierError>;
+
+    /// Returns as soon as the kernel has reported a shortage since the last call of `watch`; never while nothing is watched.
+    /// Cancel-safe.
+    async fn notified(&self);
 }

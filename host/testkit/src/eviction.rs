@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
+use tokio::sync::Notify;
+use witlet_core::eviction::MemoryWatch;
 use witlet_core::pod::PodUid;
 use witlet_core::stats::{ContainerUsage, LocalStorage};
 use witlet_ports::{
-    ContainerStats, Left, NodeGauge, NodeImage, NodeReadings, RuntimeError, RuntimeStats, StorageMeter,
+    ContainerStats, Left, MemoryNotifier, MemoryNotifierError, NodeGauge, NodeImage, NodeReadings, RuntimeError, RuntimeStats,
+    StorageMeter,
 };
 
 use crate::FakeRuntime;
@@ -18,6 +21,8 @@ pub struct FakeUsage {
     figures: Mutex<Figures>,
     /// Whose removed images give their bytes back.
     runtime: Arc<FakeRuntime>,
+    /// The kernel's reports of short memory.
+    shortages: Notify,
 }
 
 #[derive(Debug)]
@@ -28,6 +33,9 @@ struct Figures {
     storage: BTreeMap<PodUid, LocalStorage>,
     is_down: bool,
     measured: u32,
+    looks: u32,
+    watches: Vec<MemoryWatch>,
+    cannot_notify: bool,
 }
 
 /// Plenty: half of everything.
@@ -52,8 +60,11 @@ impl FakeUsage {
             storage: BTreeMap::new(),
             is_down: false,
             measured: 0,
+            looks: 0,
+            watches: Vec::new(),
+            cannot_notify: false,
         });
-        Self { figures, runtime }
+        Self { figures, runtime, shortages: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Figures> {
@@ -93,6 +104,28 @@ impl FakeUsage {
         self.lock().measured
     }
 
+    /// How often the node was looked at.
+    pub fn looks(&self) -> u32 {
+        self.lock().looks
+    }
+
+    /// What the kernel is to report.
+    pub fn watches(&self) -> Vec<MemoryWatch> {
+        self.lock().watches.clone()
+    }
+
+    /// The kernel reports that memory is short, if it is watched.
+    pub fn report_shortage(&self) {
+        if !self.lock().watches.is_empty() {
+            self.shortages.notify_one();
+        }
+    }
+
+    /// Whether the kernel refuses to report.
+    pub fn set_cannot_notify(&self, cannot: bool) {
+        self.lock().cannot_notify = cannot;
+    }
+
     fn answer(&self, call: &'static str) -> Result<MutexGuard<'_, Figures>, RuntimeError> {
         let figures = self.lock();
         if figures.is_down {
@@ -105,7 +138,10 @@ impl FakeUsage {
 #[async_trait]
 impl NodeGauge for FakeUsage {
     async fn read(&self) -> NodeReadings {
-        let mut readings = self.lock().readings;
+        let mut figures = self.lock();
+        figures.looks += 1;
+        let mut readings = figures.readings;
+        drop(figures);
         let freed = self.runtime.removed_image_bytes();
         for left in [&mut readings.nodefs_bytes, &mut readings.imagefs_bytes].into_iter().flatten() {
             left.available = left.available.saturating_add(freed);
@@ -135,5 +171,26 @@ impl StorageMeter for FakeUsage {
         let mut figures = self.lock();
         figures.measured += 1;
         figures.storage.get(&PodUid::of(pod)).cloned().unwrap_or_default()
+    }
+}
+
+#[async_trait]
+impl MemoryNotifier for FakeUsage {
+    async fn watch(&self, watches: &[MemoryWatch]) -> Result<(), MemoryNotifierError> {
+        let mut figures = self.lock();
+        if figures.cannot_notify {
+            figures.watches.clear();
+            return Err(MemoryNotifierError {
+                action: "write",
+                path: "/sys/fs/cgroup/memory/cgroup.event_control".into(),
+                cause: std::io::ErrorKind::Unsupported.into(),
+            });
+        }
+        figures.watches = watches.to_vec();
+        Ok(())
+    }
+
+    async fn notified(&self) {
+        self.shortages.notified().await;
     }
 }

@@ -230,6 +230,7 @@ impl FakeNode {
                 gauge: self.usage.clone(),
                 stats: self.usage.clone(),
                 storage: self.usage.clone(),
+                notifier: self.usage.clone(),
             },
         };
         let (agent, handle) = Agent::new(ports, self.config.clone());

@@ -28,7 +28,7 @@ use witlet_core::pod::worker::RequeueIntervals;
 use witlet_cri::{ConnectError, EndpointError};
 use witlet_egress::HttpHooks;
 use witlet_node::{
-    CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, Gauge, HttpSource,
+    CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, Gauge, HttpSource, KernelMemoryNotifier,
     NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeError, NodeFileSystems, NodeHostFiles,
     NodeInfo, NodePodFiles, NodeVolumes, PullSecrets, SubordinateIdsError, subordinate_ids,
 };
@@ -269,6 +269,7 @@ fn ports(
             gauge: Arc::new(Gauge::new(root.clone(), Arc::new(base.cri.clone()))),
             stats: Arc::new(base.cri.clone()),
             storage: Arc::new(DiskUsage::new(root, pod_logs)),
+            notifier: Arc::new(KernelMemoryNotifier::default()),
         },
     }
 }

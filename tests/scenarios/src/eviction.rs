@@ -303,6 +303,55 @@ async fn nothing_is_measured_of_pods_while_nothing_is_short_and_none_has_limits(
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_kernels_report_of_short_memory_evicts_before_the_next_look() {
+    let mut node = node();
+    let config = ThresholdConfig { enforces_pods: true, ..ThresholdConfig::default() };
+    let thresholds = config.thresholds().expect("upstream's thresholds");
+    node.config.eviction =
+        EvictionConfig { thresholds, memory_notification: true, ..EvictionConfig::default() };
+    node.start();
+    let pod = clinging("bomb", "1Mi");
+    node.source.put_as_is("pods", vec![pod.clone()]);
+    uses_memory(&node, &pod, GIB);
+    // Rounds begin 0, 10 and 20 s after the start.
+    pass(22.0).await;
+    assert_eq!(node.usage.watches().len(), 2, "of the node and of all pods");
+    node.usage.set(|seen| seen.memory = left(MIB));
+    node.usage.report_shortage();
+    pass(0.5).await;
+    assert_eq!(evicted(&node, &["bomb"]), [true]);
+    pass(30.0).await;
+
+    // Memory that swings about the threshold costs a look a second at most.
+    node.usage.set(|seen| seen.memory = left(4 * GIB));
+    let looks = node.usage.looks();
+    for _ in 0..200 {
+        node.usage.report_shortage();
+        pass(0.1).await;
+    }
+    let looks = node.usage.looks() - looks;
+    assert!((15..=21).contains(&looks), "{looks}");
+
+    // Where the kernel can't report, the next look sees it.
+    node.usage.set_cannot_notify(true);
+    let next = clinging("next", "1Mi");
+    node.source.put_as_is("pods", vec![pod, next.clone()]);
+    uses_memory(&node, &next, GIB);
+    pass(12.0).await;
+    node.usage.set(|seen| seen.memory = left(MIB));
+    node.usage.report_shortage();
+    pass(10.5).await;
+    assert_eq!(evicted(&node, &["bomb", "next"]), [true, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_kernel_is_not_asked_for_reports_unless_the_operator_wants_them() {
+    let node = started(&[("memory.available", "100Mi")], &[], &[]);
+    pass(25.0).await;
+    assert!(node.usage.watches().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pod_that_cannot_be_measured_evicts_nobody() {
     let node = started(&[("memory.available", "100Mi")], &[], &[]);
     node.source.put_as_is("pods", vec![clinging("a", "1Mi")]);

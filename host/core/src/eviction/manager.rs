@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::Pod;
 use super::filesystems::{Filesystems, NodeReclaim};
 use super::limits;
 use super::message;
+use super::notification::{self, MemoryWatch};
 use super::observation::{self, Observation, Observations, Since};
 use super::rank::{self, Candidate};
 use super::signal::StarvedResource;
@@ -30,6 +31,9 @@ mod tests;
 pub const IMMEDIATE_GRACE_SECONDS: i64 = 1;
 /// A round without an eviction is followed by the next after this (upstream: `evictionMonitoringPeriod`).
 pub const MONITORING_PERIOD: Duration = Duration::from_secs(10);
+/// The least time between two rounds of which the kernel's report begins the second, so that memory that swings about a threshold
+/// doesn't keep the node busy.
+pub const NOTIFIED_PERIOD: Duration = Duration::from_secs(1);
 /// The next round waits this long at most for an evicted pod to be gone (upstream: `podCleanupTimeout`).
 pub const POD_CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// A pressure is reported this long after it was seen last, unless the operator says otherwise (upstream:
@@ -47,6 +51,8 @@ pub struct EvictionConfig {
     pub max_pod_grace_seconds: i64,
     /// Whether limits of local storage are enforced (`localStorageCapacityIsolation`).
     pub local_storage_isolation: bool,
+    /// Whether the kernel is to report shortages of memory between two rounds (`kernelMemcgNotification`).
+    pub memory_notification: bool,
 }
 
 impl Default for EvictionConfig {
@@ -57,6 +63,7 @@ impl Default for EvictionConfig {
             pressure_transition: PRESSURE_TRANSITION_PERIOD,
             max_pod_grace_seconds: 0,
             local_storage_isolation: true,
+            memory_notification: false,
         }
     }
 }
@@ -177,6 +184,15 @@ impl EvictionManager {
     /// Whether there is anything to watch at all.
     pub fn is_needed(&self) -> bool {
         !self.config.thresholds.is_empty() || self.config.local_storage_isolation
+    }
+
+    /// What the kernel is to report between two rounds; empty unless the operator wants it.
+    pub fn memory_watches(&self) -> Vec<MemoryWatch> {
+        if self.config.memory_notification {
+            notification::watches(&self.config.thresholds)
+        } else {
+            Vec::new()
+        }
     }
 
     /// The pressures as of the last round.

@@ -16,10 +16,7 @@ const PODS: [&str; 2] = ["kubepods.slice", "kubepods"];
 /// the inactive pages of files.
 pub(super) fn of_node(proc: &Path, cgroups: &Path) -> Option<Left> {
     let meminfo = read(&proc.join("meminfo"))?;
-    let bytes = |name: &str| {
-        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-    };
+    let bytes = |name: &str| meminfo_bytes(&meminfo, name);
     let capacity = bytes("MemTotal:")?;
     let of_meminfo = || {
         let used = capacity.saturating_sub(bytes("MemFree:")?);
@@ -27,6 +24,34 @@ pub(super) fn of_node(proc: &Path, cgroups: &Path) -> Option<Left> {
     };
     let working = root_of_v1(cgroups).or_else(|| root_of_v2(cgroups)).or_else(of_meminfo)?;
     Some(Left { capacity, available: capacity.saturating_sub(working) })
+}
+
+/// All memory of the node, in bytes.
+pub(crate) fn capacity(proc: &Path) -> Option<u64> {
+    meminfo_bytes(&read(&proc.join("meminfo"))?, "MemTotal:")
+}
+
+fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The cgroup of all pods of version 1, and its limit, if it has one.
+pub(crate) fn pods_v1(cgroups: &Path) -> Option<(PathBuf, u64)> {
+    let folder = PODS.into_iter().map(|name| cgroups.join("memory").join(name)).find(|at| at.exists())?;
+    let limit = number(&folder.join("memory.limit_in_bytes")).filter(|limit| *limit <= LIMIT_MAX)?;
+    Some((folder, limit))
+}
+
+/// The cgroup of all pods of version 2.
+pub(crate) fn pods_v2(cgroups: &Path) -> Option<PathBuf> {
+    PODS.into_iter().map(|name| cgroups.join(name)).find(|at| at.exists())
+}
+
+/// The inactive pages of files of a cgroup of version 1 and of all below it, in bytes, as far as its usage counts them.
+pub(crate) fn inactive_file_v1(cgroup: &Path) -> Option<u64> {
+    let usage = number(&cgroup.join("memory.usage_in_bytes"))?;
+    Some(usage.min(stat(cgroup, "total_inactive_file")?))
 }
 
 /// What pods may still take: the limit of their cgroup less its working set. None without such a cgroup, or without a limit.

@@ -5,6 +5,7 @@
 mod cleaning;
 mod hanging;
 mod memory;
+mod memory_reports;
 mod sharing;
 mod sub_paths;
 mod unprivileged;
@@ -98,6 +99,7 @@ fn main() -> ExitCode {
     }
     let cases = [
         memory::CASES,
+        memory_reports::CASES,
         sub_paths::CASES,
         cleaning::CASES,
         hanging::CASES,

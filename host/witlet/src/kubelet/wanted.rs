@@ -118,6 +118,7 @@ pub(crate) struct Wanted {
     pub(crate) eviction_max_pod_grace_period: Option<i64>,
     pub(crate) eviction_minimum_reclaim: BTreeMap<String, String>,
     pub(crate) merge_default_eviction_settings: bool,
+    pub(crate) kernel_memcg_notification: bool,
     #[serde(deserialize_with = "number")]
     pub(crate) pods_per_core: Option<i64>,
     pub(crate) feature_gates: BTreeMap<String, bool>,

@@ -188,7 +188,7 @@ pub(crate) const FIELDS: &[Field] = &[
     acts("allowedUnsafeSysctls", Kind::Texts),
     moot("volumePluginDir", Kind::Text),
     acts("providerID", Kind::Text),
-    fixed("kernelMemcgNotification", Kind::Bool, &["false"]),
+    acts("kernelMemcgNotification", Kind::Bool),
     acts("logging.format", Kind::Text),
     moot("logging.flushFrequency", Kind::Any),
     acts("logging.verbosity", Kind::Int),

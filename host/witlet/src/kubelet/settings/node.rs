@@ -101,6 +101,7 @@ pub(super) fn eviction(wanted: &Wanted) -> Result<EvictionConfig, SettingsError>
             .unwrap_or(default.pressure_transition),
         max_pod_grace_seconds: bounded("evictionMaxPodGracePeriod", grace, i32::MIN.into(), i32::MAX.into())?,
         local_storage_isolation: wanted.local_storage_capacity_isolation.unwrap_or(true),
+        memory_notification: wanted.kernel_memcg_notification,
     })
 }
 

@@ -136,9 +136,11 @@ fn evictions_are_set_as_the_fields_say() {
     let config = good("", "").eviction;
     assert_eq!((config.max_pod_grace_seconds, config.local_storage_isolation), (0, true));
     assert_eq!(config.pressure_transition, Duration::from_mins(5));
+    assert!(!config.memory_notification);
     let fields = "evictionMaxPodGracePeriod: 60\nlocalStorageCapacityIsolation: false\n\
-                  evictionPressureTransitionPeriod: 30s";
+                  evictionPressureTransitionPeriod: 30s\nkernelMemcgNotification: true";
     let config = good(fields, "").eviction;
+    assert!(config.memory_notification);
     assert_eq!((config.max_pod_grace_seconds, config.local_storage_isolation), (60, false));
     assert_eq!(config.pressure_transition, Duration::from_secs(30));
 }
