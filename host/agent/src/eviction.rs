@@ -243,9 +243,9 @@ impl Evictor {
         self.board.put_thresholds(states);
     }
 
-    async fn look(&self) -> (Observations, Filesystems) {
+    async fn look(&self) -> (Observations, Option<Filesystems>) {
         let readings = self.ports.gauge.read().await;
-        (observations(&readings, self.clock.now()), readings.filesystems.unwrap_or_default())
+        (observations(&readings, self.clock.now()), readings.filesystems)
     }
 
     async fn usages(&self, resource: Option<StarvedResource>) -> Result<PodUsages, RuntimeError> {

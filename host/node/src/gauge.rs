@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use witlet_core::eviction::Filesystems;
-use witlet_ports::{ImageStore, Left, NodeGauge, NodeImage, NodeReadings};
+use witlet_ports::{ImageFilesystem, ImageStore, Left, NodeGauge, NodeImage, NodeReadings};
 
 use crate::file_systems;
 
@@ -31,34 +31,47 @@ const KERNEL_FILE_BYTES_MAX: u64 = 64 * 1024;
 pub struct Gauge {
     root: PathBuf,
     images: Arc<dyn ImageStore>,
-    /// Where images are, and when that was asked.
-    folder: Mutex<Option<(Instant, Option<PathBuf>)>>,
+    /// Where images and writable layers are, and when that was asked.
+    folders: Mutex<Option<(Instant, Option<Folders>)>>,
     /// One look at a time: a file system that hangs must not gather threads.
     looking: Arc<Mutex<()>>,
+}
+
+/// Folders of the runtime.
+#[derive(Clone, Debug)]
+struct Folders {
+    images: PathBuf,
+    /// Of writable layers; where the runtime doesn't say they lie with the images.
+    containers: PathBuf,
 }
 
 impl Gauge {
     /// `root` is the agent's folder; one that isn't there yet counts as the nearest that is.
     pub fn new(root: PathBuf, images: Arc<dyn ImageStore>) -> Self {
-        Self { root, images, folder: Mutex::default(), looking: Arc::default() }
+        Self { root, images, folders: Mutex::default(), looking: Arc::default() }
     }
 
-    /// Where images are; none while the runtime doesn't say.
-    async fn image_folder(&self) -> Option<PathBuf> {
-        let mut folder = self.folder.lock().await;
-        if let Some((at, known)) = &*folder
+    /// Where images and writable layers are; none while the runtime doesn't say.
+    async fn runtime_folders(&self) -> Option<Folders> {
+        let mut folders = self.folders.lock().await;
+        if let Some((at, known)) = &*folders
             && at.elapsed() < FOLDER_REFRESH
         {
             return known.clone();
         }
         match timeout(IMAGES_TIMEOUT, self.images.filesystems()).await {
             Ok(Ok(found)) => {
-                let first = found.images.into_iter().next().map(|system| system.mountpoint);
-                *folder = Some((Instant::now(), first.clone()));
-                first
+                let first = |systems: Vec<ImageFilesystem>| systems.into_iter().next().map(|first| first.mountpoint);
+                let containers = first(found.containers);
+                let found = first(found.images).map(|images| {
+                    let containers = containers.unwrap_or_else(|| images.clone());
+                    Folders { images, containers }
+                });
+                *folders = Some((Instant::now(), found.clone()));
+                found
             }
             // A runtime that is down keeps its images where they were.
-            Ok(Err(_)) | Err(_) => folder.as_ref().and_then(|(_, known)| known.clone()),
+            Ok(Err(_)) | Err(_) => folders.as_ref().and_then(|(_, known)| known.clone()),
         }
     }
 }
@@ -66,11 +79,11 @@ impl Gauge {
 #[async_trait]
 impl NodeGauge for Gauge {
     async fn read(&self) -> NodeReadings {
-        let (root, images) = (self.root.clone(), self.image_folder().await);
+        let (root, folders) = (self.root.clone(), self.runtime_folders().await);
         let reading = async {
             let turn = self.looking.clone().lock_owned().await;
             let look = move || {
-                (readings(Path::new("/proc"), Path::new("/sys/fs/cgroup"), &root, images.as_deref()), turn)
+                (readings(Path::new("/proc"), Path::new("/sys/fs/cgroup"), &root, folders.as_ref()), turn)
             };
             tokio::task::spawn_blocking(look).await
         };
@@ -90,10 +103,11 @@ impl NodeGauge for Gauge {
     }
 }
 
-/// `images` is where images are, if that is known. Writable layers lie with them (upstream: the CRI's provider of stats).
-fn readings(proc: &Path, cgroups: &Path, root: &Path, images: Option<&Path>) -> NodeReadings {
+/// `folders` are the runtime's, if they are known.
+fn readings(proc: &Path, cgroups: &Path, root: &Path, folders: Option<&Folders>) -> NodeReadings {
     let (nodefs_bytes, nodefs_inodes) = file_system(root);
-    let (imagefs_bytes, imagefs_inodes) = images.map_or((None, None), file_system);
+    let (imagefs_bytes, imagefs_inodes) = folders.map_or((None, None), |all| file_system(&all.images));
+    let (containerfs_bytes, containerfs_inodes) = folders.map_or((None, None), |all| file_system(&all.containers));
     NodeReadings {
         memory: memory::of_node(proc, cgroups),
         allocatable_memory: memory::of_pods(cgroups),
@@ -101,9 +115,9 @@ fn readings(proc: &Path, cgroups: &Path, root: &Path, images: Option<&Path>) -> 
         nodefs_inodes,
         imagefs_bytes,
         imagefs_inodes,
-        containerfs_bytes: imagefs_bytes,
-        containerfs_inodes: imagefs_inodes,
-        filesystems: images.and_then(|images| filesystems(root, images)),
+        containerfs_bytes,
+        containerfs_inodes,
+        filesystems: folders.and_then(|folders| filesystems(root, folders)),
         pids: pids(
             read(&proc.join("sys/kernel/pid_max")).as_deref(),
             read(&proc.join("sys/kernel/threads-max")).as_deref(),
@@ -112,14 +126,13 @@ fn readings(proc: &Path, cgroups: &Path, root: &Path, images: Option<&Path>) -> 
     }
 }
 
-/// Whether images are on a file system of their own.
-fn filesystems(root: &Path, images: &Path) -> Option<Filesystems> {
+/// Which of the folders are on one file system; none if one can't be read.
+fn filesystems(root: &Path, folders: &Folders) -> Option<Filesystems> {
     let device = |path: &Path| {
         let existing = path.ancestors().find(|path| path.exists())?;
         rustix::fs::stat(existing).ok().map(|stat| stat.st_dev)
     };
-    let is_one = device(root)? == device(images)?;
-    Some(if is_one { Filesystems::Single } else { Filesystems::DedicatedImages })
+    Some(Filesystems::of(&device(root)?, &device(&folders.images)?, &device(&folders.containers)?))
 }
 
 /// The smaller of the kernel's two limits, less the threads there are (the second figure of `0.0 0.1 0.2 3/456 789`).

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::Notify;
-use witlet_core::eviction::MemoryWatch;
+use witlet_core::eviction::{Filesystems, MemoryWatch};
 use witlet_core::pod::PodUid;
 use witlet_core::stats::{ContainerUsage, LocalStorage};
 use witlet_ports::{
-    ContainerStats, Left, MemoryNotifier, MemoryNotifierError, NodeGauge, NodeImage, NodeReadings, RuntimeError, RuntimeStats,
-    StorageMeter,
+    ContainerStats, Left, MemoryNotifier, MemoryNotifierError, NodeGauge, NodeImage, NodeReadings,
+    RuntimeError, RuntimeStats, StorageMeter,
 };
 
 use crate::FakeRuntime;
@@ -51,6 +51,7 @@ impl FakeUsage {
             imagefs_bytes: Some(PLENTY),
             imagefs_inodes: Some(PLENTY),
             pids: Some(PLENTY),
+            filesystems: Some(Filesystems::Single),
             ..NodeReadings::default()
         };
         let figures = Mutex::new(Figures {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::{Value, json};
 use witlet_core::event::EventObject;
-use witlet_core::eviction::{EvictionConfig, ThresholdConfig};
+use witlet_core::eviction::{EvictionConfig, Filesystems, ThresholdConfig};
 use witlet_core::node::conditions;
 use witlet_core::stats::{ContainerUsage, FsUsage, LocalStorage};
 use witlet_ports::{AgentView, Left};
@@ -224,6 +224,47 @@ async fn unused_images_go_before_pods_do() {
     let begin = "The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 805306369. Container app \
                  was using 3073Mi, request is 0, has larger consumption of ephemeral-storage. ";
     assert_eq!(message, begin);
+}
+
+#[tokio::test(start_paused = true)]
+async fn images_and_layers_on_different_file_systems_have_their_own_shortages() {
+    let node = started(&[("nodefs.available", "1Gi"), ("imagefs.available", "1Gi")], &[], &[]);
+    node.usage.set(|seen| {
+        seen.filesystems = Some(Filesystems::Split);
+        seen.containerfs_bytes = left(4 * GIB);
+    });
+    let unused = FakeImage { size: 768 * MIB, ..FakeImage::present(Behaviour::Sleeps) };
+    node.runtime.add_image("unused:1", unused);
+    let (layers, volumes) = (clinging("layers", "1Mi"), clinging("volumes", "1Mi"));
+    node.source.put_as_is("pods", vec![layers.clone(), volumes.clone()]);
+    uses_disk(&node, &layers, 3 * GIB, 0, 0);
+    uses_disk(&node, &volumes, 0, 2 * GIB, 0);
+    // Rounds begin each 10 s.
+    pass(451.0).await;
+    orders(&node);
+    let removals = || orders(&node).lines().filter(|line| line.contains("remove image")).count();
+    let thresholds: Vec<String> =
+        node.agent().thresholds().iter().map(|state| state.threshold.to_string()).collect();
+    assert_eq!(thresholds, ["nodefs.available<1Gi", "imagefs.available<1Gi", "containerfs.available<1Gi"]);
+
+    // Layers lie with the agent's folder: images would give nothing back there.
+    node.usage.set(|seen| {
+        seen.nodefs_bytes = left(GIB / 2);
+        seen.containerfs_bytes = left(GIB / 2);
+    });
+    pass(9.5).await;
+    assert_eq!(removals(), 0);
+    assert_eq!(evicted(&node, &["layers", "volumes"]), [true, false]);
+    node.usage.set(|seen| {
+        seen.nodefs_bytes = left(4 * GIB);
+        seen.containerfs_bytes = left(4 * GIB);
+    });
+    pass(60.0).await;
+
+    node.usage.set(|seen| seen.imagefs_bytes = left(GIB / 2));
+    pass(30.0).await;
+    assert_eq!(removals(), 1, "and that is enough");
+    assert_eq!(evicted(&node, &["layers", "volumes"]), [true, false]);
 }
 
 #[tokio::test(start_paused = true)]

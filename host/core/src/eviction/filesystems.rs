@@ -2,6 +2,9 @@
 
 use super::signal::{Signal, StarvedResource};
 
+#[cfg(test)]
+mod tests;
+
 /// How the agent's folder, images and writable layers are spread over file systems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filesystems {
@@ -10,7 +13,7 @@ pub enum Filesystems {
     Single,
     /// Images and writable layers are on one of their own.
     DedicatedImages,
-    /// Images are on one of their own, writable layers on the agent's.
+    /// Images and writable layers are on different ones.
     Split,
 }
 
@@ -35,6 +38,19 @@ pub struct Measured {
 }
 
 impl Filesystems {
+    /// How they lie to each other, by what identifies the file systems of the agent's folder, of images and of writable layers
+    /// (upstream: `HasDedicatedImageFs`, `diskInfoProvider`). Where writable layers have a file system of their own, apart from the
+    /// other two, upstream, too, counts them as split.
+    pub fn of<T: PartialEq>(node: &T, images: &T, containers: &T) -> Self {
+        if images != containers {
+            Self::Split
+        } else if images != node {
+            Self::DedicatedImages
+        } else {
+            Self::Single
+        }
+    }
+
     /// What is tried, in this order, before a pod is evicted.
     pub fn reclaims(self, signal: Signal) -> &'static [NodeReclaim] {
         use NodeReclaim::{Containers, Images};

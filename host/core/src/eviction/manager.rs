@@ -144,7 +144,7 @@ pub struct ThresholdState {
 pub struct EvictionManager {
     config: EvictionConfig,
     transition: SignedDuration,
-    /// None until the first round.
+    /// None until it is known.
     filesystems: Option<Filesystems>,
     /// Since when thresholds are met, whatever their grace.
     since: Since,
@@ -210,16 +210,17 @@ impl EvictionManager {
         self.config.thresholds.iter().map(state).collect()
     }
 
-    /// Begins a round with what the node has left. `filesystems` counts with the first round only, as upstream.
+    /// Begins a round with what the node has left. Of `filesystems` the first that is known counts for good, as upstream; until then
+    /// all is taken for one.
     pub fn begin(
         &mut self,
         observations: Observations,
-        filesystems: Filesystems,
+        filesystems: Option<Filesystems>,
         pods: &[Candidate],
         now: Timestamp,
     ) -> Outcome {
         let mut thresholds = observation::met(&self.config.thresholds, &observations, false);
-        if self.filesystems.is_none() {
+        if let (None, Some(filesystems)) = (self.filesystems, filesystems) {
             // What is set for writable layers counts from the next round on.
             self.filesystems = Some(filesystems);
             self.config.thresholds = with_container_fs(&self.config.thresholds, filesystems);

@@ -98,8 +98,8 @@ fn process_ids_are_the_smaller_limit_less_the_threads() {
     }
 }
 
-/// A runtime with one image in one folder, or with nothing to say.
-struct Images(Option<PathBuf>);
+/// A runtime with one image in the first folder, perhaps with writable layers in the second, or with nothing to say.
+struct Images(Option<(PathBuf, Option<PathBuf>)>);
 
 #[async_trait]
 impl ImageStore for Images {
@@ -112,9 +112,13 @@ impl ImageStore for Images {
 
     async fn filesystems(&self) -> Result<ImageFilesystems, RuntimeError> {
         match &self.0 {
-            Some(folder) => {
-                let at = ImageFilesystem { mountpoint: folder.clone(), used_bytes: None, inodes_used: None };
-                Ok(ImageFilesystems { images: vec![at], containers: Vec::new() })
+            Some((images, containers)) => {
+                let at = |folder: &PathBuf| ImageFilesystem {
+                    mountpoint: folder.clone(),
+                    used_bytes: None,
+                    inodes_used: None,
+                };
+                Ok(ImageFilesystems { images: vec![at(images)], containers: containers.iter().map(at).collect() })
             }
             None => Err(RuntimeError::failed("ImageFsInfo", "no")),
         }
@@ -137,7 +141,7 @@ impl ImageStore for Images {
 async fn this_machine_is_read_whole_and_without_a_runtime_only_the_images_are_missing() {
     let folder = tempfile::tempdir().expect("a folder");
     let missing = folder.path().join("not/yet/there");
-    let full = Gauge::new(missing.clone(), Arc::new(Images(Some(folder.path().to_owned()))));
+    let full = Gauge::new(missing.clone(), Arc::new(Images(Some((folder.path().to_owned(), None)))));
     let readings = full.read().await;
     for left in [readings.memory, readings.nodefs_bytes, readings.imagefs_bytes, readings.pids] {
         let left = left.expect("Linux says it");
@@ -148,5 +152,32 @@ async fn this_machine_is_read_whole_and_without_a_runtime_only_the_images_are_mi
     let down = Gauge::new(missing, Arc::new(Images(None)));
     let readings = down.read().await;
     assert!(readings.nodefs_bytes.is_some() && readings.imagefs_bytes.is_none());
+    assert_eq!(readings.filesystems, None);
     assert_eq!(down.images().await, None);
+}
+
+/// `/dev/shm` and `/proc` are file systems of their own wherever Linux is.
+#[tokio::test]
+async fn file_systems_are_those_that_the_runtime_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (own, shared, kernel) = (folder.path(), Path::new("/dev/shm"), Path::new("/proc"));
+    let cases = [
+        (own, None, Filesystems::Single),
+        (own, Some(own), Filesystems::Single),
+        (shared, None, Filesystems::DedicatedImages),
+        (shared, Some(shared), Filesystems::DedicatedImages),
+        (shared, Some(own), Filesystems::Split),
+        (own, Some(shared), Filesystems::Split),
+        (kernel, Some(shared), Filesystems::Split),
+    ];
+    for (images, containers, expected) in cases {
+        let named = (images.to_owned(), containers.map(Path::to_owned));
+        let gauge = Gauge::new(own.to_owned(), Arc::new(Images(Some(named))));
+        let readings = gauge.read().await;
+        assert_eq!(readings.filesystems, Some(expected), "{images:?} {containers:?}");
+        let capacity = |path: &Path| file_system(path).0.map(|left| left.capacity);
+        let containers = containers.unwrap_or(images);
+        assert_eq!(readings.imagefs_bytes.map(|left| left.capacity), capacity(images));
+        assert_eq!(readings.containerfs_bytes.map(|left| left.capacity), capacity(containers));
+    }
 }

@@ -69,7 +69,7 @@ proptest! {
         let mut manager = EvictionManager::new(config);
         // Writable layers have no threshold of their own.
         let signal = manager.config.thresholds[0].signal;
-        let mut outcome = manager.begin(seen(signal, 0, 0), filesystems, &candidates, at(0));
+        let mut outcome = manager.begin(seen(signal, 0, 0), Some(filesystems), &candidates, at(0));
         let mut steps = 0;
         let evicted = loop {
             steps += 1;
@@ -119,7 +119,7 @@ proptest! {
         let mut last = began;
         for second in 0..100 {
             last = available(&usages);
-            let outcome = manager.begin(seen(signal, last, second), Filesystems::Single, &pods, at(second));
+            let outcome = manager.begin(seen(signal, last, second), Some(Filesystems::Single), &pods, at(second));
             let step = match outcome.step {
                 Step::MeasureAll(_) => manager.advance(Found::All(usages.clone()), &pods).step,
                 step => step,

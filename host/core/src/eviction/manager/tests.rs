@@ -37,7 +37,7 @@ impl Node {
             list.iter().map(one).collect()
         };
         let mut done = Vec::new();
-        let mut outcome = self.manager.begin(figures(seen), self.filesystems, &self.pods, at(second));
+        let mut outcome = self.manager.begin(figures(seen), Some(self.filesystems), &self.pods, at(second));
         loop {
             done.extend(outcome.attempting.map(|resource| format!("Attempting to reclaim {resource}")));
             let found = match outcome.step {
@@ -274,7 +274,7 @@ fn limits_of_local_storage_come_before_thresholds_and_end_all_that_exceed_them()
     let config = EvictionConfig { local_storage_isolation: false, ..EvictionConfig::default() };
     let mut off = EvictionManager::new(config);
     assert!(!off.is_needed());
-    let step = off.begin(Observations::new(), Filesystems::Single, &node.pods, at(0)).step;
+    let step = off.begin(Observations::new(), Some(Filesystems::Single), &node.pods, at(0)).step;
     assert_eq!(step, Step::Rest);
 }
 
