@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, Volume};
 
 use crate::pod::PodUid;
 
+mod metrics;
 #[cfg(test)]
 mod tests;
+
+pub use metrics::{ContainerMetrics, Measured, metrics};
 
 /// What is used of a file system. None is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +29,15 @@ impl FsUsage {
     }
 }
 
+/// Processor time that a container has used since its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuTime {
+    /// How much.
+    pub nanoseconds: u64,
+    /// When it was measured; none if the runtime doesn't say.
+    pub at: Option<Timestamp>,
+}
+
 /// What a running container uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerUsage {
@@ -32,8 +45,8 @@ pub struct ContainerUsage {
     pub name: String,
     /// Working set, in bytes.
     pub memory: Option<u64>,
-    /// Nanoseconds of processor time since its start.
-    pub cpu_nanoseconds: Option<u64>,
+    /// Processor time.
+    pub cpu: Option<CpuTime>,
     /// Its writable layer.
     pub rootfs: FsUsage,
     /// Its logs.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Empty, Limited};
-use hyper::Request;
+use hyper::{Request, StatusCode};
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
@@ -16,6 +16,9 @@ const REQUEST_DEADLINE: Duration = Duration::from_secs(10);
 
 /// 500 pods of 100 KB; more than that isn't an answer of ours.
 const RESPONSE_BYTES_MAX: usize = 64 << 20;
+
+/// Of a reason so much is shown.
+const REASON_CHARS_MAX: usize = 1024;
 
 /// Why the daemon couldn't be asked.
 #[derive(Debug, Error)]
@@ -102,7 +105,7 @@ impl LocalClient {
                 .await
                 .map_err(|cause| self.bad_answer(request, &cause))?
                 .to_bytes();
-            if status.is_success() { Ok(body) } else { Err(self.bad_answer(request, &status)) }
+            if status.is_success() { Ok(body) } else { Err(self.refused(request, status, &body)) }
         };
         // The connection has to be polled for the exchange to move, and may end before it does.
         tokio::pin!(exchange);
@@ -111,6 +114,15 @@ impl LocalClient {
             answer = &mut exchange => answer,
             _ = connection => exchange.await,
         }
+    }
+
+    /// The status with the reason that the daemon gives.
+    fn refused(&self, request: &str, status: StatusCode, body: &[u8]) -> ClientError {
+        let reason: String = String::from_utf8_lossy(body).trim().chars().take(REASON_CHARS_MAX).collect();
+        if reason.is_empty() {
+            return self.bad_answer(request, &status);
+        }
+        self.bad_answer(request, &format!("{status}: {reason}"))
     }
 
     fn bad_answer(&self, request: &str, message: &dyn std::fmt::Display) -> ClientError {

@@ -10,12 +10,17 @@ use axum::{Json, Router};
 use prometheus_client::collector::Collector;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use witlet_core::error::one_line;
 use witlet_core::eviction::{ThresholdState, missing};
-use witlet_ports::{AgentView, RecordedEvent};
+use witlet_ports::{AgentView, Clock, RecordedEvent, RuntimeStats};
 
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
 use crate::socket::RootOnlySocket;
+
+mod usage;
+
+use usage::UsageMeter;
 
 /// What is known of the plugins, as JSON objects with `name`, `role`, `state` and whatever else the host tells.
 pub trait PluginView: Send + Sync {
@@ -28,6 +33,7 @@ pub struct LocalApi {
     agent: Arc<dyn AgentView>,
     plugins: Arc<dyn PluginView>,
     metrics: Metrics,
+    usage: Option<UsageMeter>,
 }
 
 /// The same for all requests.
@@ -37,12 +43,18 @@ impl LocalApi {
     /// Over an agent and its plugin host.
     pub fn new(agent: Arc<dyn AgentView>, plugins: Arc<dyn PluginView>) -> Self {
         let metrics = Metrics::of_agent(agent.clone());
-        Self { agent, plugins, metrics }
+        Self { agent, plugins, metrics, usage: None }
     }
 
     /// Shows these numbers among the metrics, too.
     pub fn with_collector(self, collector: Box<dyn Collector>) -> Self {
         self.metrics.add(collector);
+        self
+    }
+
+    /// Answers what pods use now, by what the runtime measures.
+    pub fn with_usage(mut self, stats: Arc<dyn RuntimeStats>, clock: Arc<dyn Clock>) -> Self {
+        self.usage = Some(UsageMeter::new(stats, clock));
         self
     }
 
@@ -57,13 +69,14 @@ impl LocalApi {
         axum::serve(listener, self.router()).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 
-    /// `/pods`, `/events`, `/node`, `/thresholds`, `/plugins`, `/stats`, `/metrics` and `/healthz`.
+    /// `/pods`, `/events`, `/node`, `/thresholds`, `/usage`, `/plugins`, `/stats`, `/metrics` and `/healthz`.
     fn router(self) -> Router {
         Router::new()
             .route("/pods", get(pods))
             .route("/events", get(events))
             .route("/node", get(node))
             .route("/thresholds", get(thresholds))
+            .route("/usage", get(usage_of_pods))
             .route("/plugins", get(plugins))
             .route("/stats", get(stats))
             .route("/metrics", get(metrics))
@@ -106,6 +119,14 @@ fn threshold_json(state: &ThresholdState) -> Value {
         "inBytes": threshold.signal.is_in_bytes(),
         "metSince": met_since.map(|at| at.to_string()),
     })
+}
+
+async fn usage_of_pods(State(api): State<Shared>) -> Response {
+    let Some(meter) = &api.usage else { return StatusCode::NOT_FOUND.into_response() };
+    match meter.list(|| api.agent.pods()).await {
+        Ok(list) => Json(list).into_response(),
+        Err(error) => (StatusCode::BAD_GATEWAY, one_line(&error)).into_response(),
+    }
 }
 
 async fn plugins(State(api): State<Shared>) -> Json<Value> {

@@ -268,8 +268,9 @@ pub(crate) enum Get {
     #[command(visible_aliases = ["pod", "po"], after_help = "Examples:
   witlet get pods
   witlet get pods -n kube-system -o wide
+  witlet get pods --usage
   witlet get pods web-node1 -o yaml")]
-    Pods(GetArgs),
+    Pods(PodsArgs),
     /// List what happened lately
     #[command(visible_aliases = ["event", "ev"])]
     Events(GetArgs),
@@ -279,6 +280,16 @@ pub(crate) enum Get {
     /// List plugins with their state; the same as `witlet plugin list`
     #[command(visible_alias = "plugin", after_help = LIST_HELP)]
     Plugins(PluginListArgs),
+}
+
+/// `witlet get pods`
+#[derive(Debug, Args)]
+pub(crate) struct PodsArgs {
+    #[command(flatten)]
+    pub(crate) get: GetArgs,
+    /// Show the CPU and memory that running pods use now, measured for a second
+    #[arg(long)]
+    pub(crate) usage: bool,
 }
 
 /// What `witlet get …` shows, and how.

@@ -1,6 +1,7 @@
 //! `witlet get`: asks the daemon over its socket, and prints the answer.
 
 pub(crate) mod table;
+mod usage;
 
 use jiff::Timestamp;
 use k8s_openapi::List;
@@ -11,7 +12,7 @@ use witlet_core::node::conditions;
 use witlet_ports::Clock;
 use witlet_server::{ClientError, LocalClient};
 
-use crate::cli::{Get, GetArgs, OutputFormat};
+use crate::cli::{Get, GetArgs, OutputFormat, PodsArgs};
 use crate::output::{OutputError, print, structured};
 
 /// Why there is nothing to show.
@@ -38,7 +39,8 @@ pub(crate) enum GetError {
 /// Prints what was asked for.
 pub(crate) async fn run(get: Get, clock: &dyn Clock) -> Result<(), GetError> {
     match get {
-        Get::Pods(args) => pods(&args, clock.now()).await,
+        Get::Pods(PodsArgs { get, usage: true }) => usage::run(&get).await,
+        Get::Pods(PodsArgs { get, usage: false }) => pods(&get, clock.now()).await,
         Get::Events(args) => events(&args, clock.now()).await,
         Get::Node(args) => node(&args, clock.now()).await,
         Get::Plugins(args) => crate::plugin::list::run(&args).await,

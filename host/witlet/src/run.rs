@@ -189,7 +189,9 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
         base.clock.clone(),
     ));
     let metrics = Box::new(plugins.metrics());
-    let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins))).with_collector(metrics);
+    let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins)))
+        .with_collector(metrics)
+        .with_usage(Arc::new(base.cri.clone()), base.clock.clone());
     let answers = Answers {
         view: view.clone(),
         mirrors: cluster.as_ref().map(|cluster| cluster.mirrors.clone()),

@@ -140,6 +140,11 @@ impl Amount {
         saturate(self.scaled(3))
     }
 
+    /// In billionths (of a CPU), rounded up; saturates.
+    pub fn nano(&self) -> i64 {
+        saturate(self.scaled(9))
+    }
+
     /// Whether a fraction of a base unit is left over: `1500m` bytes, for example.
     pub fn has_fraction(&self) -> bool {
         let whole = self.scaled(0);

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::labels;
-use witlet_core::stats::{ContainerUsage, FsUsage};
+use witlet_core::stats::{ContainerUsage, CpuTime, FsUsage};
 use witlet_ports::{ContainerStats, RuntimeError, RuntimeStats};
 use witlet_proto::cri;
 
@@ -60,7 +61,10 @@ fn container(stats: cri::ContainerStats) -> Option<ContainerStats> {
         usage: ContainerUsage {
             name: metadata.name,
             memory: stats.memory.and_then(|memory| value(memory.working_set_bytes)),
-            cpu_nanoseconds: stats.cpu.and_then(|cpu| value(cpu.usage_core_nano_seconds)),
+            cpu: stats.cpu.and_then(|cpu| {
+                let at = Timestamp::from_nanosecond(cpu.timestamp.into()).ok().filter(|_| cpu.timestamp > 0);
+                Some(CpuTime { nanoseconds: value(cpu.usage_core_nano_seconds)?, at })
+            }),
             rootfs: layer.map_or_else(FsUsage::default, |layer| FsUsage {
                 bytes: value(layer.used_bytes),
                 inodes: value(layer.inodes_used),

@@ -1,8 +1,11 @@
 //! The local API over a real socket, with an agent made of constants.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
@@ -11,7 +14,11 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::eviction::{Observation, Signal, Threshold, ThresholdState, ThresholdValue};
-use witlet_ports::{AgentStats, AgentView, ProbeCounts, ProbeTotals, RecordedEvent};
+use witlet_core::pod::PodUid;
+use witlet_core::stats::{ContainerUsage, CpuTime};
+use witlet_ports::{
+    AgentStats, AgentView, Clock, ContainerStats, ProbeCounts, ProbeTotals, RecordedEvent, RuntimeError, RuntimeStats,
+};
 
 use crate::{BindError, ClientError, LocalApi, LocalClient, PluginView, RootOnlySocket};
 
@@ -94,12 +101,21 @@ impl Collector for Extra {
 
 /// Serves `view` while `ask` runs.
 async fn with_server<T>(sick: bool, ask: impl AsyncFnOnce(LocalClient) -> T) -> T {
+    with_api(|api| api, sick, ask).await
+}
+
+/// The same with more in it.
+async fn with_api<T>(
+    complete: impl FnOnce(LocalApi) -> LocalApi,
+    sick: bool,
+    ask: impl AsyncFnOnce(LocalClient) -> T,
+) -> T {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run/witlet.sock");
     let socket = RootOnlySocket::bind(&path).await.unwrap();
     let stop = CancellationToken::new();
     let view = Arc::new(Fixed { sick });
-    let api = LocalApi::new(view.clone(), view).with_collector(Box::new(Extra));
+    let api = complete(LocalApi::new(view.clone(), view).with_collector(Box::new(Extra)));
     let (served, answer) = tokio::join!(api.serve(socket, stop.clone()), async {
         let answer = ask(LocalClient::new(&path)).await;
         stop.cancel();
@@ -223,4 +239,79 @@ async fn thresholds_say_what_is_left_and_how_far_away_they_are() {
         "available": 400, "capacity": 5000, "distance": -600, "inBytes": false, "metSince": "1970-01-01T00:00:00Z",
     }]});
     assert_eq!(answer, expected);
+}
+
+/// A runtime whose one container has used half a core since the last look.
+struct Runtime {
+    looks: AtomicU64,
+    is_down: bool,
+}
+
+#[async_trait]
+impl RuntimeStats for Runtime {
+    async fn containers(&self) -> Result<Vec<ContainerStats>, RuntimeError> {
+        if self.is_down {
+            return Err(RuntimeError::failed("ListContainerStats", "no such service"));
+        }
+        let looks = self.looks.fetch_add(1, Ordering::Relaxed);
+        let at = jiff::Timestamp::from_second(i64::try_from(looks).unwrap()).ok();
+        let usage = ContainerUsage {
+            name: "app".into(),
+            memory: Some(10 << 20),
+            cpu: Some(CpuTime { nanoseconds: looks * 500_000_000, at }),
+            ..ContainerUsage::default()
+        };
+        let of = |uid: &str| ContainerStats { uid: uid.into(), attempt: 0, usage: usage.clone() };
+        Ok(vec![of(""), of("of another agent")])
+    }
+
+    async fn processes(&self) -> Result<BTreeMap<PodUid, u64>, RuntimeError> {
+        Ok(BTreeMap::new())
+    }
+}
+
+struct Epoch;
+
+impl Clock for Epoch {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+}
+
+#[tokio::test]
+async fn usage_is_measured_when_it_is_asked_for_and_only_of_pods_that_are_known() {
+    let runtime = Arc::new(Runtime { looks: AtomicU64::new(0), is_down: false });
+    let answers = with_api(
+        |api| api.with_usage(runtime.clone(), Arc::new(Epoch)),
+        false,
+        async |client| {
+            assert_eq!(runtime.looks.load(Ordering::Relaxed), 0);
+            let ask = || client.get::<Value>("/usage");
+            let (first, second) = tokio::join!(ask(), ask());
+            [first.unwrap(), second.unwrap()]
+        },
+    )
+    .await;
+    let usage = json!({"cpu": "500000000n", "memory": "10Mi"});
+    let expected = json!({
+        "kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {}, "items": [{
+            "metadata": {"name": "web-node", "namespace": null}, "timestamp": "1970-01-01T00:00:00Z", "window": "1s",
+            "containers": [{"name": "app", "usage": usage}],
+        }],
+    });
+    assert_eq!(answers, [expected.clone(), expected]);
+    assert_eq!(runtime.looks.load(Ordering::Relaxed), 2, "both share one measurement");
+}
+
+#[tokio::test]
+async fn usage_that_the_runtime_does_not_tell_is_an_error_with_its_reason() {
+    let runtime = Arc::new(Runtime { looks: AtomicU64::new(0), is_down: true });
+    let failed = with_api(
+        |api| api.with_usage(runtime, Arc::new(Epoch)),
+        false,
+        async |client| client.get::<Value>("/usage").await,
+    )
+    .await;
+    let message = failed.unwrap_err().to_string();
+    assert!(message.contains("GET /usage: 502 Bad Gateway: ") && message.contains("no such service"), "{message}");
 }

@@ -1,0 +1,70 @@
+//! `witlet get pods --usage`: what pods use now, as `kubectl top pods` shows it.
+
+use serde_json::Value;
+use witlet_core::pod::quantity;
+use witlet_server::LocalClient;
+
+use super::{GetError, table};
+use crate::cli::{GetArgs, OutputFormat};
+use crate::output::{print, structured};
+
+/// Prints the pods that have running containers.
+pub(super) async fn run(args: &GetArgs) -> Result<(), GetError> {
+    let mut list: Value = LocalClient::new(&args.api_socket).get("/usage").await?;
+    let matches = |wanted: &Option<String>, have: &Value| {
+        wanted.as_ref().is_none_or(|wanted| have.as_str() == Some(wanted))
+    };
+    if let Some(items) = list["items"].as_array_mut() {
+        items.retain(|item| {
+            let metadata = &item["metadata"];
+            matches(&args.namespace, &metadata["namespace"]) && matches(&args.name, &metadata["name"])
+        });
+    }
+    let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let text = match (args.output, &args.name, items) {
+        (_, Some(name), []) => return Err(not_found(name, args.namespace.as_deref())),
+        (OutputFormat::Json | OutputFormat::Yaml, Some(_), [only]) => {
+            let mut only = only.clone();
+            only["kind"] = "PodMetrics".into();
+            only["apiVersion"] = list["apiVersion"].clone();
+            structured(&only, args.output)?
+        }
+        (OutputFormat::Json | OutputFormat::Yaml, ..) => structured(&list, args.output)?,
+        (OutputFormat::Table | OutputFormat::Wide, _, []) => "No pods found.\n".to_owned(),
+        (OutputFormat::Table | OutputFormat::Wide, _, items) => {
+            let rows: Vec<Vec<String>> = items.iter().map(row).collect();
+            table::render(&["NAMESPACE", "NAME", "CPU(cores)", "MEMORY(bytes)"], &rows)
+        }
+    };
+    Ok(print(&text)?)
+}
+
+/// Without a running container a pod uses nothing that could be shown.
+fn not_found(name: &str, namespace: Option<&str>) -> GetError {
+    let place = namespace.map(|namespace| format!(" in namespace {namespace:?}")).unwrap_or_default();
+    GetError::NotFound { kind: "running pod", name: name.to_owned(), place }
+}
+
+/// The sums of the containers, rounded as kubectl does: CPU up to thousandths of a core, memory down to MiB.
+fn row(item: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let sum = |resource: &str, amount: fn(&quantity::Amount) -> i64| -> Option<i64> {
+        let of = |container: &Value| {
+            let parsed = quantity::parse(container["usage"][resource].as_str()?).ok()?;
+            Some(amount(&parsed))
+        };
+        item["containers"].as_array()?.iter().map(of).try_fold(0, |sum: i64, one| Some(sum.saturating_add(one?)))
+    };
+    let unknown = || "<unknown>".to_owned();
+    let cpu = sum("cpu", quantity::Amount::nano).map(|nano| nano / 1_000_000 + i64::from(nano % 1_000_000 > 0));
+    let memory = sum("memory", quantity::Amount::value).map(|bytes| bytes >> 20);
+    vec![
+        text(&item["metadata"]["namespace"]),
+        text(&item["metadata"]["name"]),
+        cpu.map_or_else(unknown, |milli| format!("{milli}m")),
+        memory.map_or_else(unknown, |mib| format!("{mib}Mi")),
+    ]
+}
+
+#[cfg(test)]
+mod tests;
