@@ -10,8 +10,10 @@ pub mod readings;
 pub mod registration;
 pub mod status;
 pub mod update;
+mod usage;
 
 pub use overlay::overlay;
+pub use usage::{ResourceUse, resource_use};
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -123,6 +123,7 @@ fn readings(proc: &Path, cgroups: &Path, root: &Path, folders: Option<&Folders>)
             read(&proc.join("sys/kernel/threads-max")).as_deref(),
             read(&proc.join("loadavg")).as_deref(),
         ),
+        cpu: cpu(cgroups),
     }
 }
 
@@ -141,6 +142,17 @@ fn pids(pid_max: Option<&str>, threads_max: Option<&str>, loadavg: Option<&str>)
     let capacity = [number(pid_max), number(threads_max)].into_iter().flatten().min()?;
     let running = loadavg?.split_whitespace().nth(3)?.split_once('/')?.1.parse::<u64>().ok()?;
     Some(Left { capacity, available: capacity.saturating_sub(running) })
+}
+
+/// Processor time of the root cgroup, of either version.
+fn cpu(cgroups: &Path) -> Option<Duration> {
+    let v1 = || read(&cgroups.join("cpuacct/cpuacct.usage"))?.trim().parse().ok().map(Duration::from_nanos);
+    let v2 = || {
+        let text = read(&cgroups.join("cpu.stat"))?;
+        let usage = text.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
+        usage.trim().parse().ok().map(Duration::from_micros)
+    };
+    v1().or_else(v2)
 }
 
 /// Bytes and inodes of the file system that a folder is on; no inodes where it has no fixed number of them.

@@ -17,6 +17,6 @@ pub use kubelet::{
     Authentication, Authorization, KubeletServer, MirrorPods, ServerOptions, ServerParts, ServerTls,
     TlsError, TlsOptions,
 };
-pub use local::{LocalApi, PluginView};
+pub use local::{LocalApi, PluginView, UsagePorts};
 pub use metrics::Metrics;
 pub use socket::{BindError, RootOnlySocket};

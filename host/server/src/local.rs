@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_core::error::one_line;
 use witlet_core::eviction::{ThresholdState, missing};
-use witlet_ports::{AgentView, Clock, RecordedEvent, RuntimeStats};
+use witlet_ports::{AgentView, RecordedEvent};
 
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
@@ -21,6 +21,7 @@ use crate::socket::RootOnlySocket;
 mod usage;
 
 use usage::UsageMeter;
+pub use usage::UsagePorts;
 
 /// What is known of the plugins, as JSON objects with `name`, `role`, `state` and whatever else the host tells.
 pub trait PluginView: Send + Sync {
@@ -52,9 +53,9 @@ impl LocalApi {
         self
     }
 
-    /// Answers what pods use now, by what the runtime measures.
-    pub fn with_usage(mut self, stats: Arc<dyn RuntimeStats>, clock: Arc<dyn Clock>) -> Self {
-        self.usage = Some(UsageMeter::new(stats, clock));
+    /// Answers what pods and the node use now.
+    pub fn with_usage(mut self, ports: UsagePorts) -> Self {
+        self.usage = Some(UsageMeter::new(ports));
         self
     }
 
@@ -69,12 +70,13 @@ impl LocalApi {
         axum::serve(listener, self.router()).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 
-    /// `/pods`, `/events`, `/node`, `/thresholds`, `/usage`, `/plugins`, `/stats`, `/metrics` and `/healthz`.
+    /// `/pods`, `/events`, `/node`, `/node/resources`, `/thresholds`, `/usage`, `/plugins`, `/stats`, `/metrics` and `/healthz`.
     fn router(self) -> Router {
         Router::new()
             .route("/pods", get(pods))
             .route("/events", get(events))
             .route("/node", get(node))
+            .route("/node/resources", get(resources_of_node))
             .route("/thresholds", get(thresholds))
             .route("/usage", get(usage_of_pods))
             .route("/plugins", get(plugins))
@@ -119,6 +121,11 @@ fn threshold_json(state: &ThresholdState) -> Value {
         "inBytes": threshold.signal.is_in_bytes(),
         "metSince": met_since.map(|at| at.to_string()),
     })
+}
+
+async fn resources_of_node(State(api): State<Shared>) -> Response {
+    let Some(meter) = &api.usage else { return StatusCode::NOT_FOUND.into_response() };
+    Json(meter.node(&api.agent.node(), &api.agent.pods()).await).into_response()
 }
 
 async fn usage_of_pods(State(api): State<Shared>) -> Response {

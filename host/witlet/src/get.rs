@@ -1,14 +1,14 @@
 //! `witlet get`: asks the daemon over its socket, and prints the answer.
 
+mod node;
 pub(crate) mod table;
 mod usage;
 
 use jiff::Timestamp;
 use k8s_openapi::List;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 use thiserror::Error;
-use witlet_core::node::conditions;
 use witlet_ports::Clock;
 use witlet_server::{ClientError, LocalClient};
 
@@ -42,7 +42,7 @@ pub(crate) async fn run(get: Get, clock: &dyn Clock) -> Result<(), GetError> {
         Get::Pods(PodsArgs { get, usage: true }) => usage::run(&get).await,
         Get::Pods(PodsArgs { get, usage: false }) => pods(&get, clock.now()).await,
         Get::Events(args) => events(&args, clock.now()).await,
-        Get::Node(args) => node(&args, clock.now()).await,
+        Get::Node(args) => node::run(&args, clock.now()).await,
         Get::Plugins(args) => crate::plugin::list::run(&args).await,
     }
 }
@@ -126,87 +126,6 @@ fn event_row(event: &Value, wide: bool, now: Timestamp) -> Vec<String> {
         row.insert(SUBOBJECT_AT, text(&object["fieldPath"]));
     }
     row
-}
-
-async fn node(args: &GetArgs, now: Timestamp) -> Result<(), GetError> {
-    let node: Node = LocalClient::new(&args.api_socket).get("/node").await?;
-    if let Some(name) = args.name.as_ref().filter(|name| Some(*name) != node.metadata.name.as_ref()) {
-        return Err(GetError::NotFound { kind: "node", name: name.clone(), place: String::new() });
-    }
-    let text = match args.output {
-        OutputFormat::Json | OutputFormat::Yaml => structured(&node, args.output)?,
-        OutputFormat::Table | OutputFormat::Wide => {
-            let row =
-                table::render(&["NAME", "STATUS", "SINCE", "VERSION", "MESSAGE"], &[node_row(&node, now)]);
-            format!("{row}{}", thresholds(&args.api_socket).await?)
-        }
-    };
-    Ok(print(&text)?)
-}
-
-/// What pods are evicted for, and how far away that is; nothing where the agent has no thresholds, or is of an earlier release.
-async fn thresholds(socket: &std::path::Path) -> Result<String, ClientError> {
-    let answer: Value = match LocalClient::new(socket).get("/thresholds").await {
-        Ok(answer) => answer,
-        Err(ClientError::BadAnswer { .. }) => return Ok(String::new()),
-        Err(error) => return Err(error),
-    };
-    let rows: Vec<Vec<String>> =
-        answer["items"].as_array().into_iter().flatten().map(threshold_row).collect();
-    if rows.is_empty() {
-        return Ok(String::new());
-    }
-    let header = ["EVICTS BELOW", "THRESHOLD", "GRACE", "AVAILABLE", "CAPACITY", "AWAY"];
-    Ok(format!("\n{}", table::render(&header, &rows)))
-}
-
-fn threshold_row(state: &Value) -> Vec<String> {
-    let unit = |value: &Value| match value.as_i64() {
-        None => "<unknown>".to_owned(),
-        Some(amount) if state["inBytes"] == true => table::bytes(amount),
-        Some(amount) => amount.to_string(),
-    };
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let distance = &state["distance"];
-    let away = match distance.as_i64() {
-        Some(distance) if distance < 0 => format!("met, {} short", unit(&Value::from(-distance))),
-        _ => unit(distance),
-    };
-    let grace = state["gracePeriodSeconds"].as_i64();
-    vec![
-        text(&state["signal"]),
-        text(&state["threshold"]),
-        grace.map_or_else(|| "hard".to_owned(), |seconds| format!("{seconds}s")),
-        unit(&state["available"]),
-        unit(&state["capacity"]),
-        away,
-    ]
-}
-
-/// The message says what is wrong with the node: why it isn't ready, and which sources of pods can't be read.
-fn node_row(node: &Node, now: Timestamp) -> Vec<String> {
-    let ready = conditions::ready(node);
-    let word = match ready.map(|c| c.status.as_str()) {
-        Some("True") => "Ready",
-        Some(_) => "NotReady",
-        None => "Unknown",
-    };
-    let since = ready.and_then(|c| c.last_transition_time.as_ref()).map(|at| table::age(now, at.0));
-    let not_ready = ready.filter(|c| c.status != "True");
-    let unread = conditions::of_type(node, conditions::SOURCE_UNREADABLE).filter(|c| c.status == "True");
-    let pressures = conditions::PRESSURES.into_iter();
-    let short = pressures.filter_map(|pressure| conditions::of_type(node, pressure.condition()));
-    let short = short.filter(|c| c.status == "True");
-    let wrong = not_ready.into_iter().chain(unread).chain(short);
-    let wrong: Vec<&str> = wrong.filter_map(|c| c.message.as_deref()).collect();
-    let info = node.status.as_ref().and_then(|status| status.node_info.as_ref());
-    vec![
-        node.metadata.name.clone().unwrap_or_default(),
-        word.into(),
-        since.unwrap_or_default(),
-        info.map(|info| info.kubelet_version.clone()).unwrap_or_default(),
-        wrong.join("; "),
-    ]
 }
 
 #[cfg(test)]

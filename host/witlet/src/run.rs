@@ -191,7 +191,12 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     let metrics = Box::new(plugins.metrics());
     let api = LocalApi::new(view.clone(), Arc::new(ShownPlugins(plugins)))
         .with_collector(metrics)
-        .with_usage(Arc::new(base.cri.clone()), base.clock.clone());
+        .with_usage(UsagePorts {
+            stats: Arc::new(base.cri.clone()),
+            gauge: base.gauge.clone(),
+            reservations: settings.node.reserved.clone(),
+            clock: base.clock.clone(),
+        });
     let answers = Answers {
         view: view.clone(),
         mirrors: cluster.as_ref().map(|cluster| cluster.mirrors.clone()),
@@ -268,7 +273,7 @@ fn ports(
         statuses,
         objects,
         eviction: EvictionPorts {
-            gauge: Arc::new(Gauge::new(root.clone(), Arc::new(base.cri.clone()))),
+            gauge: base.gauge.clone(),
             stats: Arc::new(base.cri.clone()),
             storage: Arc::new(DiskUsage::new(root, pod_logs)),
             notifier: Arc::new(KernelMemoryNotifier::default()),

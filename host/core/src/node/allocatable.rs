@@ -55,7 +55,7 @@ impl Reservations {
     }
 
     /// What must be left of a resource for no pod to be evicted.
-    fn eviction_of(&self, resource: &str, capacity: i64) -> i64 {
+    pub(super) fn eviction_of(&self, resource: &str, capacity: i64) -> i64 {
         let signal = match resource {
             MEMORY => Signal::MemoryAvailable,
             EPHEMERAL_STORAGE => Signal::NodeFsAvailable,

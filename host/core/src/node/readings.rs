@@ -1,5 +1,7 @@
 //! What the machine has left of memory, disk and process ids, and which images it has.
 
+use std::time::Duration;
+
 use crate::eviction::Filesystems;
 
 /// What is left of something.
@@ -34,6 +36,8 @@ pub struct NodeReadings {
     pub filesystems: Option<Filesystems>,
     /// Process ids (`pid.available`).
     pub pids: Option<Left>,
+    /// Processor time that all processes have used since the start of the machine.
+    pub cpu: Option<Duration>,
 }
 
 /// An image that is on the node.

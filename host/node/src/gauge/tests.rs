@@ -98,6 +98,19 @@ fn process_ids_are_the_smaller_limit_less_the_threads() {
     }
 }
 
+#[test]
+fn processor_time_is_that_of_the_root_cgroup() {
+    let cases: [(&[(&str, &str)], Option<Duration>); 4] = [
+        (&[("cpuacct/cpuacct.usage", "1500000000\n")], Some(Duration::from_millis(1500))),
+        (&[("cpu.stat", "nr_periods 3\nusage_usec 2500\nuser_usec 1\n")], Some(Duration::from_micros(2500))),
+        (&[("cpu.stat", "user_usec 1\n")], None),
+        (&[], None),
+    ];
+    for (files, expected) in cases {
+        assert_eq!(cpu(kernel(files).path()), expected, "{files:?}");
+    }
+}
+
 /// A runtime with one image in the first folder, perhaps with writable layers in the second, or with nothing to say.
 struct Images(Option<(PathBuf, Option<PathBuf>)>);
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -14,13 +15,15 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::eviction::{Observation, Signal, Threshold, ThresholdState, ThresholdValue};
+use witlet_core::node::allocatable::Reservations;
 use witlet_core::pod::PodUid;
 use witlet_core::stats::{ContainerUsage, CpuTime};
 use witlet_ports::{
-    AgentStats, AgentView, Clock, ContainerStats, ProbeCounts, ProbeTotals, RecordedEvent, RuntimeError, RuntimeStats,
+    AgentStats, AgentView, Clock, ContainerStats, Left, NodeGauge, NodeImage, NodeReadings, ProbeCounts,
+    ProbeTotals, RecordedEvent, RuntimeError, RuntimeStats,
 };
 
-use crate::{BindError, ClientError, LocalApi, LocalClient, PluginView, RootOnlySocket};
+use crate::{BindError, ClientError, LocalApi, LocalClient, PluginView, RootOnlySocket, UsagePorts};
 
 struct Fixed {
     sick: bool,
@@ -49,7 +52,8 @@ impl AgentView for Fixed {
     }
 
     fn node(&self) -> Arc<Node> {
-        Arc::new(Node::default())
+        let node = json!({"metadata": {}, "status": {"capacity": {"cpu": "2"}, "allocatable": {"cpu": "2"}}});
+        Arc::new(serde_json::from_value(node).unwrap())
     }
 
     fn unhealthy(&self) -> Vec<String> {
@@ -270,6 +274,51 @@ impl RuntimeStats for Runtime {
     }
 }
 
+/// A node that uses its processors for a second at each look.
+#[derive(Default)]
+struct Machine(AtomicU64);
+
+#[async_trait]
+impl NodeGauge for Machine {
+    async fn read(&self) -> NodeReadings {
+        let cpu = Some(Duration::from_secs(self.0.fetch_add(1, Ordering::Relaxed)));
+        NodeReadings { pids: Some(Left { capacity: 1000, available: 900 }), cpu, ..NodeReadings::default() }
+    }
+
+    async fn images(&self) -> Option<Vec<NodeImage>> {
+        None
+    }
+}
+
+fn usage_ports(stats: Arc<Runtime>) -> UsagePorts {
+    let reservations = Reservations { system: [("pid".to_owned(), 50)].into(), ..Reservations::default() };
+    UsagePorts { stats, gauge: Arc::new(Machine::default()), reservations, clock: Arc::new(Epoch) }
+}
+
+#[tokio::test]
+async fn resources_of_the_node_say_what_is_reserved_and_used() {
+    let runtime = Arc::new(Runtime { looks: AtomicU64::new(0), is_down: true });
+    let answer: Value = with_api(
+        |api| api.with_usage(usage_ports(runtime)),
+        false,
+        async |client| client.get("/node/resources").await.unwrap(),
+    )
+    .await;
+    let pids = json!({
+        "resource": "pid", "capacity": "1000", "systemReserved": "50", "kubeReserved": "0", "evictionHard": "0",
+        "allocatable": "950", "requested": "0", "used": "100",
+    });
+    assert_eq!(answer["items"][1], pids, "{answer}");
+    let cpu = &answer["items"][0];
+    assert_eq!((&cpu["resource"], &cpu["capacity"]), (&json!("cpu"), &json!("2")));
+    // A second in what was a fifth of one at least.
+    let used = cpu["used"].as_str().unwrap_or_default();
+    let milli: Option<u64> = used
+        .strip_suffix('m')
+        .map_or_else(|| used.parse().ok().map(|cores: u64| cores * 1000), |m| m.parse().ok());
+    assert!(milli.is_some_and(|milli| (1..=5000).contains(&milli)), "{used}");
+}
+
 struct Epoch;
 
 impl Clock for Epoch {
@@ -282,7 +331,7 @@ impl Clock for Epoch {
 async fn usage_is_measured_when_it_is_asked_for_and_only_of_pods_that_are_known() {
     let runtime = Arc::new(Runtime { looks: AtomicU64::new(0), is_down: false });
     let answers = with_api(
-        |api| api.with_usage(runtime.clone(), Arc::new(Epoch)),
+        |api| api.with_usage(usage_ports(runtime.clone())),
         false,
         async |client| {
             assert_eq!(runtime.looks.load(Ordering::Relaxed), 0);
@@ -307,11 +356,14 @@ async fn usage_is_measured_when_it_is_asked_for_and_only_of_pods_that_are_known(
 async fn usage_that_the_runtime_does_not_tell_is_an_error_with_its_reason() {
     let runtime = Arc::new(Runtime { looks: AtomicU64::new(0), is_down: true });
     let failed = with_api(
-        |api| api.with_usage(runtime, Arc::new(Epoch)),
+        |api| api.with_usage(usage_ports(runtime)),
         false,
         async |client| client.get::<Value>("/usage").await,
     )
     .await;
     let message = failed.unwrap_err().to_string();
-    assert!(message.contains("GET /usage: 502 Bad Gateway: ") && message.contains("no such service"), "{message}");
+    assert!(
+        message.contains("GET /usage: 502 Bad Gateway: ") && message.contains("no such service"),
+        "{message}"
+    );
 }

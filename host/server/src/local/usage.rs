@@ -1,31 +1,65 @@
-//! What pods use now, measured when it is asked for (`metrics.k8s.io/v1beta1`, as `kubectl top` reads it).
+//! What pods and the node use now, measured when it is asked for: pods in the words of `metrics.k8s.io/v1beta1`, as `kubectl top`
+//! reads them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
+use witlet_core::node::allocatable::{self, Reservations};
+use witlet_core::node::{ResourceUse, resource_use};
 use witlet_core::pod::{PodUid, quantity};
 use witlet_core::stats::{ContainerMetrics, Measured, metrics};
-use witlet_ports::{Clock, ContainerStats, RuntimeError, RuntimeStats};
+use witlet_ports::{Clock, ContainerStats, NodeGauge, RuntimeError, RuntimeStats};
 
 /// CPU is what was used in this time.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Measures pods on demand.
+/// And the node's in this.
+const NODE_WINDOW: Duration = Duration::from_millis(200);
+/// A look at the node takes so long at most, for instance because the runtime doesn't say where images are; then nothing is known.
+const NODE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What usage is measured with.
+pub struct UsagePorts {
+    /// What containers use.
+    pub stats: Arc<dyn RuntimeStats>,
+    /// What the node has left.
+    pub gauge: Arc<dyn NodeGauge>,
+    /// What of it isn't for pods.
+    pub reservations: Reservations,
+    /// The time of measurements.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Measures on demand.
 pub(super) struct UsageMeter {
-    stats: Arc<dyn RuntimeStats>,
-    clock: Arc<dyn Clock>,
+    ports: UsagePorts,
     /// The newest list, and when it was made: whoever waited for it takes it, too.
     newest: Mutex<Option<(Instant, Value)>>,
 }
 
 impl UsageMeter {
-    pub(super) fn new(stats: Arc<dyn RuntimeStats>, clock: Arc<dyn Clock>) -> Self {
-        Self { stats, clock, newest: Mutex::default() }
+    pub(super) fn new(ports: UsagePorts) -> Self {
+        Self { ports, newest: Mutex::default() }
+    }
+
+    /// Capacity, reservations and use of each resource of the node.
+    pub(super) async fn node(&self, node: &Node, pods: &[Arc<Pod>]) -> Value {
+        let UsagePorts { gauge, reservations, .. } = &self.ports;
+        let read = || async { timeout(NODE_TIMEOUT, gauge.read()).await.unwrap_or_default() };
+        let (before, began) = (read().await.cpu, Instant::now());
+        sleep(NODE_WINDOW).await;
+        let readings = read().await;
+        let elapsed = began.elapsed();
+        let used = before.zip(readings.cpu).and_then(|(before, after)| after.checked_sub(before));
+        let milli =
+            used.and_then(|used| i64::try_from(used.as_millis() * 1000 / elapsed.as_millis().max(1)).ok());
+        let rows = resource_use(node, reservations, pods, &readings, milli);
+        json!({"items": rows.iter().map(resource).collect::<Vec<_>>()})
     }
 
     /// A `PodMetricsList` of the pods that have running containers, in the order of `pods`. Takes a second and two requests to the
@@ -41,7 +75,7 @@ impl UsageMeter {
         sleep(WINDOW).await;
         let after = self.measure().await?;
         let all = metrics(before, after, began.elapsed());
-        let now = self.clock.now().to_string();
+        let now = self.ports.clock.now().to_string();
         let items: Vec<Value> = pods().iter().filter_map(|pod| item(pod, &all, &now)).collect();
         let list = json!({
             "kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {}, "items": items,
@@ -52,7 +86,7 @@ impl UsageMeter {
 
     async fn measure(&self) -> Result<Vec<Measured>, RuntimeError> {
         let measured = |ContainerStats { uid, attempt, usage }| (uid, attempt, usage);
-        Ok(self.stats.containers().await?.into_iter().map(measured).collect())
+        Ok(self.ports.stats.containers().await?.into_iter().map(measured).collect())
     }
 }
 
@@ -76,4 +110,19 @@ fn container(metrics: &ContainerMetrics) -> Value {
         usage.insert("memory".to_owned(), quantity::binary(memory).into());
     }
     json!({"name": metrics.name, "usage": usage})
+}
+
+/// Amounts as quantities.
+fn resource(row: &ResourceUse) -> Value {
+    let quantity = |amount: i64| allocatable::quantity(&row.resource, amount).0;
+    json!({
+        "resource": row.resource,
+        "capacity": quantity(row.capacity),
+        "systemReserved": quantity(row.system_reserved),
+        "kubeReserved": quantity(row.kube_reserved),
+        "evictionHard": quantity(row.eviction),
+        "allocatable": quantity(row.allocatable),
+        "requested": quantity(row.requested),
+        "used": row.used.map(quantity),
+    })
 }

@@ -53,10 +53,15 @@ fn row(item: &Value) -> Vec<String> {
             let parsed = quantity::parse(container["usage"][resource].as_str()?).ok()?;
             Some(amount(&parsed))
         };
-        item["containers"].as_array()?.iter().map(of).try_fold(0, |sum: i64, one| Some(sum.saturating_add(one?)))
+        item["containers"]
+            .as_array()?
+            .iter()
+            .map(of)
+            .try_fold(0, |sum: i64, one| Some(sum.saturating_add(one?)))
     };
     let unknown = || "<unknown>".to_owned();
-    let cpu = sum("cpu", quantity::Amount::nano).map(|nano| nano / 1_000_000 + i64::from(nano % 1_000_000 > 0));
+    let cpu =
+        sum("cpu", quantity::Amount::nano).map(|nano| nano / 1_000_000 + i64::from(nano % 1_000_000 > 0));
     let memory = sum("memory", quantity::Amount::value).map(|bytes| bytes >> 20);
     vec![
         text(&item["metadata"]["namespace"]),

@@ -6,7 +6,7 @@ use witlet_agent::KUBELET_STATE;
 use witlet_core::node::facts;
 use witlet_cri::{CriClient, CriOptions, Deadlines};
 use witlet_egress::Egress;
-use witlet_node::{FileStateStore, NodeInfo, NodeOptions, SystemClock, ThreadJitter};
+use witlet_node::{FileStateStore, Gauge, NodeInfo, NodeOptions, SystemClock, ThreadJitter};
 use witlet_ports::{Runtime, SourceHealth};
 
 use crate::run::RunError;
@@ -31,8 +31,8 @@ pub(crate) struct Base {
     pub(crate) state: Arc<ReportedState>,
     /// Which sources of pods can't be read.
     pub(crate) health: Arc<SourceHealth>,
-    /// The agent's own folder.
-    pub(crate) root: std::path::PathBuf,
+    /// What the machine has left.
+    pub(crate) gauge: Arc<Gauge>,
 }
 
 impl Base {
@@ -46,6 +46,7 @@ impl Base {
             gates.map(|(gate, on)| (gate.clone(), on.to_string())).collect(),
         );
         let cri = cri(settings, clock.clone())?;
+        let gauge = Arc::new(Gauge::new(settings.folders.root.clone(), Arc::new(cri.clone())));
         let mut runtime = cri.clone().into_runtime();
         runtime.info =
             Arc::new(RuntimeFacts::new(runtime.info, machine.clone(), settings.runtime.cgroup_driver));
@@ -61,7 +62,7 @@ impl Base {
             egress: Egress::system(),
             state: Arc::new(ReportedState::new(Arc::new(state))),
             health: Arc::default(),
-            root: settings.folders.root.clone(),
+            gauge,
         })
     }
 

@@ -112,7 +112,7 @@ impl Reached {
         // As fast as the node's own requests, and beside them: strangers decide how many there are.
         let reviews = connection.reviews(settings.qps.into(), settings.burst)?;
         let machine: Arc<dyn NodeWatch> = base.machine.clone();
-        let gauge: Arc<dyn NodeGauge> = Arc::new(Gauge::new(base.root.clone(), Arc::new(base.cri.clone())));
+        let gauge: Arc<dyn NodeGauge> = base.gauge.clone();
         let ports = NodePorts {
             node: machine.clone(),
             gauge,

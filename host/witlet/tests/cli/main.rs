@@ -84,10 +84,12 @@ fn an_unknown_flag_exits_2_and_is_named() {
 fn get_without_a_daemon_exits_3_and_names_the_socket() {
     let folder = scratch();
     let socket = folder.path().join("none.sock");
-    let answer = witlet(&["get", "pods", "--api-socket", socket.to_str().unwrap()]);
-    assert_eq!(answer.code, 3);
-    assert!(answer.err.contains("none.sock") && answer.err.contains("witlet run"), "{}", answer.err);
-    assert!(answer.err.contains("because:"), "the cause is printed: {}", answer.err);
+    for what in [&["pods"][..], &["pods", "--usage"], &["node"]] {
+        let answer = witlet(&[&["get"][..], what, &["--api-socket", socket.to_str().unwrap()]].concat());
+        assert_eq!(answer.code, 3, "{what:?}");
+        assert!(answer.err.contains("none.sock") && answer.err.contains("witlet run"), "{}", answer.err);
+        assert!(answer.err.contains("because:"), "the cause is printed: {}", answer.err);
+    }
 }
 
 #[test]

@@ -23,6 +23,7 @@ fn readings_become_observations() {
         containerfs_inodes: figure(80, 8),
         pids: figure(u64::MAX, 9),
         filesystems: None,
+        cpu: None,
     };
     let all = observations(&readings, at(7));
     let seen: Vec<(i64, i64)> = all.values().map(|one| (one.capacity, one.available)).collect();

@@ -1,3 +1,5 @@
+//! CPU between two measurements.
+
 use super::*;
 use crate::fixtures::at;
 
@@ -5,12 +7,8 @@ const MS: u64 = 1_000_000;
 
 fn measured(name: &str, attempt: u32, cpu_ms: u64, second: Option<i64>, memory: u64) -> Measured {
     let cpu = Some(CpuTime { nanoseconds: cpu_ms * MS, at: second.map(at) });
-    let usage = ContainerUsage {
-        name: name.to_owned(),
-        memory: Some(memory),
-        cpu,
-        ..ContainerUsage::default()
-    };
+    let usage =
+        ContainerUsage { name: name.to_owned(), memory: Some(memory), cpu, ..ContainerUsage::default() };
     ("pod".into(), attempt, usage)
 }
 
