@@ -15,13 +15,16 @@ use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::eviction::{
     Candidate, EXCEEDED_GRACE_PERIOD, EXCEEDED_GRACE_PERIOD_MESSAGE, Eviction, EvictionConfig,
-    EvictionManager, Filesystems, Found, MONITORING_PERIOD, NOTIFIED_PERIOD, NodeReclaim, Observations, Outcome,
-    POD_CLEANUP_TIMEOUT, StarvedResource, Step, THRESHOLD_MET, has_limits, ignored, observations,
+    EvictionManager, Filesystems, Found, MONITORING_PERIOD, NOTIFIED_PERIOD, NodeReclaim, Observations,
+    Outcome, POD_CLEANUP_TIMEOUT, StarvedResource, Step, THRESHOLD_MET, has_limits, ignored, ineffective,
+    observations,
 };
 use witlet_core::node::conditions::Pressures;
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::stats::{PodUsages, combine};
-use witlet_ports::{Clock, EventSink, MemoryNotifier, NodeGauge, PodView, RuntimeError, RuntimeStats, StorageMeter};
+use witlet_ports::{
+    Clock, EventSink, MemoryNotifier, NodeGauge, PodView, RuntimeError, RuntimeStats, StorageMeter,
+};
 
 use crate::board::Board;
 use crate::event_log::EventLog;
@@ -100,7 +103,7 @@ impl Evictor {
     ) -> (Self, mpsc::Receiver<EvictionRequest>) {
         let (requests, receiver) = mpsc::channel(REQUESTS_MAX);
         let storage = StorageCache::new(ports.storage.clone());
-        for words in ignored(&config.thresholds) {
+        for words in ignored(&config.thresholds).into_iter().chain(ineffective(&config.thresholds)) {
             tracing::warn!("Eviction manager: {words}");
         }
         let manager = EvictionManager::new(config);

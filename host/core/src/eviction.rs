@@ -19,8 +19,7 @@ pub use filesystems::{Filesystems, Measured, NodeReclaim};
 pub use limits::{StorageLimit, has_limits};
 pub use manager::{
     Eviction, EvictionConfig, EvictionManager, Found, IMMEDIATE_GRACE_SECONDS, MONITORING_PERIOD,
-    NOTIFIED_PERIOD, Outcome,
-    POD_CLEANUP_TIMEOUT, PRESSURE_TRANSITION_PERIOD, Step, ThresholdState,
+    NOTIFIED_PERIOD, Outcome, POD_CLEANUP_TIMEOUT, PRESSURE_TRANSITION_PERIOD, Step, ThresholdState,
 };
 pub use message::{
     OFFENDING_CONTAINERS, OFFENDING_CONTAINERS_USAGE, OFFENDING_POD, OFFENDING_POD_USAGE, STARVED_RESOURCE,
@@ -30,7 +29,7 @@ pub use observation::{Observation, Observations, missing, observations};
 pub use rank::{Candidate, rank};
 pub use signal::{SIGNALS, Signal, StarvedResource};
 pub use threshold::{
-    DEFAULT_EVICTION_HARD, Threshold, ThresholdConfig, ThresholdError, ThresholdValue, ignored,
+    DEFAULT_EVICTION_HARD, Threshold, ThresholdConfig, ThresholdError, ThresholdValue, ignored, ineffective,
 };
 
 /// `status.reason` of an evicted pod, and the reason of the event.

@@ -318,6 +318,28 @@ pub fn ignored(thresholds: &[Threshold]) -> Vec<String> {
     thresholds.iter().filter(|threshold| is_of_containers(threshold)).map(words).collect()
 }
 
+/// A sentence for each soft threshold that is never met before a hard one of its signal, and so does nothing. Upstream is silent.
+pub fn ineffective(thresholds: &[Threshold]) -> Vec<String> {
+    let (hard, soft): (Vec<&Threshold>, Vec<&Threshold>) = thresholds.iter().partition(|one| one.is_hard());
+    let words = |soft: &&Threshold| {
+        let hides = |hard: &&&Threshold| hard.signal == soft.signal && is_at_least(hard.value, soft.value);
+        let hard = hard.iter().find(hides)?;
+        Some(format!("the soft threshold {soft} has no effect: the hard threshold {hard} is met before it"))
+    };
+    soft.iter().filter_map(words).collect()
+}
+
+/// False also where the capacity would have to be known.
+fn is_at_least(this: ThresholdValue, other: ThresholdValue) -> bool {
+    match (this, other) {
+        (ThresholdValue::Quantity { amount: this, .. }, ThresholdValue::Quantity { amount: other, .. }) => {
+            this >= other
+        }
+        (ThresholdValue::Percentage(this), ThresholdValue::Percentage(other)) => this >= other,
+        _ => false,
+    }
+}
+
 fn is_of_containers(threshold: &Threshold) -> bool {
     matches!(threshold.signal, Signal::ContainerFsAvailable | Signal::ContainerFsInodesFree)
 }

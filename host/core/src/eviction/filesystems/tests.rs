@@ -1,3 +1,5 @@
+//! Layouts of file systems.
+
 use super::*;
 
 #[test]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::eviction::fixtures::{hard, memory, pod};
+use crate::eviction::fixtures::{hard, memory, pod, soft};
 use crate::eviction::rank::place;
 use crate::eviction::signal::{SIGNALS, Signal};
 use crate::fixtures::{at, property};
@@ -138,6 +138,64 @@ proptest! {
             prop_assert_eq!(evicted, 0, "nothing was short");
         } else {
             prop_assert!(last >= threshold + reclaim || pods.is_empty(), "{last} is left with {} pods", pods.len());
+        }
+    }
+
+    #[test]
+    fn figures_that_never_get_better_end_each_pod_once_at_most(
+        pods in pods(),
+        rounds in proptest::collection::vec((0..40_i64, 0..40_i64, any::<bool>(), 0..3_i64), 1..60),
+        layout in 0..3_usize,
+    ) {
+        let filesystems = [Filesystems::Single, Filesystems::DedicatedImages, Filesystems::Split][layout];
+        let thresholds = vec![
+            hard(Signal::MemoryAvailable, "10", Some("5")),
+            soft(Signal::MemoryAvailable, "20", None, 30),
+            hard(Signal::NodeFsAvailable, "10", None),
+        ];
+        let mut manager = EvictionManager::new(EvictionConfig { thresholds, ..EvictionConfig::default() });
+        let mut candidates: Vec<Candidate> = pods.iter().map(|made| made.candidate.clone()).collect();
+        let usages: PodUsages = pods
+            .iter()
+            .filter_map(|made| Some((made.candidate.uid.clone(), made.usage.clone()?)))
+            .collect();
+        let mut evicted = std::collections::BTreeSet::new();
+        let mut second = 0;
+        for (memory, disk, is_gone, pause) in rounds {
+            // Without a pause the figures are those of the round before.
+            second += pause * 20;
+            let figures: Observations =
+                seen(Signal::MemoryAvailable, memory, second).into_iter().chain(seen(Signal::NodeFsAvailable, disk, second)).collect();
+            let is_new = pause > 0 || second == 0 && manager.filesystems.is_none();
+            let mut outcome = manager.begin(figures.clone(), Some(filesystems), &candidates, at(second));
+            let mut steps = 0;
+            let ended = loop {
+                steps += 1;
+                prop_assert!(steps < 5, "a round has an end");
+                let found = match outcome.step {
+                    Step::MeasureLimited => Found::Limited(usages.clone()),
+                    Step::Reclaim(_) => Found::Node(Some(figures.clone())),
+                    Step::MeasureAll(_) => Found::All(usages.clone()),
+                    Step::Evict(evictions) => break evictions,
+                    Step::Rest => break Vec::new(),
+                };
+                outcome = manager.advance(found, &candidates);
+            };
+            prop_assert!(ended.len() <= 1);
+            prop_assert!(is_new || ended.is_empty(), "nothing is decided twice on the same figures");
+            prop_assert!(memory < 20 || disk < 10 || ended.is_empty(), "nothing is short");
+            for eviction in ended {
+                let chosen = candidates.iter().position(|candidate| candidate.uid == eviction.uid);
+                let chosen = chosen.expect("one of the candidates");
+                prop_assert!(candidates[chosen].is_evictable());
+                prop_assert!(evicted.insert(eviction.uid), "once");
+                // It ends at once, or never.
+                if is_gone {
+                    candidates.remove(chosen);
+                } else {
+                    candidates[chosen].is_evicted = true;
+                }
+            }
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Levels of usage, and which thresholds are watched.
+
 use super::*;
 use crate::eviction::fixtures::{hard, soft};
 

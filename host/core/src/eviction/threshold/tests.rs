@@ -354,3 +354,23 @@ fn signals_are_known_by_their_words() {
     }
     assert_eq!(Signal::parse("memory.Available"), None);
 }
+
+#[test]
+fn soft_thresholds_below_hard_ones_are_named() {
+    let of = |hard: &str, soft: &str| {
+        let signal = "memory.available";
+        let config = config(&[(signal, hard)], &[(signal, soft)], &[(signal, "1m")], &[]);
+        ineffective(&config.thresholds().expect("thresholds"))
+    };
+    let words = |soft: &str, hard: &str| {
+        format!(
+            "the soft threshold memory.available<{soft} has no effect: the hard threshold memory.available<{hard} is met \
+             before it"
+        )
+    };
+    assert_eq!(of("500Mi", "100Mi"), [words("100Mi", "500Mi")]);
+    assert_eq!(of("1Gi", "1024Mi"), [words("1Gi", "1Gi")]);
+    assert_eq!(of("10%", "5%"), [words("5%", "10%")]);
+    assert_eq!(of("100Mi", "500Mi"), [""; 0]);
+    assert_eq!(of("10%", "1Mi"), [""; 0], "that depends on the node");
+}

@@ -105,6 +105,65 @@ fn cgroups_are_asked_for_as_upstream_has_it() {
 }
 
 #[test]
+fn thresholds_that_make_no_sense_end_the_start_in_upstreams_words() {
+    let cases = [
+        ("evictionHard: {memory.free: 1Gi}", "unsupported eviction signal memory.free"),
+        ("evictionSoft: {memory.free: 1Gi}", "unsupported eviction signal memory.free"),
+        ("evictionSoftGracePeriod: {memory.free: 1m}", "unsupported eviction signal memory.free"),
+        ("evictionMinimumReclaim: {memory.free: 1Gi}", "unsupported eviction signal memory.free"),
+        (
+            "evictionHard: {nodefs.available: 110%}",
+            "eviction percentage threshold nodefs.available must be <= 100%: 110%",
+        ),
+        (
+            "evictionHard: {nodefs.available: \"-5%\"}",
+            "eviction percentage threshold nodefs.available must be >= 0%: -5%",
+        ),
+        (
+            "evictionHard: {memory.available: \"0\"}",
+            "eviction threshold memory.available must be positive: 0",
+        ),
+        (
+            "evictionHard: {memory.available: -1Gi}",
+            "eviction threshold memory.available must be positive: -1Gi",
+        ),
+        (
+            "evictionSoft: {memory.available: 1Gi}",
+            "grace period must be specified for the soft eviction threshold memory.available",
+        ),
+        (
+            "evictionSoft: {memory.available: 1Gi}\nevictionSoftGracePeriod: {nodefs.available: 1m}",
+            "grace period must be specified for the soft eviction threshold memory.available",
+        ),
+        (
+            "evictionSoft: {memory.available: 1Gi}\nevictionSoftGracePeriod: {memory.available: -30s}",
+            "invalid eviction grace period specified: -30s, must be a positive value",
+        ),
+        ("evictionSoftGracePeriod: {memory.available: soon}", "time: invalid duration \"soon\""),
+        (
+            "evictionMinimumReclaim: {memory.available: 0%}",
+            "eviction percentage minimum reclaim memory.available must be positive: 0%",
+        ),
+        (
+            "evictionMinimumReclaim: {memory.available: -1Gi}",
+            "negative eviction minimum reclaim specified for memory.available",
+        ),
+    ];
+    for (fields, expected) in cases {
+        let error = read(fields, "").expect_err(expected);
+        assert_eq!(error.to_string(), expected, "{fields}");
+    }
+    // What switches a threshold off, or has no effect, is no error.
+    for fields in [
+        "evictionHard: {memory.available: 0%, nodefs.available: 100%}",
+        "evictionHard: {memory.available: 1Gi}\nevictionSoft: {memory.available: 1Mi}\n\
+         evictionSoftGracePeriod: {memory.available: 1m}",
+    ] {
+        let _settings = good(fields, "");
+    }
+}
+
+#[test]
 fn evictions_are_set_as_the_fields_say() {
     let thresholds = |fields: &str| -> String {
         let config = good(fields, "").eviction;
