@@ -1,5 +1,7 @@
 //! A container runtime without containers: it keeps books, follows scripts, and records what it is told to do.
 
+mod cut;
+mod ending;
 mod image;
 mod image_store;
 mod ports;
@@ -18,6 +20,7 @@ use witlet_core::runtime::{
 use witlet_ports::{Clock, Runtime, RuntimeError};
 
 use crate::ManualClock;
+use cut::CallCuts;
 use image::ImageDisk;
 pub use image::{Behaviour, FakeImage};
 
@@ -65,6 +68,7 @@ struct Inner {
     image_disk: ImageDisk,
     /// By the names of pod and container.
     mounted_images: BTreeMap<(String, String), Vec<String>>,
+    cuts: CallCuts,
 }
 
 /// A container's start, with what there was beside it.

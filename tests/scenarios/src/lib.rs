@@ -11,6 +11,7 @@ mod contracts;
 mod custom_probes;
 mod everywhere;
 mod eviction;
+mod eviction_cuts;
 mod hooks;
 mod housekeeping;
 mod image_gc;

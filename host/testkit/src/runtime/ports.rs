@@ -15,9 +15,7 @@ use witlet_core::runtime::{
 };
 use witlet_ports::{Clock, Containers, Images, PodView, RuntimeError, RuntimeInfo, Sandboxes};
 
-use super::{
-    ASKED, Behaviour, FakeContainer, FakeImage, FakeRuntime, Inner, KILLED, Sandbox, has_own_network,
-};
+use super::{FakeContainer, FakeImage, FakeRuntime, Inner, Sandbox, has_own_network};
 
 /// A command that runs in a container. Unless it came to its own end, it counts as cut.
 struct Exec<'a> {
@@ -188,33 +186,11 @@ impl Sandboxes for FakeRuntime {
     }
 
     async fn stop(&self, id: &SandboxId) -> Result<(), RuntimeError> {
-        let now = self.clock.now();
-        let mut inner = self.answer("StopPodSandbox")?;
-        for container in inner.containers.values_mut().filter(|container| container.sandbox == *id) {
-            container.end(now, KILLED);
-        }
-        let name = inner.sandbox_name(id);
-        if let Some(sandbox) = inner.sandbox_mut(id).filter(|sandbox| sandbox.state == SandboxState::Ready) {
-            sandbox.state = SandboxState::NotReady;
-            sandbox.ip = None;
-            self.record(&mut inner, "stop sandbox", &name);
-        }
-        Ok(())
+        self.unless_cut(self.stop_sandbox(id)).await
     }
 
     async fn remove(&self, id: &SandboxId) -> Result<(), RuntimeError> {
-        if self.answer("RemovePodSandbox")?.hangs(id) {
-            return std::future::pending().await;
-        }
-        let mut inner = self.lock();
-        let name = inner.sandbox_name(id);
-        let before = inner.sandboxes.len();
-        inner.sandboxes.retain(|_, sandbox| sandbox.id != *id);
-        inner.containers.retain(|_, container| container.sandbox != *id);
-        if inner.sandboxes.len() < before {
-            self.record(&mut inner, "remove sandbox", &name);
-        }
-        Ok(())
+        self.unless_cut(self.remove_sandbox(id)).await
     }
 }
 
@@ -281,49 +257,11 @@ impl Containers for FakeRuntime {
     }
 
     async fn stop(&self, id: &ContainerId, grace: Duration) -> Result<(), RuntimeError> {
-        let behaviour = {
-            let mut inner = self.answer("StopContainer")?;
-            let running = inner.container_mut(id).filter(|c| c.state().may_run());
-            let Some(behaviour) = running.map(|container| container.behaviour) else { return Ok(()) };
-            let name = inner.container_name(id);
-            self.record(&mut inner, &format!("stop within {}s", grace.as_secs()), &name);
-            behaviour
-        };
-        let code = match behaviour {
-            Behaviour::Sleeps | Behaviour::Exits { .. } => ASKED,
-            Behaviour::IgnoresStop => {
-                tokio::time::sleep(grace).await;
-                KILLED
-            }
-            Behaviour::CannotBeStopped => std::future::pending().await,
-        };
-        let now = self.clock.now();
-        let mut inner = self.lock();
-        let name = inner.container_name(id);
-        if let Some(container) = inner.container_mut(id) {
-            container.end(now, code);
-            self.record(&mut inner, &format!("ended with {code}"), &name);
-        }
-        Ok(())
+        self.unless_cut(self.stop_container(id, grace)).await
     }
 
     async fn remove(&self, id: &ContainerId) -> Result<(), RuntimeError> {
-        let hangs = {
-            let mut inner = self.answer("RemoveContainer")?;
-            let sandbox = inner.container_mut(id).map(|container| container.sandbox.clone());
-            sandbox.is_some_and(|sandbox| inner.hangs(&sandbox))
-        };
-        if hangs {
-            return std::future::pending().await;
-        }
-        let mut inner = self.lock();
-        let name = inner.container_name(id);
-        let before = inner.containers.len();
-        inner.containers.retain(|_, container| container.id != *id);
-        if inner.containers.len() < before {
-            self.record(&mut inner, "remove", &name);
-        }
-        Ok(())
+        self.unless_cut(self.remove_container(id)).await
     }
 
     async fn update_resources(
