@@ -28,7 +28,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The node.
 pub const NODE: &str = "node1";
 /// The node's bearer token.
-const TOKEN: &str = "token-of-node1";
+pub const TOKEN: &str = "token-of-node1";
 /// How many lines of the daemon's log are shown when something was waited for in vain.
 const LOG_LINES_SHOWN: usize = 60;
 

@@ -1,20 +1,29 @@
-//! Evictions on containerd: a pod that fills its volume, one that fills its writable layer, and one that eats memory. Their neighbour
-//! goes on.
+//! Evictions on containerd: pods that fill their volume, their writable layer, their logs or the node's disk, that eat memory or
+//! inodes, and fork bombs. Their neighbour goes on, and nothing is left of them.
+
+mod disk;
+mod pids;
 
 use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::{Event, Pod};
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use witlet_api_server::Admission;
 use witlet_harness::BUSYBOX_IMAGE;
-use witlet_harness::cluster::{Cluster, Ground, NODE, is_true, phase, refused};
+use witlet_harness::cluster::{Cluster, Ground, NODE, container, is_true, phase, refused};
 
 use super::ContainerdTest;
 
 pub(crate) const TESTS: &[(&str, ContainerdTest)] = &[
     ("a_pod_that_exceeds_a_limit_of_local_storage_is_evicted", |endpoint| Box::pin(local_storage(endpoint))),
     ("a_pod_that_eats_the_nodes_memory_is_evicted", |endpoint| Box::pin(memory(endpoint))),
+    ("a_pod_that_fills_the_nodes_disk_is_evicted", |endpoint| Box::pin(disk::bytes(endpoint))),
+    ("a_pod_that_eats_inodes_is_evicted", |endpoint| Box::pin(disk::inodes(endpoint))),
+    ("a_pod_that_writes_too_much_log_is_evicted", |endpoint| Box::pin(disk::logs(endpoint))),
+    ("a_fork_bomb_ends_at_the_limit_of_its_pod", |endpoint| Box::pin(pids::limited(endpoint))),
+    ("a_fork_bomb_that_takes_the_nodes_process_ids_is_evicted", |endpoint| Box::pin(pids::short(endpoint))),
 ];
 
 /// How far above the threshold the machine begins, and how much the pod eats: others use the machine, too, and the root cgroup doesn't
@@ -78,6 +87,34 @@ fn expect(what: &str, is_so: bool, seen: &str) -> Result<(), Failed> {
     if is_so { Ok(()) } else { Err(format!("{what}: {seen}").into()) }
 }
 
+/// The neighbour is ready, and was never restarted.
+fn is_left_alone(cluster: &Cluster, name: &str) -> Result<(), Failed> {
+    let pod = cluster.pod(name).ok_or("the neighbour is gone")?;
+    expect("the neighbour is ready", is_true(&pod, "Ready"), phase(&pod))?;
+    let restarts = container(&pod).map(|(_, restarts)| restarts);
+    expect("it was never restarted", restarts == Some(0), &format!("{restarts:?}"))
+}
+
+/// Deletes the pod, and waits until its object, its folders and its cgroups are gone.
+async fn leaves_nothing(cluster: &Cluster, name: &str) -> Result<(), Failed> {
+    let uid = cluster.pod(name).and_then(|pod| pod.metadata.uid).ok_or("its object is gone")?;
+    cluster.delete(name, Some(1))?;
+    cluster.until("its object is gone", |cluster| cluster.pod(name).is_none().then_some(())).await?;
+    let root = witlet_harness::cgroups::root_of(&cluster.ground.endpoint);
+    let mut folders = witlet_harness::cgroups::folders(&root);
+    folders.extend([cluster.ground.path("agent/pods"), cluster.ground.path("pod-logs")]);
+    let names = |folder: &Path| -> Vec<PathBuf> {
+        let found =
+            std::process::Command::new("find").arg(folder).args(["-name", &format!("*{uid}*")]).output();
+        let found =
+            found.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        found.lines().map(PathBuf::from).collect()
+    };
+    let left =
+        || folders.iter().flat_map(|folder| names(folder)).map(|path| path.display().to_string()).collect();
+    cluster.until_nothing_is_missing("nothing is left of it", |_| left()).await
+}
+
 const SLEEP: &str = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
 
 async fn local_storage(endpoint: String) -> Result<(), Failed> {
@@ -99,8 +136,10 @@ async fn local_storage(endpoint: String) -> Result<(), Failed> {
         expect("a disruption", !disrupted, &disrupted.to_string())?;
         cluster.until("its event was reported", |c| (c.told(name, "Evicted") == 1).then_some(())).await?;
     }
-    let tame = cluster.pod("tame").ok_or("the neighbour is gone")?;
-    expect("the neighbour", is_true(&tame, "Ready"), phase(&tame))?;
+    is_left_alone(&cluster, "tame")?;
+    for name in ["volume", "layer"] {
+        leaves_nothing(&cluster, name).await?;
+    }
     cluster.end().await
 }
 
@@ -144,7 +183,7 @@ async fn memory(endpoint: String) -> Result<(), Failed> {
         annotations.get("starved_resource").is_some_and(|r| r == "memory"),
         &format!("{annotations:?}"),
     )?;
-    let tame = cluster.pod("tame").ok_or("the neighbour is gone")?;
-    expect("the neighbour", is_true(&tame, "Ready"), phase(&tame))?;
+    is_left_alone(&cluster, "tame")?;
+    leaves_nothing(&cluster, "bomb").await?;
     cluster.end().await
 }
