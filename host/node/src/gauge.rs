@@ -1,7 +1,5 @@
 //! What the machine has left of memory, disk and process ids, read of the kernel when it is asked for.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +11,10 @@ use witlet_core::eviction::Filesystems;
 use witlet_ports::{ImageFilesystem, ImageStore, Left, NodeGauge, NodeImage, NodeReadings};
 
 use crate::file_systems;
+use kernel::read;
+use memory::PodsCgroup;
 
+mod kernel;
 pub(crate) mod memory;
 #[cfg(test)]
 mod tests;
@@ -24,13 +25,12 @@ const READ_TIMEOUT: Duration = Duration::from_secs(3);
 const IMAGES_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often it is asked where they are.
 const FOLDER_REFRESH: Duration = Duration::from_secs(600);
-/// Bytes of a kernel file that are read: all of them are far smaller.
-const KERNEL_FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Looks at the machine that it runs on.
 pub struct Gauge {
     root: PathBuf,
     images: Arc<dyn ImageStore>,
+    pods: PodsCgroup,
     /// Where images and writable layers are, and when that was asked.
     folders: Mutex<Option<(Instant, Option<Folders>)>>,
     /// One look at a time: a file system that hangs must not gather threads.
@@ -47,8 +47,8 @@ struct Folders {
 
 impl Gauge {
     /// `root` is the agent's folder; one that isn't there yet counts as the nearest that is.
-    pub fn new(root: PathBuf, images: Arc<dyn ImageStore>) -> Self {
-        Self { root, images, folders: Mutex::default(), looking: Arc::default() }
+    pub fn new(root: PathBuf, images: Arc<dyn ImageStore>, pods: PodsCgroup) -> Self {
+        Self { root, images, pods, folders: Mutex::default(), looking: Arc::default() }
     }
 
     /// Where images and writable layers are; none while the runtime doesn't say.
@@ -61,7 +61,8 @@ impl Gauge {
         }
         match timeout(IMAGES_TIMEOUT, self.images.filesystems()).await {
             Ok(Ok(found)) => {
-                let first = |systems: Vec<ImageFilesystem>| systems.into_iter().next().map(|first| first.mountpoint);
+                let first =
+                    |systems: Vec<ImageFilesystem>| systems.into_iter().next().map(|first| first.mountpoint);
                 let containers = first(found.containers);
                 let found = first(found.images).map(|images| {
                     let containers = containers.unwrap_or_else(|| images.clone());
@@ -82,8 +83,10 @@ impl NodeGauge for Gauge {
         let (root, folders) = (self.root.clone(), self.runtime_folders().await);
         let reading = async {
             let turn = self.looking.clone().lock_owned().await;
+            let pods = self.pods.clone();
             let look = move || {
-                (readings(Path::new("/proc"), Path::new("/sys/fs/cgroup"), &root, folders.as_ref()), turn)
+                let kernel = (Path::new("/proc"), Path::new("/sys/fs/cgroup"));
+                (readings(kernel, &pods, &root, folders.as_ref()), turn)
             };
             tokio::task::spawn_blocking(look).await
         };
@@ -103,14 +106,20 @@ impl NodeGauge for Gauge {
     }
 }
 
-/// `folders` are the runtime's, if they are known.
-fn readings(proc: &Path, cgroups: &Path, root: &Path, folders: Option<&Folders>) -> NodeReadings {
+/// `proc` and `cgroups` are where the kernel's files are; `folders` are the runtime's, if they are known.
+fn readings(
+    (proc, cgroups): (&Path, &Path),
+    pods: &PodsCgroup,
+    root: &Path,
+    folders: Option<&Folders>,
+) -> NodeReadings {
     let (nodefs_bytes, nodefs_inodes) = file_system(root);
     let (imagefs_bytes, imagefs_inodes) = folders.map_or((None, None), |all| file_system(&all.images));
-    let (containerfs_bytes, containerfs_inodes) = folders.map_or((None, None), |all| file_system(&all.containers));
+    let (containerfs_bytes, containerfs_inodes) =
+        folders.map_or((None, None), |all| file_system(&all.containers));
     NodeReadings {
         memory: memory::of_node(proc, cgroups),
-        allocatable_memory: memory::of_pods(cgroups),
+        allocatable_memory: memory::of_pods(cgroups, pods),
         nodefs_bytes,
         nodefs_inodes,
         imagefs_bytes,
@@ -163,10 +172,4 @@ fn file_system(folder: &Path) -> (Option<Left>, Option<Left>) {
     let inodes = Left { capacity: stats.f_files, available: stats.f_ffree };
     let is_there = |left: Left| (left.capacity > 0).then_some(left);
     (is_there(bytes), is_there(inodes))
-}
-
-fn read(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    File::open(path).and_then(|file| file.take(KERNEL_FILE_BYTES_MAX).read_to_string(&mut text)).ok()?;
-    Some(text)
 }

@@ -37,6 +37,7 @@ pub use file_source::{
 };
 pub use file_systems::NodeFileSystems;
 pub use gauge::Gauge;
+pub use gauge::memory::PodsCgroup;
 pub use host_files::NodeHostFiles;
 pub use http_source::{HTTP_CHECK_INTERVAL, HttpSource, ManifestUrl, ManifestUrlError, REMEMBERED_MANIFEST};
 pub use memory_notifier::KernelMemoryNotifier;

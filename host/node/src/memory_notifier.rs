@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use witlet_core::eviction::{MemoryScope, MemoryWatch};
 use witlet_ports::{MemoryNotifier, MemoryNotifierError};
 
-use crate::gauge::memory;
+use crate::gauge::memory::{self, PodsCgroup};
 
 #[cfg(test)]
 mod tests;
@@ -30,6 +30,7 @@ const STALL_TRIGGER: &[u8] = b"some 200000 2000000\0";
 pub struct KernelMemoryNotifier {
     proc: PathBuf,
     cgroups: PathBuf,
+    pods: PodsCgroup,
     armed: Mutex<Vec<Armed>>,
 }
 
@@ -55,16 +56,15 @@ struct Opened {
     failure: Option<MemoryNotifierError>,
 }
 
-impl Default for KernelMemoryNotifier {
-    fn default() -> Self {
-        Self::new("/proc".into(), "/sys/fs/cgroup".into())
-    }
-}
-
 impl KernelMemoryNotifier {
+    /// Of a machine whose pods are in this cgroup.
+    pub fn new(pods: PodsCgroup) -> Self {
+        Self::with_files("/proc".into(), "/sys/fs/cgroup".into(), pods)
+    }
+
     /// With the kernel's files below these folders.
-    pub fn new(proc: PathBuf, cgroups: PathBuf) -> Self {
-        Self { proc, cgroups, armed: Mutex::default() }
+    pub fn with_files(proc: PathBuf, cgroups: PathBuf, pods: PodsCgroup) -> Self {
+        Self { proc, cgroups, pods, armed: Mutex::default() }
     }
 }
 
@@ -73,14 +73,15 @@ impl MemoryNotifier for KernelMemoryNotifier {
     async fn watch(&self, watches: &[MemoryWatch]) -> Result<(), MemoryNotifierError> {
         let mut armed = self.armed.lock().await;
         let known: Vec<Stalls> = armed.iter().filter_map(|one| one.stalls.clone()).collect();
-        let (proc, cgroups, watches) = (self.proc.clone(), self.cgroups.clone(), watches.to_vec());
-        let open = move || open(&proc, &cgroups, &watches, &known);
+        let files = (self.proc.clone(), self.cgroups.clone(), self.pods.clone());
+        let watches = watches.to_vec();
+        let open = move || open((&files.0, &files.1, &files.2), &watches, &known);
         let (kept, opened) = tokio::task::spawn_blocking(open).await.unwrap_or_default();
         let mut failure = opened.failure;
         armed.retain(|one| one.stalls.as_ref().is_some_and(|stalls| kept.contains(stalls)));
         for (stalls, file) in opened.files {
             let interest = if stalls.is_some() { Interest::PRIORITY } else { Interest::READABLE };
-            match AsyncFd::with_interest(file, interest) {
+            match poll(file, interest) {
                 Ok(reports) => armed.push(Armed { stalls, reports }),
                 Err(cause) => {
                     let path = stalls.map_or_else(|| self.cgroups.clone(), |stalls| stalls.path);
@@ -102,6 +103,14 @@ impl MemoryNotifier for KernelMemoryNotifier {
     }
 }
 
+#[expect(
+    deprecated,
+    reason = "what takes its place is unsafe, and asks only for what an owned descriptor promises"
+)]
+fn poll(file: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(file, interest)
+}
+
 /// Returns with the next report.
 async fn reported(file: &AsyncFd<OwnedFd>) {
     let interest = Interest::READABLE | Interest::PRIORITY;
@@ -112,12 +121,16 @@ async fn reported(file: &AsyncFd<OwnedFd>) {
     }
 }
 
+/// Where `/proc` and cgroups are mounted, and the cgroup of pods.
+type Files<'a> = (&'a Path, &'a Path, &'a PodsCgroup);
+
 /// Files of all watches, and which of the known ones stay.
-fn open(proc: &Path, cgroups: &Path, watches: &[MemoryWatch], known: &[Stalls]) -> (Vec<Stalls>, Opened) {
+fn open(files: Files<'_>, watches: &[MemoryWatch], known: &[Stalls]) -> (Vec<Stalls>, Opened) {
+    let (proc, cgroups, pods) = files;
     let (mut kept, mut opened) = (Vec::new(), Opened::default());
     if cgroups.join("memory/cgroup.event_control").exists() {
         for watch in watches {
-            match level(proc, cgroups, *watch) {
+            match level(files, *watch) {
                 Ok(file) => opened.files.extend(file.map(|file| (None, file))),
                 Err(error) => opened.failure = opened.failure.or(Some(error)),
             }
@@ -130,7 +143,7 @@ fn open(proc: &Path, cgroups: &Path, watches: &[MemoryWatch], known: &[Stalls]) 
     for scope in scopes {
         let path = match scope {
             MemoryScope::Node => Some(proc.join("pressure/memory")),
-            MemoryScope::Pods => memory::pods_v2(cgroups).map(|folder| folder.join("memory.pressure")),
+            MemoryScope::Pods => memory::pods_v2(cgroups, pods).map(|folder| folder.join("memory.pressure")),
         };
         let Some(path) = path else { continue };
         match stalls(&path, known) {
@@ -157,10 +170,13 @@ fn stalls(path: &Path, known: &[Stalls]) -> io::Result<(Stalls, Option<OwnedFd>)
 }
 
 /// An event at a level of usage; none where the cgroup isn't there or has no limit.
-fn level(proc: &Path, cgroups: &Path, watch: MemoryWatch) -> Result<Option<OwnedFd>, MemoryNotifierError> {
+fn level(
+    (proc, cgroups, pods): Files<'_>,
+    watch: MemoryWatch,
+) -> Result<Option<OwnedFd>, MemoryNotifierError> {
     let found = match watch.scope {
         MemoryScope::Node => memory::capacity(proc).map(|capacity| (cgroups.join("memory"), capacity)),
-        MemoryScope::Pods => memory::pods_v1(cgroups),
+        MemoryScope::Pods => memory::pods_v1(cgroups, pods),
     };
     let Some((folder, capacity)) = found else { return Ok(None) };
     let Some(inactive_file) = memory::inactive_file_v1(&folder) else { return Ok(None) };

@@ -28,16 +28,17 @@ use witlet_core::pod::worker::RequeueIntervals;
 use witlet_cri::{ConnectError, EndpointError};
 use witlet_egress::HttpHooks;
 use witlet_node::{
-    CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, Gauge, HttpSource, KernelMemoryNotifier,
-    NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeError, NodeFileSystems, NodeHostFiles,
-    NodeInfo, NodePodFiles, NodeVolumes, PullSecrets, SubordinateIdsError, subordinate_ids,
+    CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, HttpSource,
+    KernelMemoryNotifier, NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeError, NodeFileSystems,
+    NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, PullSecrets, SubordinateIdsError,
+    subordinate_ids,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
     AgentView, CgroupDrivers, Cgroups, ClusterObjects, NoObjects, NoStatuses, NodeAccess, NodeWatch,
     PodSource, StatusSink,
 };
-use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket};
+use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket, UsagePorts};
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
 
 use crate::run::base::Base;
@@ -276,7 +277,7 @@ fn ports(
             gauge: base.gauge.clone(),
             stats: Arc::new(base.cri.clone()),
             storage: Arc::new(DiskUsage::new(root, pod_logs)),
-            notifier: Arc::new(KernelMemoryNotifier::default()),
+            notifier: Arc::new(KernelMemoryNotifier::new(PodsCgroup::below(&settings.cgroups.root))),
         },
     }
 }

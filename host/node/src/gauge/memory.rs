@@ -3,14 +3,39 @@
 
 use std::path::{Path, PathBuf};
 
+use witlet_core::cgroup::{CgroupName, KUBEPODS};
+use witlet_core::runtime::CgroupDriver;
 use witlet_ports::Left;
 
-use super::read;
+use super::kernel::read;
 
 /// A limit above this is none (upstream: `maxMemorySize`).
 const LIMIT_MAX: u64 = 1 << 62;
-/// The cgroup of all pods, by driver.
-const PODS: [&str; 2] = ["kubepods.slice", "kubepods"];
+/// Where the cgroup of all pods may be, below the mount points of the kernel's controllers: which driver makes cgroups is the
+/// runtime's word, which may not be known yet.
+#[derive(Clone, Debug)]
+pub struct PodsCgroup(Vec<PathBuf>);
+
+impl PodsCgroup {
+    /// Below this cgroup (`cgroupRoot`), as a path of the cgroup file system.
+    pub fn below(root: &str) -> Self {
+        let name = CgroupName::parse(root, CgroupDriver::Cgroupfs).child(KUBEPODS);
+        let drivers = [CgroupDriver::Systemd, CgroupDriver::Cgroupfs];
+        let path = |driver| name.as_ref().ok().map(|name| name.path(driver).trim_start_matches('/').into());
+        Self(drivers.into_iter().filter_map(path).collect())
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.0.iter()
+    }
+}
+
+impl Default for PodsCgroup {
+    /// Below the root of all cgroups.
+    fn default() -> Self {
+        Self::below("/")
+    }
+}
 
 /// All memory less the root cgroup's working set. Where cgroups can't be read it is reckoned of `/proc/meminfo`: what isn't free, less
 /// the inactive pages of files.
@@ -37,15 +62,15 @@ fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
 }
 
 /// The cgroup of all pods of version 1, and its limit, if it has one.
-pub(crate) fn pods_v1(cgroups: &Path) -> Option<(PathBuf, u64)> {
-    let folder = PODS.into_iter().map(|name| cgroups.join("memory").join(name)).find(|at| at.exists())?;
+pub(crate) fn pods_v1(cgroups: &Path, pods: &PodsCgroup) -> Option<(PathBuf, u64)> {
+    let folder = pods.paths().map(|name| cgroups.join("memory").join(name)).find(|at| at.exists())?;
     let limit = number(&folder.join("memory.limit_in_bytes")).filter(|limit| *limit <= LIMIT_MAX)?;
     Some((folder, limit))
 }
 
 /// The cgroup of all pods of version 2.
-pub(crate) fn pods_v2(cgroups: &Path) -> Option<PathBuf> {
-    PODS.into_iter().map(|name| cgroups.join(name)).find(|at| at.exists())
+pub(crate) fn pods_v2(cgroups: &Path, pods: &PodsCgroup) -> Option<PathBuf> {
+    pods.paths().map(|name| cgroups.join(name)).find(|at| at.exists())
 }
 
 /// The inactive pages of files of a cgroup of version 1 and of all below it, in bytes, as far as its usage counts them.
@@ -55,8 +80,8 @@ pub(crate) fn inactive_file_v1(cgroup: &Path) -> Option<u64> {
 }
 
 /// What pods may still take: the limit of their cgroup less its working set. None without such a cgroup, or without a limit.
-pub(super) fn of_pods(cgroups: &Path) -> Option<Left> {
-    PODS.into_iter().find_map(|name| {
+pub(super) fn of_pods(cgroups: &Path, pods: &PodsCgroup) -> Option<Left> {
+    pods.paths().find_map(|name| {
         let (v1, v2) = (cgroups.join("memory").join(name), cgroups.join(name));
         let of = |folder: PathBuf, limit: &str, usage: &str, inactive: &str| {
             let limit = number(&folder.join(limit))?;

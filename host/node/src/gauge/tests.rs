@@ -75,9 +75,35 @@ fn memory_of_pods_is_what_their_cgroup_may_still_take() {
     for (name, files, expected) in cases {
         let folder = kernel(&files);
         let expected = expected.map(|(capacity, available)| Left { capacity, available });
-        assert_eq!(memory::of_pods(folder.path()), expected, "{name}");
+        assert_eq!(memory::of_pods(folder.path(), &PodsCgroup::default()), expected, "{name}");
     }
-    assert_eq!(memory::of_pods(kernel(&[]).path()), None);
+    assert_eq!(memory::of_pods(kernel(&[]).path(), &PodsCgroup::default()), None);
+}
+
+#[test]
+fn pods_are_below_the_configured_root_with_either_driver() {
+    let limit = |path: &str| {
+        let file = |name: &str| format!("{path}/{name}");
+        [
+            (file("memory.max"), "1000"),
+            (file("memory.current"), "400"),
+            (file("memory.stat"), "inactive_file 100\n"),
+        ]
+    };
+    let cases = [
+        ("/", "kubepods", true),
+        ("/", "kubepods.slice", true),
+        ("/nodes/a-b", "nodes/a-b/kubepods", true),
+        ("/nodes/a-b", "nodes.slice/nodes-a_b.slice/nodes-a_b-kubepods.slice", true),
+        ("/nodes/a-b", "kubepods", false),
+    ];
+    for (root, path, is_found) in cases {
+        let files = limit(path);
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        let found = memory::of_pods(kernel(&files).path(), &PodsCgroup::below(root));
+        let expected = is_found.then_some(Left { capacity: 1000, available: 700 });
+        assert_eq!(found, expected, "{root} {path}");
+    }
 }
 
 #[test]
@@ -131,7 +157,10 @@ impl ImageStore for Images {
                     used_bytes: None,
                     inodes_used: None,
                 };
-                Ok(ImageFilesystems { images: vec![at(images)], containers: containers.iter().map(at).collect() })
+                Ok(ImageFilesystems {
+                    images: vec![at(images)],
+                    containers: containers.iter().map(at).collect(),
+                })
             }
             None => Err(RuntimeError::failed("ImageFsInfo", "no")),
         }
@@ -154,7 +183,11 @@ impl ImageStore for Images {
 async fn this_machine_is_read_whole_and_without_a_runtime_only_the_images_are_missing() {
     let folder = tempfile::tempdir().expect("a folder");
     let missing = folder.path().join("not/yet/there");
-    let full = Gauge::new(missing.clone(), Arc::new(Images(Some((folder.path().to_owned(), None)))));
+    let full = Gauge::new(
+        missing.clone(),
+        Arc::new(Images(Some((folder.path().to_owned(), None)))),
+        PodsCgroup::default(),
+    );
     let readings = full.read().await;
     for left in [readings.memory, readings.nodefs_bytes, readings.imagefs_bytes, readings.pids] {
         let left = left.expect("Linux says it");
@@ -162,7 +195,7 @@ async fn this_machine_is_read_whole_and_without_a_runtime_only_the_images_are_mi
     }
     assert_eq!(full.images().await.map(|images| images.len()), Some(1));
 
-    let down = Gauge::new(missing, Arc::new(Images(None)));
+    let down = Gauge::new(missing, Arc::new(Images(None)), PodsCgroup::default());
     let readings = down.read().await;
     assert!(readings.nodefs_bytes.is_some() && readings.imagefs_bytes.is_none());
     assert_eq!(readings.filesystems, None);
@@ -185,7 +218,7 @@ async fn file_systems_are_those_that_the_runtime_names() {
     ];
     for (images, containers, expected) in cases {
         let named = (images.to_owned(), containers.map(Path::to_owned));
-        let gauge = Gauge::new(own.to_owned(), Arc::new(Images(Some(named))));
+        let gauge = Gauge::new(own.to_owned(), Arc::new(Images(Some(named))), PodsCgroup::default());
         let readings = gauge.read().await;
         assert_eq!(readings.filesystems, Some(expected), "{images:?} {containers:?}");
         let capacity = |path: &Path| file_system(path).0.map(|left| left.capacity);

@@ -21,7 +21,8 @@ fn folder(files: &[(&str, String)]) -> (tempfile::TempDir, KernelMemoryNotifier)
         fs::create_dir_all(path.parent().expect("it has one")).expect("made");
         fs::write(path, text).expect("written");
     }
-    let notifier = KernelMemoryNotifier::new(folder.path().into(), folder.path().into());
+    let notifier =
+        KernelMemoryNotifier::with_files(folder.path().into(), folder.path().into(), PodsCgroup::default());
     (folder, notifier)
 }
 
@@ -60,6 +61,7 @@ async fn version_1_reports_levels_of_usage() {
     let kubepods = folder.path().join("memory/kubepods");
     fs::write(kubepods.join("memory.limit_in_bytes"), "9223372036854771712").expect("written");
     fs::write(folder.path().join("memory/memory.stat"), "total_inactive_file 0\n").expect("written");
+    fs::write(folder.path().join("memory/cgroup.event_control"), "").expect("written");
     notifier.watch(&watches).await.expect("watched");
     assert_eq!(level(&folder, "memory"), Some(800));
     assert_eq!(notifier.armed.lock().await.len(), 1);
@@ -77,7 +79,8 @@ async fn version_2_reports_stalls_once_for_each_file() {
     let (folder, notifier) = folder(&[("kubepods.slice/x", String::new()), ("pressure/x", String::new())]);
     let (node, pods) =
         (folder.path().join("pressure/memory"), folder.path().join("kubepods.slice/memory.pressure"));
-    let watches = [watch(MemoryScope::Node, 200), watch(MemoryScope::Node, 300), watch(MemoryScope::Pods, 100)];
+    let watches =
+        [watch(MemoryScope::Node, 200), watch(MemoryScope::Node, 300), watch(MemoryScope::Pods, 100)];
     let make = |path: &Path| {
         mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).expect("made");
         assert!(fs::metadata(path).expect("there").file_type().is_fifo());
@@ -93,7 +96,7 @@ async fn version_2_reports_stalls_once_for_each_file() {
     assert_eq!(stalls(&notifier.armed.lock().await), [node.clone(), pods.clone()]);
     notifier.watch(&watches).await.expect("watched");
     let mut written = vec![0; 100];
-    let length = rustix::io::read(&notifier.armed.lock().await[0].reports, &mut written).expect("read");
+    let length = rustix::io::read(&notifier.armed.lock().await[0].reports, &mut written[..]).expect("read");
     assert_eq!(&written[..length], STALL_TRIGGER, "written once");
 
     // A cgroup that is made again has another file.

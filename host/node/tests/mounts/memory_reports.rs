@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use witlet_core::eviction::{MemoryScope, MemoryWatch, ThresholdValue};
-use witlet_node::KernelMemoryNotifier;
+use witlet_node::{KernelMemoryNotifier, PodsCgroup};
 use witlet_ports::MemoryNotifier;
 
 use crate::{Case, Place};
 
-pub const CASES: &[Case] = &[("the_kernel_reports_that_memory_runs_short", reports)];
+pub(crate) const CASES: &[Case] = &[("the_kernel_reports_that_memory_runs_short", reports)];
 
 const MIB: usize = 1 << 20;
 const V1: &str = "/sys/fs/cgroup/memory";
@@ -26,7 +26,7 @@ impl Drop for Cgroup {
 
 fn reports(place: &Place) {
     if !Path::new(V1).join("cgroup.event_control").exists() {
-        let notifier = KernelMemoryNotifier::default();
+        let notifier = KernelMemoryNotifier::new(PodsCgroup::default());
         place.tokio.block_on(notifier.watch(&[watch(1)])).expect("the kernel takes a trigger of stalls");
         return;
     }
@@ -35,7 +35,11 @@ fn reports(place: &Place) {
     // The cgroup is the root of a machine with 64 MiB.
     std::os::unix::fs::symlink(&cgroup.0, place.at("memory")).expect("linked");
     std::fs::write(place.at("meminfo"), "MemTotal: 65536 kB\n").expect("written");
-    let notifier = KernelMemoryNotifier::new(place.folder.path().into(), place.folder.path().into());
+    let notifier = KernelMemoryNotifier::with_files(
+        place.folder.path().into(),
+        place.folder.path().into(),
+        PodsCgroup::default(),
+    );
     place.tokio.block_on(async {
         notifier.watch(&[watch(40)]).await.expect("watched");
         eat(&cgroup.0, 4);

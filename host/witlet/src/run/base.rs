@@ -6,7 +6,7 @@ use witlet_agent::KUBELET_STATE;
 use witlet_core::node::facts;
 use witlet_cri::{CriClient, CriOptions, Deadlines};
 use witlet_egress::Egress;
-use witlet_node::{FileStateStore, Gauge, NodeInfo, NodeOptions, SystemClock, ThreadJitter};
+use witlet_node::{FileStateStore, Gauge, NodeInfo, NodeOptions, PodsCgroup, SystemClock, ThreadJitter};
 use witlet_ports::{Runtime, SourceHealth};
 
 use crate::run::RunError;
@@ -46,7 +46,10 @@ impl Base {
             gates.map(|(gate, on)| (gate.clone(), on.to_string())).collect(),
         );
         let cri = cri(settings, clock.clone())?;
-        let gauge = Arc::new(Gauge::new(settings.folders.root.clone(), Arc::new(cri.clone())));
+        let gauge = {
+            let pods = PodsCgroup::below(&settings.cgroups.root);
+            Arc::new(Gauge::new(settings.folders.root.clone(), Arc::new(cri.clone()), pods))
+        };
         let mut runtime = cri.clone().into_runtime();
         runtime.info =
             Arc::new(RuntimeFacts::new(runtime.info, machine.clone(), settings.runtime.cgroup_driver));

@@ -9,7 +9,6 @@ use witlet_cluster::{
     MirrorPods, NodeManager, NodeOptions, NodePorts, Objects, SavedPods, StatusManager,
 };
 use witlet_core::node::registration::Registration;
-use witlet_node::Gauge;
 use witlet_ports::{AgentView, EventSink, NodeGauge, NodeWatch, PodSource};
 
 use crate::kubelet::KUBERNETES_VERSION;
