@@ -2,7 +2,8 @@
 //!
 //! The daemon runs as a process beside a fake CRI server in this one, which answers at once, so that its figures hold
 //! none of a runtime's costs. Progress goes to standard error; the last line of standard output is one JSON object.
-//! `DENSITY_PODS` says how many pods (450 if not given). With `DENSITY_API=1` they are created in an API server, and deleted there;
+//! `DENSITY_PODS` says how many pods (450 if not given), `DENSITY_ARGUMENTS` more arguments of `witlet run` for static pods, apart by
+//! spaces (`--eviction-hard=` shows what the monitors cost). With `DENSITY_API=1` they are created in an API server, and deleted there;
 //! `DENSITY_QPS` then sets the daemon's request rate (`default` for its own; no limit if not given), and with `DENSITY_OBJECTS=2000`
 //! so many config maps and secrets are used by a few pods instead.
 
@@ -44,10 +45,12 @@ fn main() {
         });
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(measure(pods));
+    let arguments = std::env::var("DENSITY_ARGUMENTS").unwrap_or_default();
+    let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+    runtime.block_on(measure(pods, &arguments));
 }
 
-async fn measure(pods: usize) {
+async fn measure(pods: usize, arguments: &[String]) {
     let home = tempfile::tempdir().expect("a temporary folder");
     let (cri, stop) = (FakeCri::default(), CancellationToken::new());
     let cri_socket = home.path().join("cri.sock");
@@ -56,7 +59,7 @@ async fn measure(pods: usize) {
         std::fs::create_dir_all(home.path().join("pods")).expect("the manifest folder");
         // The first start fills the code cache, as a package's installation does.
         Daemon::start_empty(home.path()).await.end();
-        let daemon = Daemon::start_empty(home.path()).await;
+        let daemon = Daemon::start_with(home.path(), arguments).await;
         tokio::time::sleep(SETTLE).await;
         let figures = run(&daemon, &cri, home.path(), pods).await;
         daemon.end();
@@ -82,6 +85,7 @@ async fn run(daemon: &Daemon, cri: &FakeCri, home: &Path, pods: usize) -> Value 
     say(&format!("{pods} pods were ready after {shown_ready:.2} s"));
     tokio::time::sleep(SETTLE).await;
     let (rss, threads, cpu) = (daemon.resident_mb("VmRSS"), daemon.threads(), daemon.cpu_seconds());
+    let anonymous = daemon.resident_mb("RssAnon");
     tokio::time::sleep(IDLE_WINDOW).await;
     let idle = (daemon.cpu_seconds() - cpu) / IDLE_WINDOW.as_secs_f64() * 100.0;
 
@@ -109,6 +113,7 @@ async fn run(daemon: &Daemon, cri: &FakeCri, home: &Path, pods: usize) -> Value 
         "delete_cpu_s": rounded(delete_cpu),
         "rss_before_mb": rounded(rss_before),
         "rss_mb": rounded(rss),
+        "rss_anon_mb": rounded(anonymous),
         "rss_after_mb": rounded(daemon.resident_mb("VmRSS")),
         "threads": threads,
     })
