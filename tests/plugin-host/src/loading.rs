@@ -1,9 +1,12 @@
 //! What is refused when it is loaded, and in which words.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
 use std::time::Duration;
 
 use witlet_core::admission::Decision;
-use witlet_wasm::compile::{CompileLimits, CompilerConfig};
+use witlet_harness::WAIT_TIMEOUT;
+use witlet_wasm::compile::{COMPILE_COMMAND, CompileLimits, CompilerConfig};
 use witlet_wasm::host::StartError;
 use witlet_wasm::metrics::CallOutcome;
 use witlet_wasm::plugin::{Builtin, PluginState};
@@ -18,6 +21,7 @@ claims!(
     a_loop_in_validate_is_a_timeout,
     a_loop_at_start_is_a_timeout,
     a_compile_bomb_runs_into_the_compilers_limits,
+    a_compiler_ends_when_its_daemon_is_gone,
     a_broken_configuration_keeps_the_host_from_starting,
     compiled_code_that_was_tampered_with_is_not_run,
     a_cache_that_others_can_enter_is_refused,
@@ -128,6 +132,27 @@ async fn a_compile_bomb_runs_into_the_compilers_limits() {
         let detail = node.status("bad").detail.unwrap_or_default();
         assert!(detail.contains(words), "{words:?} isn't in {detail:?}");
     }
+}
+
+/// A daemon that was killed reads the compiler's standard error no more. What was to come on standard input is kept back, so that nothing
+/// else ends the compiler.
+async fn a_compiler_ends_when_its_daemon_is_gone() {
+    let program = crate::node::compiler(cache()).program;
+    let mut child = tokio::process::Command::new(program)
+        .args([COMPILE_COMMAND, "synchronous", "1073741824", "60", "1048576"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the compiler starts");
+    let stdin = child.stdin.take();
+    assert!(child.try_wait().expect("it can be asked").is_none(), "it waits for a component");
+    drop(child.stderr.take());
+    let ended = tokio::time::timeout(WAIT_TIMEOUT, child.wait()).await;
+    let status = ended.expect("it ends").expect("it can be waited for");
+    assert_eq!(status.signal(), Some(9), "{status}");
+    drop(stdin);
 }
 
 async fn a_broken_configuration_keeps_the_host_from_starting() {

@@ -14,9 +14,8 @@ use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use witlet_core::status::termination_message::{FILE_BYTES_MAX, LOG_BYTES_MAX};
+use witlet_loss_checks::{Kind, full_name};
 
-use crate::losses::full_name;
-use crate::model::Kind;
 use crate::world::{World, failed};
 
 /// How much of the daemon's log is shown when something failed, in lines.

@@ -7,13 +7,10 @@ use witlet_harness::WAIT_TIMEOUT;
 
 use libtest_mimic::Failed;
 use tokio::time::{Instant, sleep};
+use witlet_loss_checks::{Character, Kind, Loss, Random, Shape, Touch, Wanted, count, doubles, ids};
 
 use crate::figures::Figures;
 use crate::habits::{Action, Habits};
-use crate::losses::{Loss, count, doubles, ids};
-use crate::model::{Character, Kind, Touch, Wanted};
-use crate::random::Random;
-use crate::shape::Shape;
 use crate::world::{Swapped, World, failed};
 
 /// The longest pause between two actions.

@@ -21,11 +21,7 @@ mod figures;
 mod habits;
 mod hostile;
 mod liars;
-mod losses;
-mod model;
 mod node;
-mod random;
-mod shape;
 mod swaps;
 mod world;
 
@@ -35,11 +31,11 @@ use std::time::Duration;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::time::Instant;
 use witlet_harness::{REQUIRE_VARIABLE, TestClock, is_required, skip_reason};
+use witlet_loss_checks::Kind;
 use witlet_ports::Clock;
 
 use crate::chaos::Chaos;
 use crate::habits::Habits;
-use crate::model::Kind;
 use crate::world::World;
 use witlet_harness::usage::Usage;
 
@@ -194,7 +190,6 @@ fn main() -> ExitCode {
         eprintln!("SKIPPED: the soak on containerd: {skip}");
     }
     let trials = vec![
-        Trial::test("every_loss_is_found", losses::cases::every_loss_is_found),
         trial(Kind::Embedded, length),
         trial(Kind::Containerd, length).with_ignored_flag(skip.is_some()),
         Trial::test("containerd::a_hundred_random_pods_leave_nothing", move || {

@@ -14,16 +14,12 @@ use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 use witlet_core::runtime::{ContainerRunState, RuntimePod};
 use witlet_harness::{Containerd, Daemon, DaemonOptions, TestClock, report};
+use witlet_loss_checks::{Kind, NODE_NAME, NodeSnapshot};
 use witlet_ports::Runtime;
 use witlet_server::LocalClient;
 
-use crate::losses::Seen;
-use crate::model::Kind;
 use crate::node;
 use witlet_harness::usage::Usage;
-
-/// Name of the node, which ends the names of its pods.
-pub(crate) const NODE_NAME: &str = "node1";
 
 /// How often something is looked at that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -150,7 +146,7 @@ impl World {
     }
 
     /// One look at everything; none while one of them can't be asked.
-    pub(crate) async fn look(&self) -> Option<Seen> {
+    pub(crate) async fn look(&self) -> Option<NodeSnapshot> {
         let mut pods = self.ask("/pods").await?;
         let (folders, logs) = (self.pod_folders().ok()?, self.pod_logs().ok()?);
         let runtime = self.listed().await?;
@@ -159,7 +155,7 @@ impl World {
         let running = containers.filter(|container| container.state == ContainerRunState::Running);
         let limits = running.filter_map(|one| Some((one.id.to_string(), node::cpu_limit(one.id.as_str())?)));
         let below = node::mounts_below(&self.folder.path().join("agent/pods")).ok()?;
-        Some(Seen {
+        Some(NodeSnapshot {
             pods: serde_json::from_value(pods["items"].take()).ok()?,
             folders,
             logs,
@@ -171,7 +167,7 @@ impl World {
     }
 
     /// The same once all can be asked: on a busy machine one of them may be late.
-    pub(crate) async fn seen(&self, patience: Duration) -> Result<Seen, Failed> {
+    pub(crate) async fn seen(&self, patience: Duration) -> Result<NodeSnapshot, Failed> {
         let deadline = Instant::now() + patience;
         loop {
             match self.look().await {

@@ -124,6 +124,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tests/languages", &["witlet-templates"]),
+    ("tests/loss-checks", &["witlet-core", "witlet-harness", "witlet-testkit"]),
     ("tests/plugin-host", &["witlet-wasm"]),
     ("tests/pod-life", &[]),
     ("tests/scenarios", &[]),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use witlet_core::runtime::ImageAuth;
+
 /// What the process of an image does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behaviour {
@@ -33,6 +35,8 @@ pub struct FakeImage {
     pub pulls_fail: u32,
     /// The user name without which the registry refuses the pull.
     pub wants_user: Option<String>,
+    /// The password that the registry wants with it; none takes any.
+    pub wants_password: Option<String>,
     /// Bytes.
     pub size: u64,
     /// Whether the runtime wants it to stay.
@@ -48,6 +52,7 @@ impl FakeImage {
             pull_takes: Duration::ZERO,
             pulls_fail: 0,
             wants_user: None,
+            wants_password: None,
             size: 1,
             pinned: false,
         }
@@ -56,6 +61,14 @@ impl FakeImage {
     /// An image that has to be pulled first.
     pub fn absent(behaviour: Behaviour) -> Self {
         Self { present: false, ..Self::present(behaviour) }
+    }
+
+    /// Whether the registry gives it to who shows these credentials.
+    pub(super) fn is_for(&self, auth: Option<&ImageAuth>) -> bool {
+        let has = |wanted: &Option<String>, field: fn(&ImageAuth) -> &str| {
+            wanted.as_deref().is_none_or(|wanted| auth.map(field) == Some(wanted))
+        };
+        has(&self.wants_user, |auth| &auth.username) && has(&self.wants_password, |auth| &auth.password)
     }
 }
 

@@ -357,11 +357,8 @@ impl Images for FakeRuntime {
         };
         tokio::time::sleep(takes).await;
         let mut inner = self.answer(CALL)?;
-        let user = auth.map(|auth| auth.username.as_str());
         match inner.images.get_mut(image) {
-            Some(found) if found.wants_user.is_some() && found.wants_user.as_deref() != user => {
-                Err(RuntimeError::failed(CALL, "authorization failed"))
-            }
+            Some(found) if !found.is_for(auth) => Err(RuntimeError::failed(CALL, "authorization failed")),
             None => Err(RuntimeError::NotFound { call: CALL, message: format!("image {image}") }),
             Some(found) if found.pulls_fail > 0 => {
                 found.pulls_fail -= 1;

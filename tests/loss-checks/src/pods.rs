@@ -9,13 +9,16 @@ use crate::shape::{Shape, Version};
 
 /// Which runtime is under the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// `witlet runtime`.
     Embedded,
+    /// containerd with runc.
     Containerd,
 }
 
 impl Kind {
-    pub(crate) fn name(self) -> &'static str {
+    /// The first word in the names of its cases.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Embedded => "embedded",
             Self::Containerd => "containerd",
@@ -25,7 +28,7 @@ impl Kind {
 
 /// What a pod is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Character {
+pub enum Character {
     /// Runs until it is asked to stop.
     Sleeper,
     /// Two containers of that sort.
@@ -45,11 +48,12 @@ pub(crate) enum Character {
 }
 
 impl Character {
-    pub(crate) const ALL: [Self; 7] =
+    /// All but the random ones.
+    pub const ALL: [Self; 7] =
         [Self::Sleeper, Self::Pair, Self::Stubborn, Self::Crasher, Self::Job, Self::Deferred, Self::Refused];
 
     /// The phase that it comes to and stays in.
-    pub(crate) fn phase(self) -> &'static str {
+    pub fn phase(self) -> &'static str {
         match self {
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Crasher | Self::Deferred => "Running",
             Self::Job => "Succeeded",
@@ -59,7 +63,7 @@ impl Character {
     }
 
     /// The names of its containers that are to run all the time.
-    pub(crate) fn runs(self) -> Vec<&'static str> {
+    pub fn runs(self) -> Vec<&'static str> {
         match self {
             Self::Sleeper | Self::Stubborn | Self::Deferred => vec!["app"],
             Self::Pair => vec!["app", "side"],
@@ -69,7 +73,7 @@ impl Character {
     }
 
     /// Whether one of them is ready.
-    pub(crate) fn is_ready(self, container: &str) -> bool {
+    pub fn is_ready(self, container: &str) -> bool {
         match self {
             Self::Varied(shape) => shape.is_ready(container),
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Deferred => true,
@@ -78,13 +82,13 @@ impl Character {
     }
 
     /// Whether a container of it that could not be started stays so.
-    pub(crate) fn is_never_tried_again(self) -> bool {
+    pub fn is_never_tried_again(self) -> bool {
         matches!(self, Self::Varied(shape) if shape.is_never_tried_again())
     }
 
     /// Whether it begins anew with a UID that it had before. What was stopped before an agent was killed has ended by itself
     /// in the eyes of the next one, and only what is always restarted begins anew then.
-    pub(crate) fn may_come_back(self) -> bool {
+    pub fn may_come_back(self) -> bool {
         match self {
             Self::Varied(shape) => shape.is_always_restarted(),
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Crasher => true,
@@ -93,7 +97,7 @@ impl Character {
     }
 
     /// What its main container said when it ended, if that can be told.
-    pub(crate) fn message(self) -> Option<&'static str> {
+    pub fn message(self) -> Option<&'static str> {
         match self {
             Self::Varied(shape) => shape.message(),
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Crasher | Self::Job => None,
@@ -102,7 +106,7 @@ impl Character {
     }
 
     /// Whether its sandbox is to be up.
-    pub(crate) fn has_sandbox(self) -> bool {
+    pub fn has_sandbox(self) -> bool {
         match self {
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Crasher | Self::Deferred => true,
             Self::Job | Self::Refused => false,
@@ -111,7 +115,7 @@ impl Character {
     }
 
     /// Whether a container, once there, stays the same one as long as nobody touches the pod.
-    pub(crate) fn keeps(self, container: &str) -> bool {
+    pub fn keeps(self, container: &str) -> bool {
         match self {
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Deferred | Self::Job => true,
             Self::Crasher | Self::Refused => false,
@@ -120,7 +124,7 @@ impl Character {
     }
 
     /// Whether an edit of a pod with a UID of its own leaves it its sandbox, and leads to the same again.
-    pub(crate) fn can_be_edited(self) -> bool {
+    pub fn can_be_edited(self) -> bool {
         match self {
             Self::Sleeper | Self::Pair | Self::Stubborn | Self::Deferred => true,
             Self::Crasher | Self::Job | Self::Refused => false,
@@ -131,7 +135,7 @@ impl Character {
 
 /// What was done to a pod since everything settled the last time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Touch {
+pub enum Touch {
     /// Nothing that it may notice.
     None,
     /// Its containers may have been replaced.
@@ -142,55 +146,60 @@ pub(crate) enum Touch {
 
 /// What was there of a pod when everything had settled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ids {
+pub struct Ids {
     /// The newest sandbox.
-    pub(crate) sandbox: Option<String>,
+    pub sandbox: Option<String>,
     /// The newest container of each name.
-    pub(crate) containers: BTreeMap<String, String>,
+    pub containers: BTreeMap<String, String>,
     /// How often the agent says that each was restarted. Not always 0: a pod that was edited, or was removed and came
     /// back with its UID, counts on, and so does one whose container's start was cut short with the runtime.
-    pub(crate) restarts: BTreeMap<String, i32>,
+    pub restarts: BTreeMap<String, i32>,
 }
 
 /// A pod that a manifest has.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
-    pub(crate) name: String,
-    pub(crate) character: Character,
+pub struct Wanted {
+    /// As the manifest has it; see [`full_name`](crate::full_name).
+    pub name: String,
+    /// What it is to come to.
+    pub character: Character,
     /// With one of its own a change is an update, else it is another pod.
-    pub(crate) fixed_uid: bool,
+    pub fixed_uid: bool,
     /// Value of a variable in its containers.
-    pub(crate) variable: usize,
+    pub variable: usize,
     /// Value of a label.
-    pub(crate) label: usize,
+    pub label: usize,
     /// Of a varied pod: its limit of processor time, in steps.
-    pub(crate) cpu: usize,
-    pub(crate) touch: Touch,
-    pub(crate) settled: Option<Ids>,
+    pub cpu: usize,
+    /// What may have been replaced since the last settling.
+    pub touch: Touch,
+    /// What there was of it then.
+    pub settled: Option<Ids>,
 }
 
 impl Wanted {
-    pub(crate) fn new(name: String, character: Character, fixed_uid: bool) -> Self {
+    /// A pod that is new: all of it is still to come.
+    pub fn new(name: String, character: Character, fixed_uid: bool) -> Self {
         Self { name, character, fixed_uid, variable: 0, label: 0, cpu: 0, touch: Touch::All, settled: None }
     }
 
     /// It may be another pod now.
-    pub(crate) fn touch(&mut self) {
+    pub fn touch(&mut self) {
         self.touch = Touch::All;
     }
 
     /// Its containers may be others now.
-    pub(crate) fn replace_containers(&mut self) {
+    pub fn replace_containers(&mut self) {
         self.touch = self.touch.max(Touch::Containers);
     }
 
     /// Whether its limits are to change while it runs.
-    pub(crate) fn can_be_resized(&self) -> bool {
+    pub fn can_be_resized(&self) -> bool {
         matches!(self.character, Character::Varied(shape) if self.fixed_uid && shape.can_be_resized())
     }
 
     /// The text of its manifest. `host_folder` is there for pods that use the host's.
-    pub(crate) fn manifest(&self, kind: Kind, host_folder: &str) -> String {
+    pub fn manifest(&self, kind: Kind, host_folder: &str) -> String {
         let Character::Varied(shape) = self.character else {
             return serde_json::to_string(&self.pod(kind)).unwrap_or_default();
         };

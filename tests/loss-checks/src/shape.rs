@@ -76,7 +76,7 @@ enum Message {
 
 /// What is random about a pod. The same shape is the same pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub struct Shape {
     pub(crate) course: Course,
     policy: &'static str,
     inits: usize,
@@ -112,7 +112,7 @@ pub(crate) struct Version<'a> {
 
 impl Shape {
     /// Any. A `sturdy` one comes to the same whatever becomes of a single container: what was cut short is tried again.
-    pub(crate) fn random(random: &mut Random, sturdy: bool) -> Self {
+    pub fn random(random: &mut Random, sturdy: bool) -> Self {
         let course = loop {
             let course = course(random.below(100));
             if !sturdy || matches!(course, Course::Runs | Course::FailsAgain | Course::InitFailsAgain) {

@@ -1,6 +1,7 @@
-//! What is lost, of what has to be there: pure, from the manifests and one look at the node.
+//! What is lost, of what has to be there: from the manifests and a snapshot of the node.
 
-pub(crate) mod cases;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,7 +9,7 @@ use std::fmt;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use witlet_core::runtime::{ContainerRunState, ListedContainer, RuntimePod, SandboxState};
 
-use crate::model::{Character, Ids, Touch, Wanted};
+use crate::pods::{Character, Ids, Touch, Wanted};
 use crate::shape::{cpu_limit, cpu_limit_milli};
 
 /// Of a pod's sandboxes the newest stays, and the one that holds the last dead container.
@@ -23,32 +24,32 @@ const MAIN: &str = "app";
 /// How containerd calls the end of a container that could not be started.
 const START_ERROR: &str = "StartError";
 
-/// One look at the node.
+/// What a node has at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub struct NodeSnapshot {
     /// As the agent shows them.
-    pub(crate) pods: Vec<Pod>,
+    pub pods: Vec<Pod>,
     /// As the runtime lists them.
-    pub(crate) runtime: Vec<RuntimePod>,
+    pub runtime: Vec<RuntimePod>,
     /// UIDs with a folder below the agent's root.
-    pub(crate) folders: BTreeSet<String>,
+    pub folders: BTreeSet<String>,
     /// UIDs with a folder of logs, and for each container of theirs the number of its log files.
-    pub(crate) logs: BTreeMap<String, BTreeMap<String, usize>>,
+    pub logs: BTreeMap<String, BTreeMap<String, usize>>,
     /// UIDs with something mounted below their folder.
-    pub(crate) mounts: BTreeSet<String>,
+    pub mounts: BTreeSet<String>,
     /// Names of pods with links to their containers' logs.
-    pub(crate) links: BTreeSet<String>,
+    pub links: BTreeSet<String>,
     /// How much of a processor the kernel lets containers have, in thousandths, by container id; where that can be told.
-    pub(crate) cpu_limits: BTreeMap<String, usize>,
+    pub cpu_limits: BTreeMap<String, usize>,
 }
 
 /// Something that isn't as it has to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Loss {
+pub struct Loss {
     /// Name of the pod as the node has it; UID where no more is known.
-    pub(crate) pod: String,
+    pub pod: String,
     /// What is wrong with it.
-    pub(crate) what: String,
+    pub what: String,
 }
 
 impl fmt::Display for Loss {
@@ -58,12 +59,12 @@ impl fmt::Display for Loss {
 }
 
 /// The name of the pod on the node.
-pub(crate) fn full_name(name: &str) -> String {
-    format!("{name}-{}", crate::world::NODE_NAME)
+pub fn full_name(name: &str) -> String {
+    format!("{name}-{}", crate::NODE_NAME)
 }
 
 /// Counts what is lost. Nothing is, if it is empty.
-pub(crate) fn count(wanted: &BTreeMap<String, Wanted>, seen: &Seen) -> Vec<Loss> {
+pub fn count(wanted: &BTreeMap<String, Wanted>, seen: &NodeSnapshot) -> Vec<Loss> {
     let mut losses = Vec::new();
     for one in wanted.values() {
         let name = full_name(&one.name);
@@ -75,7 +76,7 @@ pub(crate) fn count(wanted: &BTreeMap<String, Wanted>, seen: &Seen) -> Vec<Loss>
 }
 
 /// What there is of a pod: the newest of each, and how often it was restarted.
-pub(crate) fn ids(name: &str, seen: &Seen) -> Ids {
+pub fn ids(name: &str, seen: &NodeSnapshot) -> Ids {
     let name = full_name(name);
     let mut ids = Ids::default();
     if let Some(pod) = seen.runtime.iter().find(|pod| pod.name == name) {
@@ -91,7 +92,7 @@ pub(crate) fn ids(name: &str, seen: &Seen) -> Ids {
 }
 
 /// Full names under which more than one sandbox is up or a container runs twice.
-pub(crate) fn doubles(runtime: &[RuntimePod]) -> Vec<Loss> {
+pub fn doubles(runtime: &[RuntimePod]) -> Vec<Loss> {
     let mut sandboxes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut containers: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for pod in runtime {
@@ -116,7 +117,7 @@ fn runs(container: &ListedContainer) -> bool {
     container.state == ContainerRunState::Running
 }
 
-fn of_wanted(wanted: &Wanted, name: &str, seen: &Seen) -> Vec<String> {
+fn of_wanted(wanted: &Wanted, name: &str, seen: &NodeSnapshot) -> Vec<String> {
     let shown: Vec<&Pod> =
         seen.pods.iter().filter(|pod| pod.metadata.name.as_deref() == Some(name)).collect();
     let [pod] = shown[..] else { return vec![format!("the agent shows it {} times", shown.len())] };
@@ -187,7 +188,7 @@ fn wrong_message(wanted: &Wanted, pod: &Pod) -> Option<String> {
 }
 
 /// The limit that the manifest asks for is in the status and in the kernel.
-fn wrong_limit(wanted: &Wanted, pod: &Pod, own: &RuntimePod, seen: &Seen) -> Option<String> {
+fn wrong_limit(wanted: &Wanted, pod: &Pod, own: &RuntimePod, seen: &NodeSnapshot) -> Option<String> {
     if !matches!(wanted.character, Character::Varied(_)) {
         return None;
     }
@@ -213,7 +214,7 @@ fn statuses(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
 }
 
 /// Whether what nobody touched is another one than it was.
-fn replaced(wanted: &Wanted, seen: &Seen) -> Vec<String> {
+fn replaced(wanted: &Wanted, seen: &NodeSnapshot) -> Vec<String> {
     let Some(settled) = &wanted.settled else { return Vec::new() };
     let now = ids(&wanted.name, seen);
     let mut lost = Vec::new();
@@ -232,7 +233,7 @@ fn replaced(wanted: &Wanted, seen: &Seen) -> Vec<String> {
 }
 
 /// Dead things, and logs of them, that should have been cleaned up.
-fn too_many(pod: &RuntimePod, seen: &Seen) -> Vec<String> {
+fn too_many(pod: &RuntimePod, seen: &NodeSnapshot) -> Vec<String> {
     let mut lost = Vec::new();
     if pod.sandboxes.len() > SANDBOXES_MAX {
         lost.push(format!("it has {} sandboxes", pod.sandboxes.len()));
@@ -255,7 +256,7 @@ fn too_many(pod: &RuntimePod, seen: &Seen) -> Vec<String> {
 }
 
 /// What is there and belongs to no manifest.
-fn left_over(wanted: &BTreeMap<String, Wanted>, seen: &Seen) -> Vec<Loss> {
+fn left_over(wanted: &BTreeMap<String, Wanted>, seen: &NodeSnapshot) -> Vec<Loss> {
     let names: BTreeSet<String> = wanted.keys().map(|name| full_name(name)).collect();
     let mut uids = BTreeSet::new();
     let mut losses = doubles(&seen.runtime);
