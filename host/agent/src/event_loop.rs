@@ -23,7 +23,6 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::AdmittedPod;
-use witlet_core::config::MergedConfig;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::node::NodeFacts;
 use witlet_core::node::conditions::Pressures;
@@ -31,6 +30,7 @@ use witlet_core::node::published::{NodeInput, PublishedNode, publish};
 use witlet_core::pod::static_pod::StaticPodQueue;
 use witlet_core::pod::user_namespace::UserNamespaces;
 use witlet_core::pod::{PodUid, SourceName};
+use witlet_core::sources::MergedPods;
 use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter};
 
 use crate::admission_queue::AdmissionQueue;
@@ -77,7 +77,7 @@ pub(crate) struct EventLoop {
     plugin_sources: BTreeSet<SourceName>,
     /// Sources of which a part could never be read.
     partial: BTreeSet<SourceName>,
-    merged: MergedConfig,
+    merged: MergedPods,
     /// All that is known of pods, each in one place.
     pods: BTreeMap<PodUid, PodRecord>,
     user_namespaces: UserNamespaces,
@@ -126,7 +126,7 @@ impl EventLoop {
             sources,
             plugin_sources: BTreeSet::new(),
             partial: BTreeSet::new(),
-            merged: MergedConfig::default(),
+            merged: MergedPods::default(),
             pods: known.collect(),
             user_namespaces,
             statics: StaticPodQueue::default(),

@@ -9,12 +9,12 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{Notify, mpsc, watch as channel};
 use tokio_util::sync::CancellationToken;
-use witlet_core::config::SourceUpdate;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::conditions::{UnreadSource, source_message};
 use witlet_core::pod::static_pod::is_mirror;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_core::reflector::Initial;
+use witlet_core::sources::SourceUpdate;
 use witlet_ports::{Clock, EventSink, Jitter, PodSource, SourceEvent, SourceHealth};
 
 use crate::saved::{Outdated, SavedPods};

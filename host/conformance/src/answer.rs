@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use witlet_core::admission::{Shortage, Verdict};
-use witlet_core::config::source::{PollAnswer, Snapshot, SourceFault};
 use witlet_core::probe::ProbeOutcome;
+use witlet_core::sources::plugin::{PollAnswer, Snapshot, SourceFault};
 use witlet_wasm::plugin::CallError;
 
 /// What the host puts where it cut a text.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::time::Instant;
-use witlet_core::config::source::SourceFault;
+use witlet_core::sources::plugin::SourceFault;
 use witlet_wasm::inspect::{InspectError, inspect};
 use witlet_wasm::plugin::CallError;
 use witlet_wasm::plugin::config::Warm;

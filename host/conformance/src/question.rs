@@ -9,11 +9,11 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, Operation};
-use witlet_core::config::source::PodStatusChange;
 use witlet_core::node::{NodeFacts, facts};
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeRequest};
 use witlet_core::runtime::ContainerId;
+use witlet_core::sources::plugin::PodStatusChange;
 use witlet_wasm::direct;
 use witlet_wasm::role::Role;
 

@@ -13,8 +13,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
-use witlet_core::config::SourceUpdate;
-use witlet_core::config::merge::MergedConfig;
 use witlet_core::container::backoff::{BackoffTable, CRASH};
 use witlet_core::container::hash::container_hash;
 use witlet_core::container::plan::{PlanInput, plan};
@@ -25,6 +23,8 @@ use witlet_core::runtime::{
     ContainerId, ContainerRunState, ListedContainer, ListedSandbox, NamespaceMode, ObservedContainer,
     ObservedPod, ObservedSandbox, RuntimePod, SandboxId, SandboxState,
 };
+use witlet_core::sources::SourceUpdate;
+use witlet_core::sources::merge::MergedPods;
 
 /// Nodes of these sizes; the first is the floor of the others.
 const SIZES: [usize; 3] = [10, 110, 500];
@@ -108,7 +108,7 @@ fn measured(case: &Case) {
 /// Work over a node's worth of facts.
 enum Case {
     Plan(Vec<(Arc<Pod>, ObservedPod)>),
-    Merge { before: MergedConfig, set: Vec<Arc<Pod>> },
+    Merge { before: MergedPods, set: Vec<Arc<Pod>> },
     PlegDiff(Vec<(RuntimePod, RuntimePod)>),
 }
 
@@ -117,7 +117,7 @@ impl Case {
         match name {
             "plan" => Self::Plan((0..pods).map(|n| (Arc::new(pod(n, "1.0")), observed(n))).collect()),
             "merge" => {
-                let mut before = MergedConfig::default();
+                let mut before = MergedPods::default();
                 let set = (0..pods).map(|n| Arc::new(pod(n, "1.0"))).collect();
                 before.take(&SourceName::file(), replaced(set), now());
                 let version = |n| if n == 0 { "1.1" } else { "1.0" };

@@ -7,7 +7,6 @@
 pub mod access;
 pub mod admission;
 pub mod cgroup;
-pub mod config;
 pub mod container;
 pub mod duration;
 pub mod error;
@@ -26,6 +25,7 @@ pub mod pod;
 pub mod probe;
 pub mod reflector;
 pub mod runtime;
+pub mod sources;
 pub mod stats;
 pub mod status;
 pub mod volume;

@@ -15,9 +15,9 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
-use witlet_core::config::SourceUpdate;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
+use witlet_core::sources::SourceUpdate;
 use witlet_ports::{
     Clock, EventSink, PodSource, PodView, SourceEvent, SourceHealth, SourceOutage, StateStore,
 };

@@ -15,11 +15,11 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, timeout};
 use tokio_util::sync::CancellationToken;
-use witlet_core::config::SourceUpdate;
-use witlet_core::config::manifest::MANIFEST_BYTES_MAX;
 use witlet_core::error::one_line;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
+use witlet_core::sources::SourceUpdate;
+use witlet_core::sources::manifest::MANIFEST_BYTES_MAX;
 use witlet_egress::{BodyError, Egress, Reach, ResponseBody, SendError, SendLimits, TlsPolicy};
 use witlet_ports::{Clock, EventSink, PodSource, SourceEvent, SourceHealth, SourceOutage, StateStore};
 

@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::PodStatus;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use witlet_core::config::SourceUpdate;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
+use witlet_core::sources::SourceUpdate;
 
 /// How many events of sources may wait for the event loop (upstream's config channel holds 50).
 pub const SOURCE_EVENTS_MAX: usize = 50;

@@ -10,9 +10,9 @@ use k8s_openapi::api::core::v1::Pod;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use witlet_core::config::SourceUpdate;
 use witlet_core::pod::static_pod::{Origin, adopt};
 use witlet_core::pod::{SourceName, defaults};
+use witlet_core::sources::SourceUpdate;
 use witlet_ports::{NotTold, PodFare, PodSource, PodSourceSet, SourceEvent};
 
 /// The manifests that a source shows, by place. None while it can't tell.

@@ -13,9 +13,9 @@ use std::time::Duration;
 use serde_json::Value;
 use wasmtime::Engine;
 use witlet_core::admission::{AdmissionRequest, Verdict};
-use witlet_core::config::allow::{Allowance, SecurityLevel};
-use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
+use witlet_core::sources::allow::{Allowance, SecurityLevel};
+use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
 use witlet_ports::{Clock, Containers};
 
 use crate::compile::CompilerConfig;

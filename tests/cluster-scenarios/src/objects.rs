@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Identity, Options};
 use witlet_cluster::Objects;
-use witlet_core::config::SourceUpdate;
 use witlet_core::event::{Event, EventObject};
 use witlet_core::pod::{PodUid, SourceName};
+use witlet_core::sources::SourceUpdate;
 use witlet_ports::{AgentView, Clock, EventSink, NoStatuses, PodSource, SourceEvent};
 use witlet_testkit::{Behaviour, ClusterEdge, FakeImage, FakeNode, FixedJitter, NODE_NAME, SourceHandle};
 

@@ -10,8 +10,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use witlet_core::admission::Decision;
-use witlet_core::config::SourceUpdate;
 use witlet_core::probe::ProbeOutcome;
+use witlet_core::sources::SourceUpdate;
 use witlet_ports::{PodSourceSet, SOURCE_EVENTS_MAX, SourceEvent};
 use witlet_wasm::host::PluginHost;
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::config::{Duplicate, PodOperation, PodUpdate, SourceChange, SourceUpdate};
 use witlet_core::error::one_line;
 use witlet_core::event::{Event as NodeEvent, EventObject, EventType};
 use witlet_core::pod::lifecycle::{Arrival, Event as LifeEvent, Stage};
 use witlet_core::pod::static_pod::is_mirror;
 use witlet_core::pod::worker::{KillOptions, is_ending};
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
+use witlet_core::sources::{Duplicate, PodOperation, PodUpdate, SourceChange, SourceUpdate};
 use witlet_core::status::{is_ended_by_node, is_readiness_outdated};
 use witlet_ports::SourceEvent;
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::config::SourceUpdate;
 use witlet_core::pod::PodUid;
+use witlet_core::sources::SourceUpdate;
 
 /// The newest object of each pod by its UID, mirror pods among them. Whoever asks never waits for the API server.
 #[derive(Debug, Default)]

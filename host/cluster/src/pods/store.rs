@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::config::{SourceUpdate, is_other_wish};
 use witlet_core::pod::static_pod::{CONFIG_SOURCE, is_mirror};
 use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::sources::{SourceUpdate, is_other_wish};
 use witlet_core::status::Phase;
 
 use crate::watch::{Change, Malformed, ObjectKey};

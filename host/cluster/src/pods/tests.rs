@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Effect, Fault, Identity, Options};
-use witlet_core::config::SourceUpdate;
 use witlet_core::event::Event;
 use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::sources::SourceUpdate;
 use witlet_ports::{Clock, EventSink, PodSource, SOURCE_EVENTS_MAX, SourceEvent, SourceHealth, StateStore};
 use witlet_testkit::{FixedJitter, ManualClock, MemoryStateStore};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use witlet_core::config::source::PodStatusChange;
+use witlet_core::sources::plugin::PodStatusChange;
 use witlet_wasm::role::Role;
 
 use super::expect::{self, Problem, WHOLE, expect, read};

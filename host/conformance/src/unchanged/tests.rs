@@ -1,6 +1,6 @@
 //! Other pods are told, and the same ones aren't.
 
-use witlet_core::config::source::{PollAnswer, Snapshot};
+use witlet_core::sources::plugin::{PollAnswer, Snapshot};
 
 use super::*;
 use crate::answer::answered;

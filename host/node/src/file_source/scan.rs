@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use witlet_core::config::manifest::MANIFEST_BYTES_MAX;
+use witlet_core::sources::manifest::MANIFEST_BYTES_MAX;
 
 use super::folder::{FileState, Listing};
 

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use witlet_core::config::SourceUpdate;
+use witlet_core::sources::SourceUpdate;
 
 use super::*;
 

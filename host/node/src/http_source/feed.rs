@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use sha2::{Digest, Sha256};
-use witlet_core::config::manifest;
 use witlet_core::pod::SourceName;
 use witlet_core::pod::static_pod::Origin;
+use witlet_core::sources::manifest;
 
 #[cfg(test)]
 mod tests;

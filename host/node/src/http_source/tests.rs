@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use witlet_core::config::SourceUpdate;
+use witlet_core::sources::SourceUpdate;
 
 use super::*;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use witlet_core::config::source::Snapshot;
+use witlet_core::sources::plugin::Snapshot;
 use witlet_wasm::direct::{Asked, DirectHost, DirectOptions, DirectWaiting};
 use witlet_wasm::plugin::config::Grants;
 use witlet_wasm::role::Role;

@@ -1,5 +1,5 @@
 //! Pods from plugins: each source is polled by a task of its own, and what its answers mean is decided by
-//! [`witlet_core::config::polling`].
+//! [`witlet_core::sources::polling`].
 
 mod kept;
 mod plugins;
@@ -14,10 +14,10 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
-use witlet_core::config::polling::{Polled, Settings};
-use witlet_core::config::source::PodStatusChange;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
+use witlet_core::sources::plugin::PodStatusChange;
+use witlet_core::sources::polling::{Polled, Settings};
 use witlet_ports::{
     Clock, EventSink, Jitter, NotTold, PodFare, PodSourceSet, SourceEvent, SourceHealth, StateStore,
 };

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation, Shortage, Verdict};
-use witlet_core::config::source::{PollAnswer, Snapshot, SourceFault};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ContainerId;
+use witlet_core::sources::plugin::{PollAnswer, Snapshot, SourceFault};
 
 use crate::metrics::CallOutcome;
 use crate::plugin::CallError;

@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use witlet_core::admission::{AdmissionRequest, AdmittedPod, Operation, Shortage, Verdict};
-use witlet_core::config::source::{PollAnswer, Snapshot};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::SourceName;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
 use witlet_core::runtime::ContainerId;
+use witlet_core::sources::plugin::{PollAnswer, Snapshot};
 use witlet_ports::Clock;
 
 use super::*;

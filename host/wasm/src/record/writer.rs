@@ -13,8 +13,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use witlet_core::admission::Verdict;
-use witlet_core::config::source::{PollAnswer, SourceFault};
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
+use witlet_core::sources::plugin::{PollAnswer, SourceFault};
 use witlet_ports::Clock;
 
 use super::format::{

@@ -4,7 +4,7 @@ mod v0_1_0;
 
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
-use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
 
 use super::{Reply, serves};
 use crate::guest::async_guest::AsyncState;

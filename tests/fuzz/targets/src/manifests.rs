@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::config::manifest::{ManifestError, PODS_MAX, PROBLEMS_MAX, static_pods};
 use witlet_core::pod::static_pod::Origin;
 use witlet_core::pod::{PodFullName, SourceName, validation};
+use witlet_core::sources::manifest::{ManifestError, PODS_MAX, PROBLEMS_MAX, static_pods};
 use witlet_node::file_source::{FileState, Folder, Listing};
 
 use crate::{Target, check_message, split_at_line};

@@ -10,9 +10,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Identity, Options};
-use witlet_core::config::SourceUpdate;
 use witlet_core::pod::static_pod::{CONFIG_HASH, CONFIG_SOURCE, is_mirror};
 use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::sources::SourceUpdate;
 use witlet_ports::{Clock, PodReport, StatusSink};
 use witlet_testkit::{FixedJitter, ManualClock};
 

@@ -6,8 +6,8 @@ use super::super::expect;
 use super::*;
 use crate::answer::answered;
 use witlet_core::admission::Verdict;
-use witlet_core::config::source::{PollAnswer, Snapshot, SourceFault};
 use witlet_core::probe::ProbeOutcome;
+use witlet_core::sources::plugin::{PollAnswer, Snapshot, SourceFault};
 use witlet_wasm::plugin::CallError;
 
 fn with(words: &str) -> Text {

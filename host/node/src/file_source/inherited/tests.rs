@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use witlet_core::config::SourceUpdate;
 use witlet_core::event::Event;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{ListedSandbox, ObservedPod, RuntimeEvent, RuntimePod, SandboxState};
+use witlet_core::sources::SourceUpdate;
 use witlet_ports::{Clock, EventSink, PodSource, RuntimeError, SOURCE_EVENTS_MAX};
 
 use super::*;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use tokio::time::sleep;
-use witlet_core::config::polling::Record;
 use witlet_core::error::one_line;
+use witlet_core::sources::polling::Record;
 use witlet_ports::StateStore;
 
 use super::SourceSpec;

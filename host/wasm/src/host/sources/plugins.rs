@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::Instrument as _;
-use witlet_core::config::polling::{Polled, Settings};
-use witlet_core::config::source::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
 use witlet_core::pod::SourceName;
+use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
+use witlet_core::sources::polling::{Polled, Settings};
 use witlet_ports::{NotTold, PodSourceSet};
 
 use super::super::{PluginHost, Shared};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
-use witlet_core::config::SourceUpdate;
-use witlet_core::config::allow::LeftOut;
-use witlet_core::config::polling::{Kept, Outcome, Polled, Polling, Record, Report, Set};
 use witlet_core::event::{Event, EventObject, EventType};
+use witlet_core::sources::SourceUpdate;
+use witlet_core::sources::allow::LeftOut;
+use witlet_core::sources::polling::{Kept, Outcome, Polled, Polling, Record, Report, Set};
 use witlet_ports::SourceEvent;
 
 use super::reading::Reading;

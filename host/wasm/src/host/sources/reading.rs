@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use tokio::time::{Instant, sleep_until};
-use witlet_core::config::polling::Polled;
-use witlet_core::config::source::SourceFault;
+use witlet_core::sources::plugin::SourceFault;
+use witlet_core::sources::polling::Polled;
 use witlet_ports::SourceOutage;
 
 use super::{SourceSpec, SourcesConfig};

@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use witlet_core::config::SourceUpdate;
-use witlet_core::config::allow::Allowance;
-use witlet_core::config::source::{PollAnswer, Snapshot, SourceFault};
 use witlet_core::pod::{PodFullName, PodUid};
+use witlet_core::sources::SourceUpdate;
+use witlet_core::sources::allow::Allowance;
+use witlet_core::sources::plugin::{PollAnswer, Snapshot, SourceFault};
 use witlet_ports::FilesError;
 
 use super::*;

@@ -8,8 +8,8 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use wasmtime::{Store, UpdateDeadline};
-use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
 use witlet_core::probe::ProbeOutcome;
+use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
 
 use super::checked::Checked;
 use super::metered::{Metered, TooBusy};

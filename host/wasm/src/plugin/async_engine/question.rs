@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
 use witlet_core::probe::ProbeOutcome;
+use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
 
 use super::pool::{Guest, Handle};
 use crate::guest::async_guest::AsyncState;

@@ -4,7 +4,7 @@ mod convert;
 
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
-use witlet_core::config::source::{PodStatusChange, PollAnswer, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
 
 use crate::guest::async_guest::AsyncState;
 use crate::worlds::{Reply, unfit};

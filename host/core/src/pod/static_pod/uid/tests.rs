@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::config::manifest::static_pods;
 use crate::pod::SourceName;
 use crate::pod::static_pod::Origin;
+use crate::sources::manifest::static_pods;
 
 const TABLES: [&str; 3] =
     [include_str!("tests/basics.txt"), include_str!("tests/spec.txt"), include_str!("tests/containers.txt")];

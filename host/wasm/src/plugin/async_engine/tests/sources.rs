@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use witlet_core::config::source::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
 
 use super::node::Setting;
 use crate::plugin::async_engine::AsyncInstancePool;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use thiserror::Error;
-use witlet_core::config::source::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
+use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
 
 use super::super::{CURSOR_BYTES_MAX, MANIFESTS_MAX, MESSAGE_BYTES_MAX, REASON_BYTES_MAX};
 use super::bindings::exports::witlet::pod_source::source;

@@ -28,10 +28,10 @@ fn written(text: &str) -> Pod {
 
 /// What each set changes, as `OPERATION name name`, sets apart by `|`.
 fn story(sets: &[&str]) -> String {
-    let mut config = MergedConfig::default();
+    let mut merged = MergedPods::default();
     let changes = sets.iter().map(|set| {
         let pods: Vec<Pod> = set.split_whitespace().map(written).collect();
-        let updates = merge(&mut config, &pods, 1).into_updates(&SourceName::file());
+        let updates = merge(&mut merged, &pods, 1).into_updates(&SourceName::file());
         let words = updates.iter().map(|update| {
             let op = format!("{:?}", update.op).to_uppercase();
             let mut names = names(&update.pods);

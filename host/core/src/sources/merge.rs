@@ -1,4 +1,4 @@
-//! What sources say, merged into one configuration and told as changes (upstream's `config/config.go`).
+//! Merges what sources report into one set of pods, and returns what changed (upstream's `config/config.go`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -145,7 +145,7 @@ struct SourceState {
 
 /// What all sources have.
 #[derive(Clone, Debug, Default)]
-pub struct MergedConfig {
+pub struct MergedPods {
     sources: BTreeMap<SourceName, SourceState>,
     /// Those that are plugins', which give way: a pod of theirs whose name another source has is left out, until that source lets
     /// go of the name.
@@ -155,7 +155,7 @@ pub struct MergedConfig {
     owners: HashMap<PodUid, SourceName>,
 }
 
-impl MergedConfig {
+impl MergedPods {
     /// Takes what a source of the agent's own says, and tells what that changes: the source's own change first, then those of
     /// sources that waited for a UID or name that it let go of, or that give way to it.
     pub fn take(

@@ -3,11 +3,9 @@
 pub mod allow;
 pub mod manifest;
 pub mod merge;
+pub mod plugin;
 pub mod pod_security;
 pub mod polling;
-pub mod source;
 mod supported;
 
-pub use merge::{
-    Duplicate, MergedConfig, PodOperation, PodUpdate, SourceChange, SourceUpdate, is_other_wish,
-};
+pub use merge::{Duplicate, MergedPods, PodOperation, PodUpdate, SourceChange, SourceUpdate, is_other_wish};

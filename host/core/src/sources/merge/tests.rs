@@ -37,7 +37,7 @@ fn replaced(pods: Vec<Arc<Pod>>) -> SourceUpdate {
 }
 
 /// Sets are what most sources send.
-impl MergedConfig {
+impl MergedPods {
     fn merge(&mut self, source: &SourceName, pods: Vec<Arc<Pod>>, now: Timestamp) -> Changes {
         self.take(source, replaced(pods), now)
     }
@@ -52,20 +52,20 @@ impl MergedConfig {
 }
 
 /// The one change of a source that nobody else waits for.
-fn merge(config: &mut MergedConfig, pods: &[Pod], second: i64) -> SourceChange {
-    let mut changes = config.merge(&SourceName::file(), set(pods), at(second));
+fn merge(merged: &mut MergedPods, pods: &[Pod], second: i64) -> SourceChange {
+    let mut changes = merged.merge(&SourceName::file(), set(pods), at(second));
     assert_eq!(changes.len(), 1);
     changes.remove(0).1
 }
 
 /// What happens to one pod when its next version comes: the operations, without the first add.
 fn next(change: impl FnOnce(&mut Pod)) -> Vec<PodOperation> {
-    let mut config = MergedConfig::default();
+    let mut merged = MergedPods::default();
     let mut pod = pod("web", "1");
     pod.metadata.annotations = Some([("note".to_owned(), "x".to_owned())].into());
-    merge(&mut config, &[pod.clone()], 1);
+    merge(&mut merged, &[pod.clone()], 1);
     change(&mut pod);
-    let change = merge(&mut config, &[pod], 2);
+    let change = merge(&mut merged, &[pod], 2);
     change.into_updates(&SourceName::file()).into_iter().map(|update| update.op).collect()
 }
 
@@ -107,15 +107,15 @@ fn each_difference_has_its_operation() {
 
 #[test]
 fn updates_come_in_upstreams_order() {
-    let mut config = MergedConfig::default();
-    merge(&mut config, &[pod("gone", "1"), pod("edited", "2"), pod("ending", "3"), pod("seen", "4")], 1);
+    let mut merged = MergedPods::default();
+    merge(&mut merged, &[pod("gone", "1"), pod("edited", "2"), pod("ending", "3"), pod("seen", "4")], 1);
     let mut edited = pod("edited", "2");
     annotate(&mut edited, "note");
     let mut ending = pod("ending", "3");
     ending.metadata.deletion_timestamp = Some(Time(at(1)));
     let mut seen = pod("seen", "4");
     seen.status = Some(PodStatus { phase: Some("Failed".into()), ..PodStatus::default() });
-    let change = merge(&mut config, &[seen, ending, edited, pod("new", "5")], 2);
+    let change = merge(&mut merged, &[seen, ending, edited, pod("new", "5")], 2);
     let updates = change.into_updates(&SourceName::file());
     let log: Vec<_> = updates.iter().map(|update| (update.op, names(&update.pods))).collect();
     assert_eq!(
@@ -132,7 +132,7 @@ fn updates_come_in_upstreams_order() {
 
 #[test]
 fn pods_that_their_source_has_stamped_are_handed_on_without_a_copy() {
-    let mut config = MergedConfig::default();
+    let mut merged = MergedPods::default();
     let stamped = |name: &str| {
         let mut pod = pod(name, name);
         let seen = (CONFIG_SEEN.to_owned(), "1970-01-01T00:00:07Z".to_owned());
@@ -142,7 +142,7 @@ fn pods_that_their_source_has_stamped_are_handed_on_without_a_copy() {
     let (of_api, of_file) = (stamped("a"), Arc::new(pod("b", "b")));
     let mut merge = |pods: &[&Arc<Pod>]| {
         let pods = pods.iter().map(|pod| (*pod).clone()).collect();
-        config.merge(&SourceName::from("api"), pods, at(9)).remove(0).1
+        merged.merge(&SourceName::from("api"), pods, at(9)).remove(0).1
     };
     let added = merge(&[&of_api, &of_file]).added;
     assert!(Arc::ptr_eq(&added[0], &of_api));
@@ -157,40 +157,40 @@ fn pods_that_their_source_has_stamped_are_handed_on_without_a_copy() {
 
 #[test]
 fn the_first_set_marks_the_source_seen_even_without_pods() {
-    let mut config = MergedConfig::default();
-    assert!(!config.is_seen(&SourceName::file()));
-    let updates = merge(&mut config, &[], 1).into_updates(&SourceName::file());
+    let mut merged = MergedPods::default();
+    assert!(!merged.is_seen(&SourceName::file()));
+    let updates = merge(&mut merged, &[], 1).into_updates(&SourceName::file());
     assert!(matches!(updates.as_slice(), [PodUpdate { op: PodOperation::Add, pods, .. }] if pods.is_empty()));
-    assert!(config.is_seen(&SourceName::file()));
-    assert!(merge(&mut config, &[], 2).into_updates(&SourceName::file()).is_empty());
+    assert!(merged.is_seen(&SourceName::file()));
+    assert!(merge(&mut merged, &[], 2).into_updates(&SourceName::file()).is_empty());
 }
 
 #[test]
 fn the_time_of_the_first_look_stays() {
-    let mut config = MergedConfig::default();
-    let added = merge(&mut config, &[pod("web", "1")], 100).added;
+    let mut merged = MergedPods::default();
+    let added = merge(&mut merged, &[pod("web", "1")], 100).added;
     assert_eq!(annotation(&added[0], CONFIG_SEEN), Some("1970-01-01T00:01:40Z"));
     let mut edited = pod("web", "1");
     annotate(&mut edited, "note");
-    let updated = merge(&mut config, &[edited], 200).updated;
+    let updated = merge(&mut merged, &[edited], 200).updated;
     assert_eq!(annotation(&updated[0], CONFIG_SEEN), Some("1970-01-01T00:01:40Z"));
 }
 
 #[test]
 fn the_same_set_again_changes_nothing() {
-    let mut config = MergedConfig::default();
+    let mut merged = MergedPods::default();
     let pods = set(&[pod("a", "1"), pod("b", "2")]);
-    config.merge(&SourceName::file(), pods.clone(), at(1));
+    merged.merge(&SourceName::file(), pods.clone(), at(1));
     for again in [pods.clone(), pods.iter().map(|pod| Arc::new(Pod::clone(pod))).collect()] {
-        let changes = config.merge(&SourceName::file(), again, at(2));
+        let changes = merged.merge(&SourceName::file(), again, at(2));
         assert!(changes[0].1.clone().into_updates(&SourceName::file()).is_empty());
     }
 }
 
 #[test]
 fn of_two_pods_with_one_name_or_uid_the_first_wins_and_the_other_is_reported() {
-    let mut config = MergedConfig::default();
-    let change = merge(&mut config, &[pod("web", "1"), pod("web", "2"), pod("other", "1")], 1);
+    let mut merged = MergedPods::default();
+    let change = merge(&mut merged, &[pod("web", "1"), pod("web", "2"), pod("other", "1")], 1);
     assert_eq!(names(&change.added), ["web"]);
     assert_eq!(
         change.duplicates,
@@ -204,20 +204,20 @@ fn of_two_pods_with_one_name_or_uid_the_first_wins_and_the_other_is_reported() {
 #[test]
 fn a_uid_belongs_to_the_source_that_brought_it_until_that_lets_go() {
     let (file, plugin) = (SourceName::file(), SourceName::from("compose"));
-    let mut config = MergedConfig::default();
-    config.merge(&file, set(&[pod("web", "1")]), at(1));
-    let changes = config.merge(&plugin, set(&[pod("mine", "1"), pod("more", "2")]), at(2));
+    let mut merged = MergedPods::default();
+    merged.merge(&file, set(&[pod("web", "1")]), at(1));
+    let changes = merged.merge(&plugin, set(&[pod("mine", "1"), pod("more", "2")]), at(2));
     assert_eq!(names(&changes[0].1.added), ["more"]);
     assert!(
         matches!(&changes[0].1.duplicates[..], [Duplicate::OwnedBySource { owner, .. }] if *owner == file)
     );
-    let changes = config.merge(&file, Vec::new(), at(3));
+    let changes = merged.merge(&file, Vec::new(), at(3));
     let log: Vec<_> = changes
         .iter()
         .map(|(source, change)| (source.as_str(), names(&change.removed), names(&change.added)))
         .collect();
     assert_eq!(log, [("file", vec!["web"], vec![]), ("compose", vec![], vec!["mine"])]);
-    assert_eq!(config.len(), 2);
+    assert_eq!(merged.len(), 2);
 }
 
 fn any_set() -> impl Strategy<Value = Vec<Pod>> {
@@ -236,12 +236,12 @@ proptest! {
         steps in prop::collection::vec((any::<bool>(), any_set()), 1..12)
     ) {
         let sources = [SourceName::file(), SourceName::from("compose")];
-        let mut config = MergedConfig::default();
+        let mut merged = MergedPods::default();
         let mut applied: BTreeMap<(SourceName, PodUid), Arc<Pod>> = BTreeMap::new();
         for (second, (which, pods)) in steps.into_iter().enumerate() {
             let source = sources[usize::from(which)].clone();
             let second = i64::try_from(second).expect("a few steps");
-            let changes = config.merge(&source, set(&pods), at(second));
+            let changes = merged.merge(&source, set(&pods), at(second));
             let left_out = changes[0].1.duplicates.len();
             for (source, change) in changes {
                 for update in change.into_updates(&source) {
@@ -257,7 +257,7 @@ proptest! {
                     }
                 }
             }
-            let expected: BTreeMap<_, _> = config
+            let expected: BTreeMap<_, _> = merged
                 .sources
                 .iter()
                 .flat_map(|(source, state)| {

@@ -27,53 +27,53 @@ fn show(changes: Vec<(SourceName, SourceChange)>) -> Vec<String> {
 
 #[test]
 fn a_name_that_another_source_has_is_left_to_it_until_it_lets_go() {
-    let mut config = MergedConfig::default();
+    let mut merged = MergedPods::default();
     let own =
-        |config: &mut MergedConfig, pods: &[Pod]| show(config.merge(&SourceName::file(), set(pods), at(1)));
-    assert_eq!(own(&mut config, &[pod("web", "f")]), ["file: +web"]);
+        |merged: &mut MergedPods, pods: &[Pod]| show(merged.merge(&SourceName::file(), set(pods), at(1)));
+    assert_eq!(own(&mut merged, &[pod("web", "f")]), ["file: +web"]);
     let pods = set(&[pod("web", "p1"), pod("db", "p2")]);
-    assert_eq!(show(config.merge_of_plugin(&plugin(), pods, at(2))), ["plugin: +db !web of file"]);
-    assert_eq!(own(&mut config, &[]), ["file: -web", "plugin: +web"]);
+    assert_eq!(show(merged.merge_of_plugin(&plugin(), pods, at(2))), ["plugin: +db !web of file"]);
+    assert_eq!(own(&mut merged, &[]), ["file: -web", "plugin: +web"]);
 }
 
 #[test]
 fn a_plugin_that_came_first_loses_the_name_to_a_source_of_the_agents_own() {
-    let mut config = MergedConfig::default();
+    let mut merged = MergedPods::default();
     let pods = set(&[pod("web", "p1"), pod("db", "p2")]);
-    assert_eq!(show(config.merge_of_plugin(&plugin(), pods, at(1))), ["plugin: +web +db"]);
-    let own = show(config.merge(&SourceName::file(), set(&[pod("web", "f")]), at(2)));
+    assert_eq!(show(merged.merge_of_plugin(&plugin(), pods, at(1))), ["plugin: +web +db"]);
+    let own = show(merged.merge(&SourceName::file(), set(&[pod("web", "f")]), at(2)));
     assert_eq!(own, ["file: +web", "plugin: -web !web of file"]);
-    assert_eq!(config.len(), 2);
-    let own = show(config.merge(&SourceName::file(), Vec::new(), at(3)));
+    assert_eq!(merged.len(), 2);
+    let own = show(merged.merge(&SourceName::file(), Vec::new(), at(3)));
     assert_eq!(own, ["file: -web", "plugin: +web"]);
 }
 
 #[test]
 fn of_two_plugins_the_first_keeps_the_name() {
-    let mut config = MergedConfig::default();
+    let mut merged = MergedPods::default();
     let second = SourceName::from("second");
-    config.merge_of_plugin(&plugin(), set(&[pod("web", "1")]), at(1));
-    let change = show(config.merge_of_plugin(&second, set(&[pod("web", "2")]), at(2)));
+    merged.merge_of_plugin(&plugin(), set(&[pod("web", "1")]), at(1));
+    let change = show(merged.merge_of_plugin(&second, set(&[pod("web", "2")]), at(2)));
     assert_eq!(change, ["second: !web of plugin"]);
-    assert_eq!(show(config.remove_source(&plugin(), at(3))), ["plugin: -web", "second: +web"]);
-    assert!(!config.is_seen(&plugin()) && config.is_seen(&second));
+    assert_eq!(show(merged.remove_source(&plugin(), at(3))), ["plugin: -web", "second: +web"]);
+    assert!(!merged.is_seen(&plugin()) && merged.is_seen(&second));
 }
 
 #[test]
 fn sources_of_the_agents_own_share_names_as_ever() {
-    let mut config = MergedConfig::default();
-    config.merge(&SourceName::file(), set(&[pod("web", "1")]), at(1));
-    let change = show(config.merge(&SourceName::http(), set(&[pod("web", "2")]), at(2)));
+    let mut merged = MergedPods::default();
+    merged.merge(&SourceName::file(), set(&[pod("web", "1")]), at(1));
+    let change = show(merged.merge(&SourceName::http(), set(&[pod("web", "2")]), at(2)));
     assert_eq!(change, ["http: +web"], "the queue of static pods sees to the rest");
 }
 
 #[test]
 fn a_source_that_is_gone_is_unseen() {
-    let mut config = MergedConfig::default();
-    assert_eq!(show(config.remove_source(&plugin(), at(1))), ["plugin:"]);
-    assert!(!config.is_seen(&plugin()));
-    config.merge_of_plugin(&plugin(), Vec::new(), at(2));
-    assert!(config.is_seen(&plugin()));
+    let mut merged = MergedPods::default();
+    assert_eq!(show(merged.remove_source(&plugin(), at(1))), ["plugin:"]);
+    assert!(!merged.is_seen(&plugin()));
+    merged.merge_of_plugin(&plugin(), Vec::new(), at(2));
+    assert!(merged.is_seen(&plugin()));
 }
 
 /// A set of one of four sources, of which the last two are plugins': names and UIDs of its pods.
@@ -82,8 +82,8 @@ fn sets() -> impl Strategy<Value = Vec<(usize, Vec<(u8, u8)>)>> {
     proptest::collection::vec((0_usize..4, pods), 1..24)
 }
 
-fn current(config: &MergedConfig, source: &SourceName) -> BTreeSet<(PodFullName, PodUid)> {
-    let pods = config.sources.get(source).into_iter().flat_map(|state| state.pods.values());
+fn current(merged: &MergedPods, source: &SourceName) -> BTreeSet<(PodFullName, PodUid)> {
+    let pods = merged.sources.get(source).into_iter().flat_map(|state| state.pods.values());
     pods.map(|pod| (PodFullName::of(pod), PodUid::of(pod))).collect()
 }
 
@@ -91,7 +91,7 @@ proptest! {
     #[test]
     fn nothing_that_plugins_bring_changes_what_others_have(sets in sets()) {
         let sources = ["file", "http", "plugin-a", "plugin-b"].map(SourceName::from);
-        let (mut together, mut alone) = (MergedConfig::default(), MergedConfig::default());
+        let (mut together, mut alone) = (MergedPods::default(), MergedPods::default());
         for (second, (index, pods)) in sets.into_iter().enumerate() {
             let source = &sources[index];
             // UIDs are each source's own, and each name's: `allow` sees to that for plugins.
@@ -128,19 +128,19 @@ proptest! {
 
 #[test]
 fn a_set_from_before_the_start_gives_way_leaves_the_plugin_unseen_and_never_outdoes_its_answer() {
-    let mut config = MergedConfig::default();
-    config.merge(&SourceName::file(), set(&[pod("web", "f")]), at(1));
+    let mut merged = MergedPods::default();
+    merged.merge(&SourceName::file(), set(&[pod("web", "f")]), at(1));
     let pods = || set(&[pod("web", "p1"), pod("db", "p2")]);
-    assert_eq!(show(config.restore_of_plugin(&plugin(), pods(), at(2))), ["plugin: +db !web of file"]);
-    assert!(!config.is_seen(&plugin()));
+    assert_eq!(show(merged.restore_of_plugin(&plugin(), pods(), at(2))), ["plugin: +db !web of file"]);
+    assert!(!merged.is_seen(&plugin()));
     assert_eq!(
-        show(config.merge_of_plugin(&plugin(), set(&[pod("new", "p3")]), at(3))),
+        show(merged.merge_of_plugin(&plugin(), set(&[pod("new", "p3")]), at(3))),
         ["plugin: +new -db"]
     );
-    assert!(config.is_seen(&plugin()));
-    assert_eq!(show(config.restore_of_plugin(&plugin(), pods(), at(4))), [""; 0]);
-    config.restore_of_plugin(&SourceName::from("other"), pods(), at(5));
-    config.remove_source(&SourceName::from("other"), at(6));
-    config.merge_of_plugin(&SourceName::from("other"), set(&[]), at(7));
-    assert!(config.is_seen(&SourceName::from("other")), "one that comes back is seen as any");
+    assert!(merged.is_seen(&plugin()));
+    assert_eq!(show(merged.restore_of_plugin(&plugin(), pods(), at(4))), [""; 0]);
+    merged.restore_of_plugin(&SourceName::from("other"), pods(), at(5));
+    merged.remove_source(&SourceName::from("other"), at(6));
+    merged.merge_of_plugin(&SourceName::from("other"), set(&[]), at(7));
+    assert!(merged.is_seen(&SourceName::from("other")), "one that comes back is seen as any");
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::allow::{self, Allowance, LeftOut, Rule, SetError, Taken};
-use super::source::{PollAnswer, Snapshot, SourceFault};
+use super::plugin::{PollAnswer, Snapshot, SourceFault};
 use crate::pod::SourceName;
 
 #[cfg(test)]

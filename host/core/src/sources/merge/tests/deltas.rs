@@ -25,8 +25,8 @@ fn show(changes: Changes) -> String {
 
 #[test]
 fn a_source_that_tells_of_single_pods_is_merged_by_the_same_rules() {
-    let mut config = MergedConfig::default();
-    let mut take = |update| show(config.take(&api(), update, at(1)));
+    let mut merged = MergedPods::default();
+    let mut take = |update| show(merged.take(&api(), update, at(1)));
     let put = |pod: Pod| SourceUpdate::Put(Arc::new(pod));
     let edited = |uid: &str| {
         let mut pod = pod("web", uid);
@@ -53,35 +53,35 @@ fn a_source_that_tells_of_single_pods_is_merged_by_the_same_rules() {
     assert_eq!(take(put(pod("web", "3"))), "Add web", "it came back with its UID");
     assert_eq!(take(SourceUpdate::Incomplete(Some("why".to_owned()))), "");
     assert_eq!(take(replaced(set(&[pod("db", "1")]))), "Remove web");
-    assert!(config.is_seen(&api()) && config.len() == 1);
+    assert!(merged.is_seen(&api()) && merged.len() == 1);
 }
 
 #[test]
 fn a_single_pod_waits_for_its_uid_and_a_plugins_for_its_name() {
-    let (mut config, plugin) = (MergedConfig::default(), SourceName::from("plugin"));
-    config.merge(&SourceName::file(), set(&[pod("web", "1"), pod("db", "2")]), at(1));
+    let (mut merged, plugin) = (MergedPods::default(), SourceName::from("plugin"));
+    merged.merge(&SourceName::file(), set(&[pod("web", "1"), pod("db", "2")]), at(1));
     let put = |pod: Pod| SourceUpdate::Put(Arc::new(pod));
-    assert_eq!(show(config.take(&api(), put(pod("other", "1")), at(2))), "!other");
-    assert_eq!(show(config.take_of_plugin(&plugin, put(pod("db", "p")), at(3))), "!db");
-    assert!(!config.is_seen(&api()), "it hasn't told all that it has");
+    assert_eq!(show(merged.take(&api(), put(pod("other", "1")), at(2))), "!other");
+    assert_eq!(show(merged.take_of_plugin(&plugin, put(pod("db", "p")), at(3))), "!db");
+    assert!(!merged.is_seen(&api()), "it hasn't told all that it has");
     assert_eq!(
-        show(config.take(&SourceName::file(), SourceUpdate::Deleted("1".into()), at(4))),
+        show(merged.take(&SourceName::file(), SourceUpdate::Deleted("1".into()), at(4))),
         "Remove web, Add other"
     );
-    assert_eq!(show(config.take_of_plugin(&plugin, SourceUpdate::Deleted("p".into()), at(5))), "");
+    assert_eq!(show(merged.take_of_plugin(&plugin, SourceUpdate::Deleted("p".into()), at(5))), "");
     assert_eq!(
-        show(config.merge(&SourceName::file(), Vec::new(), at(6))),
+        show(merged.merge(&SourceName::file(), Vec::new(), at(6))),
         "Remove db",
         "nobody waits any more"
     );
-    assert_eq!(show(config.take_of_plugin(&plugin, put(pod("other", "q")), at(7))), "!other");
+    assert_eq!(show(merged.take_of_plugin(&plugin, put(pod("other", "q")), at(7))), "!other");
 }
 
 proptest! {
     /// Whatever comes as a set may as well come pod by pod.
     #[test]
     fn single_pods_come_to_the_same_as_sets(sets in prop::collection::vec(any_set(), 1..8)) {
-        let (mut whole, mut single) = (MergedConfig::default(), MergedConfig::default());
+        let (mut whole, mut single) = (MergedPods::default(), MergedPods::default());
         for pods in sets {
             // An object keeps its name as long as it lives; two have one at most one after the other.
             let named = |mut pod: Pod| {
@@ -100,8 +100,8 @@ proptest! {
             for pod in has {
                 single.take(&api(), SourceUpdate::Put(pod), at(1));
             }
-            let pods = |config: &MergedConfig| -> BTreeMap<PodUid, Arc<Pod>> {
-                config.sources.get(&api()).into_iter().flat_map(|state| state.pods.clone()).collect()
+            let pods = |merged: &MergedPods| -> BTreeMap<PodUid, Arc<Pod>> {
+                merged.sources.get(&api()).into_iter().flat_map(|state| state.pods.clone()).collect()
             };
             prop_assert_eq!(pods(&whole), pods(&single));
         }
