@@ -16,7 +16,7 @@ use witlet_core::admission::Decision;
 use witlet_core::pod::PodUid;
 use witlet_core::pod::allocation::Precedence;
 
-use crate::config::ADMISSIONS_MAX;
+use crate::settings::ADMISSIONS_MAX;
 
 #[cfg(test)]
 mod tests;

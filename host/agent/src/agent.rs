@@ -28,7 +28,6 @@ use crate::board::Board;
 use crate::cache::PodCache;
 use crate::cgroups::CgroupManager;
 use crate::checkpoints;
-use crate::config::{AgentConfig, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
 use crate::container_logs::LogKeeper;
 use crate::event_log::EventLog;
 use crate::event_loop::{EventLoop, Outside};
@@ -44,6 +43,7 @@ use crate::inputs::{Inputs, PluginSources};
 use crate::pleg::{Looker, Pleg, RelistRequests, Relisted, RuntimeEvents};
 use crate::prober::{ProbeUpdate, Prober, ProberHandle, ProberPorts};
 use crate::resource_table::ResourceTable;
+use crate::settings::{AgentSettings, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
 use crate::tasks::{end_within, ticker};
 
 mod lifeline;
@@ -106,7 +106,7 @@ pub struct Ports {
 /// A node agent that is ready to run.
 pub struct Agent {
     ports: Ports,
-    config: AgentConfig,
+    settings: AgentSettings,
     board: Arc<Board>,
     image_gc: ImageGc,
     image_requests: ImageGcRequests,
@@ -158,11 +158,11 @@ impl AgentView for AgentHandle {
 
 impl Agent {
     /// An agent, and the handle that shows it.
-    pub fn new(ports: Ports, config: AgentConfig) -> (Self, AgentHandle) {
+    pub fn new(ports: Ports, settings: AgentSettings) -> (Self, AgentHandle) {
         let board = Arc::new(Board::new(ports.events.clone(), ports.statuses.clone()));
         let (image_gc, requests) = ImageGc::channel();
         let handle = AgentHandle { board: board.clone(), image_gc: image_gc.clone() };
-        (Self { ports, config, board, image_gc, image_requests: requests }, handle)
+        (Self { ports, settings, board, image_gc, image_requests: requests }, handle)
     }
 
     /// Runs until `stop` is cancelled. Pods survive it, unless the configuration has them end with it. Nothing that
@@ -175,8 +175,8 @@ impl Agent {
         reason = "puts the agent together: a line for each part, and no decision"
     )]
     pub async fn run(self, stop: CancellationToken) -> Result<(), AgentError> {
-        let Self { ports, config, board, image_gc: images, image_requests } = self;
-        let loaded = checkpoints::load(&*ports.state, &*ports.files, &*ports.events, &config).await?;
+        let Self { ports, settings, board, image_gc: images, image_requests } = self;
+        let loaded = checkpoints::load(&*ports.state, &*ports.files, &*ports.events, &settings).await?;
         // Also cancelled when a part ends that shouldn't.
         let stop = stop.child_token();
         let (ended, mut unexpected) = mpsc::channel(1);
@@ -186,10 +186,10 @@ impl Agent {
         let serves = Lifeline { stop: serving.clone(), ended: ended.clone() };
 
         let Watched { looker, relists, relisted, pleg, pleg_dropped, health } =
-            watch_runtime(&ports, &config, &mut tasks, &serves);
+            watch_runtime(&ports, &settings, &mut tasks, &serves);
         let cache = looker.cache.clone();
         let (prober, probes) = probe(&ports, &board, &mut tasks, &serves);
-        tend_files(&ports, &config, &cache, &mut tasks, &serves);
+        tend_files(&ports, &settings, &cache, &mut tasks, &serves);
 
         let source_names: BTreeSet<_> = ports.sources.iter().map(|source| source.name()).collect();
         let (source_events, plugin_sources) = run_sources(
@@ -208,14 +208,14 @@ impl Agent {
 
         let (node, at_runtime) = (ports.node.watch(), ports.runtime.images.clone());
         let cgroups = Arc::new(CgroupManager::new(
-            config.cgroups.clone(),
+            settings.cgroups.clone(),
             ports.cgroups,
             ports.runtime.info.clone(),
             node.clone(),
             ports.events.clone(),
         ));
         keep_cgroups(cgroups.clone(), &mut tasks, &serves);
-        let verification = config.image_verification.clone();
+        let verification = settings.image_verification.clone();
         let access = Arc::new(PullAccess::new(ports.pull_records, verification, ports.clock.clone()));
         let gc_ports = ImageGcPorts {
             store: ports.runtime.image_store.clone(),
@@ -225,7 +225,7 @@ impl Agent {
             clock: ports.clock.clone(),
             access: access.clone(),
         };
-        let collecting = ImageGcManager::run(gc_ports, config.image_gc, image_requests, serving.clone());
+        let collecting = ImageGcManager::run(gc_ports, settings.image_gc, image_requests, serving.clone());
         serves.spawn(&mut tasks, "the image garbage collection", collecting);
         let executor = Executor {
             images: Images::new(
@@ -233,7 +233,7 @@ impl Agent {
                 ports.credentials,
                 access,
                 ports.clock.clone(),
-                config.image_pulls,
+                settings.image_pulls,
             ),
             runtime: ports.runtime,
             files: ports.files,
@@ -256,7 +256,7 @@ impl Agent {
             prober: prober.clone(),
             actuated,
             allocated,
-            start_retry: SignedDuration::try_from(config.requeue.error).unwrap_or(SignedDuration::MAX),
+            start_retry: SignedDuration::try_from(settings.requeue.error).unwrap_or(SignedDuration::MAX),
         };
         let housekeeper = Housekeeper {
             containers: executor.runtime.containers.clone(),
@@ -272,7 +272,7 @@ impl Agent {
         let (evictor, evictions) = Evictor::new(
             ports.eviction,
             images,
-            config.eviction.clone(),
+            settings.eviction.clone(),
             executor.runtime.view.clone(),
             ports.events.clone(),
             ports.clock.clone(),
@@ -305,12 +305,12 @@ impl Agent {
             handlers,
             objects: ports.objects,
             evictions,
-            sync_ticks: ticker(config.sync_tick),
-            housekeeping: ticker(config.housekeeping),
+            sync_ticks: ticker(settings.sync_tick),
+            housekeeping: ticker(settings.housekeeping),
             stop: stop.clone(),
         };
-        let stop_wait_max = config.stop_wait_max;
-        let running = EventLoop::new(config, outside, source_names, loaded).run(inputs);
+        let stop_wait_max = settings.stop_wait_max;
+        let running = EventLoop::new(settings, outside, source_names, loaded).run(inputs);
         let mut running = pin!(running);
         let outcome = tokio::select! {
             () = &mut running => Ok(()),
@@ -337,7 +337,12 @@ struct Watched {
 }
 
 /// Starts what looks at the runtime: the lists, its own events, and how it is.
-fn watch_runtime(ports: &Ports, config: &AgentConfig, tasks: &mut JoinSet<()>, serves: &Lifeline) -> Watched {
+fn watch_runtime(
+    ports: &Ports,
+    settings: &AgentSettings,
+    tasks: &mut JoinSet<()>,
+    serves: &Lifeline,
+) -> Watched {
     let (relisted_sender, relisted) = watch::channel(Relisted::default());
     let (pleg_events, pleg) = mpsc::channel(PLEG_EVENTS_MAX);
     let (relists, requests) = RelistRequests::channel();
@@ -348,15 +353,15 @@ fn watch_runtime(ports: &Ports, config: &AgentConfig, tasks: &mut JoinSet<()>, s
     };
     let generator = Pleg::new(looker.clone(), ports.clock.clone(), pleg_events, relisted_sender);
     let pleg_dropped = generator.dropped.clone();
-    serves.spawn(tasks, "PLEG", generator.run(config.relist, requests, serves.stop.clone()));
+    serves.spawn(tasks, "PLEG", generator.run(settings.relist, requests, serves.stop.clone()));
 
     let (health_sender, health) = watch::channel(Health::unknown());
     let check = HealthCheck {
         runtime: ports.runtime.info.clone(),
         relisted: relisted.clone(),
         health: health_sender,
-        period: config.runtime_check,
-        relist_age_max: config.relist_age_max,
+        period: settings.runtime_check,
+        relist_age_max: settings.relist_age_max,
     };
     serves.spawn(tasks, "the check of the runtime", check.run(serves.stop.clone()));
     let (view, health_seen) = (ports.runtime.view.clone(), health.clone());
@@ -399,7 +404,7 @@ fn probe(
 /// Starts what keeps the logs of containers small, and looks once at the node's resolv.conf.
 fn tend_files(
     ports: &Ports,
-    config: &AgentConfig,
+    settings: &AgentSettings,
     cache: &Arc<PodCache>,
     tasks: &mut JoinSet<()>,
     serves: &Lifeline,
@@ -409,7 +414,7 @@ fn tend_files(
         containers: ports.runtime.containers.clone(),
         clock: ports.clock.clone(),
         cache: cache.clone(),
-        limits: config.logs,
+        limits: settings.logs,
     };
     serves.spawn(tasks, "the rotation of logs", keeper.run(serves.stop.clone()));
     let (files, sink, domain) =

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use witlet_core::cgroup::{CgroupLayout, CpuQuotaPolicy, Tier, TierPod, tier_configs};
-use witlet_core::container::config::PodCgroups;
+use witlet_core::container::spec::PodCgroups;
 use witlet_core::error::one_line;
 use witlet_core::node::NodeFacts;
 use witlet_core::node::allocatable::{Enforcement, ExcessiveReservation, Reservations};

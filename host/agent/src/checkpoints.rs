@@ -13,7 +13,7 @@ use witlet_core::pod::checkpoint::{CheckpointError, PodCheckpoint, WholePages};
 use witlet_core::pod::user_namespace::{IdRange, UserNamespaceFileError, UserNamespaces, to_file, wants_own};
 use witlet_ports::{EventSink, PodFiles, StateStore};
 
-use crate::config::AgentConfig;
+use crate::settings::AgentSettings;
 
 /// What earlier builds wrote of all pods together. It is taken over once, and empty from then on.
 const ADMITTED_PODS: &str = "admitted-pods.json";
@@ -110,9 +110,9 @@ pub(crate) async fn load(
     state: &dyn StateStore,
     files: &dyn PodFiles,
     events: &dyn EventSink,
-    config: &AgentConfig,
+    settings: &AgentSettings,
 ) -> Result<Loaded, IdsUnknown> {
-    let user_namespaces = user_namespaces(state, files, config.user_namespace_ids).await?;
+    let user_namespaces = user_namespaces(state, files, settings.user_namespace_ids).await?;
     let mut checkpoints = take_over(state, files, events).await;
     let on_disk = files.list().await.unwrap_or_else(|error| {
         let what = "All pods are judged again, for the folders of pods can't be read";
@@ -136,7 +136,7 @@ pub(crate) async fn load(
             }
         }
     }
-    if config.readmit_on_restart {
+    if settings.readmit_on_restart {
         checkpoints.values_mut().for_each(|checkpoint| checkpoint.content_mut().forget_admission());
     }
     Ok(Loaded { checkpoints, user_namespaces })

@@ -12,7 +12,7 @@ use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedContainer};
 use witlet_ports::{Clock, ContainerLogs, Containers, RotateError};
 
 use crate::cache::PodCache;
-use crate::config::LogLimits;
+use crate::settings::LogLimits;
 use crate::tasks::ticker;
 
 /// How many logs are looked after at the same time: a runtime that hangs over one must not keep the others growing.

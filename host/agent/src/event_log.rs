@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use witlet_core::event::{Event, EventType};
 use witlet_ports::{Clock, EventSink, RecordedEvent};
 
-use crate::config::EVENTS_MAX;
+use crate::settings::EVENTS_MAX;
 
 #[cfg(test)]
 mod tests;

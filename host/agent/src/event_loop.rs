@@ -37,13 +37,13 @@ use crate::admission_queue::AdmissionQueue;
 use crate::board::Board;
 use crate::cache::PodCache;
 use crate::checkpoints::Loaded;
-use crate::config::AgentConfig;
 use crate::executor::Executor;
 use crate::health::Health;
 use crate::housekeeping::Housekeeper;
 use crate::inputs::{Event, Gates, Inputs};
 use crate::pleg::Relisted;
 use crate::prober::ProberHandle;
+use crate::settings::AgentSettings;
 use crate::tasks::end_within;
 use crate::work_queue::WorkQueue;
 use record::PodRecord;
@@ -69,7 +69,7 @@ pub(crate) struct Outside {
 
 /// The loop's state.
 pub(crate) struct EventLoop {
-    config: AgentConfig,
+    settings: AgentSettings,
     outside: Outside,
     /// Sources that have to be seen before anything is cleaned up.
     sources: BTreeSet<SourceName>,
@@ -111,7 +111,7 @@ enum Flow {
 
 impl EventLoop {
     pub(crate) fn new(
-        config: AgentConfig,
+        settings: AgentSettings,
         outside: Outside,
         sources: BTreeSet<SourceName>,
         loaded: Loaded,
@@ -121,7 +121,7 @@ impl EventLoop {
             .into_iter()
             .map(|(uid, checkpoint)| (uid, PodRecord { checkpoint, ..PodRecord::default() }));
         Self {
-            config,
+            settings,
             outside,
             sources,
             plugin_sources: BTreeSet::new(),
@@ -171,7 +171,7 @@ impl EventLoop {
         }
         // Running work comes to its next step and ends there.
         self.cancel_work.cancel();
-        end_within(self.tasks, self.config.stop_wait_max).await;
+        end_within(self.tasks, self.settings.stop_wait_max).await;
     }
 
     /// Takes one event in. Never waits.
@@ -195,7 +195,7 @@ impl EventLoop {
             Event::SyncTick => self.sync_due(),
             Event::Housekeeping => self.housekeep(),
             Event::Forgotten | Event::AdmissionDue => {}
-            Event::Stop if !self.config.stop_pods_on_exit => return Flow::End,
+            Event::Stop if !self.settings.stop_pods_on_exit => return Flow::End,
             Event::Stop => self.stop_pods(),
             Event::StopOverdue => {
                 tracing::warn!("some pods did not end in time");

@@ -41,12 +41,12 @@ use witlet_ports::{
 use crate::board::Board;
 use crate::cache::PodCache;
 use crate::cgroups::CgroupManager;
-use crate::config::HostSettings;
 use crate::health::Health;
 use crate::pleg::{Looker, RelistRequests};
 use crate::prober::ProberHandle;
 use crate::removals::Removals;
 use crate::resource_table::ResourceTable;
+use crate::settings::HostSettings;
 use events::PodEvents;
 use images::Images;
 

@@ -15,8 +15,8 @@ use witlet_core::runtime::{ContainerId, SandboxId};
 use witlet_ports::{ContainerFiles, Containers, PodFiles, Sandboxes, Volumes};
 
 use crate::cgroups::{CgroupManager, CgroupState};
-use crate::config::REMOVALS_MAX;
 use crate::removals::Removals;
+use crate::settings::REMOVALS_MAX;
 
 /// What a container of unknown state gets to end before it is removed.
 const UNKNOWN_GRACE: Duration = Duration::from_secs(2);

@@ -10,7 +10,6 @@ mod board;
 mod cache;
 mod cgroups;
 mod checkpoints;
-mod config;
 mod container_logs;
 mod event_log;
 mod event_loop;
@@ -25,20 +24,21 @@ mod pleg;
 mod prober;
 mod removals;
 mod resource_table;
+mod settings;
 mod tasks;
 mod work_queue;
 
 pub use agent::{Agent, AgentError, AgentHandle, Ports};
 pub use cgroups::{CgroupMode, CgroupSettings, CgroupStartError};
 pub use checkpoints::IdsUnknown;
-pub use config::{
-    ADMISSIONS_MAX, AgentConfig, EVENTS_MAX, HostSettings, INSPECTIONS_MAX, ImagePullLimits, LogLimits,
-    PLEG_EVENTS_MAX, PROBE_RESULTS_MAX, RELIST_REQUESTS_MAX, REMOVALS_MAX, RUNTIME_EVENTS_MAX,
-};
 pub use event_log::EventLog;
 pub use eviction::EvictionPorts;
 pub use image_gc::{ImageGc, ImageGcError};
 pub use prober::PROBES_AT_ONCE_MAX;
+pub use settings::{
+    ADMISSIONS_MAX, AgentSettings, EVENTS_MAX, HostSettings, INSPECTIONS_MAX, ImagePullLimits, LogLimits,
+    PLEG_EVENTS_MAX, PROBE_RESULTS_MAX, RELIST_REQUESTS_MAX, REMOVALS_MAX, RUNTIME_EVENTS_MAX,
+};
 
 /// Checkpoints with names and forms of the kubelet's, which lie in its root folder: each takes over what the other left.
 pub const KUBELET_STATE: [&str; 2] = [resource_table::ALLOCATED_PODS, resource_table::ACTUATED_PODS];

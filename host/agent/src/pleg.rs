@@ -16,7 +16,7 @@ use witlet_core::runtime::{ListedContainer, ListedSandbox, ObservedPod, RuntimeP
 use witlet_ports::Clock;
 
 use crate::cache::{PodCache, Stamp};
-use crate::config::{INSPECTIONS_MAX, RELIST_REQUESTS_MAX};
+use crate::settings::{INSPECTIONS_MAX, RELIST_REQUESTS_MAX};
 use crate::tasks::ticker;
 
 #[cfg(test)]

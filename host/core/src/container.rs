@@ -1,7 +1,7 @@
 //! Containers: when they are started, killed and restarted, and what the runtime is asked to make of them.
 
 pub mod backoff;
-pub mod config;
 pub mod gc;
 pub mod hash;
 pub mod plan;
+pub mod spec;

@@ -11,9 +11,9 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    CgroupDriver, ContainerConfig, ContainerId, ExecOutput, ImageAuth, ImageInfo, LinuxResources,
+    CgroupDriver, ContainerId, ContainerSpec, ExecOutput, ImageAuth, ImageInfo, LinuxResources,
     ObservedContainer, ObservedPod, ObservedSandbox, RuntimeEvent, RuntimePod, RuntimeStatus, RuntimeVersion,
-    SandboxConfig, SandboxId,
+    SandboxId, SandboxSpec,
 };
 use witlet_ports::{Clock, Containers, Images, PodView, Runtime, RuntimeError, RuntimeInfo, Sandboxes};
 use witlet_proto::cri;
@@ -265,7 +265,7 @@ impl CriClient {
 
 #[async_trait]
 impl Sandboxes for CriClient {
-    async fn run(&self, config: &SandboxConfig) -> Result<SandboxId, RuntimeError> {
+    async fn run(&self, config: &SandboxSpec) -> Result<SandboxId, RuntimeError> {
         let limit = self.deadlines.run_sandbox;
         let runtime_handler = config.runtime_handler.clone();
         let config = Some(convert::sandbox_config(config));
@@ -308,8 +308,8 @@ impl Containers for CriClient {
     async fn create(
         &self,
         sandbox: &SandboxId,
-        config: &ContainerConfig,
-        sandbox_config: &SandboxConfig,
+        config: &ContainerSpec,
+        sandbox_config: &SandboxSpec,
     ) -> Result<ContainerId, RuntimeError> {
         let limit = self.deadlines.request;
         let create = cri::CreateContainerRequest {
@@ -410,7 +410,7 @@ impl Images for CriClient {
         &self,
         image: &str,
         auth: Option<&ImageAuth>,
-        sandbox: &SandboxConfig,
+        sandbox: &SandboxSpec,
     ) -> Result<String, RuntimeError> {
         let limit = self.deadlines.pull;
         let pull = convert::pull_image(image, auth, sandbox);

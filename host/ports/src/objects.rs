@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use thiserror::Error;
-use witlet_core::container::config::ServiceAddress;
+use witlet_core::container::spec::ServiceAddress;
 use witlet_core::pod::PodUid;
 pub use witlet_core::volume::TokenWish;
 

@@ -8,8 +8,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    CgroupDriver, ContainerConfig, ContainerId, ExecOutput, ImageAuth, ImageInfo, LinuxResources,
-    ObservedPod, RuntimeEvent, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId,
+    CgroupDriver, ContainerId, ContainerSpec, ExecOutput, ImageAuth, ImageInfo, LinuxResources, ObservedPod,
+    RuntimeEvent, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxId, SandboxSpec,
 };
 
 use crate::ImageStore;
@@ -172,7 +172,7 @@ pub trait PodView: Send + Sync {
 #[async_trait]
 pub trait Sandboxes: Send + Sync {
     /// Makes and starts one, with its network.
-    async fn run(&self, config: &SandboxConfig) -> Result<SandboxId, RuntimeError>;
+    async fn run(&self, spec: &SandboxSpec) -> Result<SandboxId, RuntimeError>;
     /// Stops it and whatever still runs in it. A sandbox that isn't there is stopped.
     async fn stop(&self, id: &SandboxId) -> Result<(), RuntimeError>;
     /// Removes it with its containers. A sandbox that isn't there is removed.
@@ -190,12 +190,12 @@ pub trait Sandboxes: Send + Sync {
 /// Containers.
 #[async_trait]
 pub trait Containers: Send + Sync {
-    /// Makes one without starting it. The CRI wants the sandbox's configuration again.
+    /// Makes one without starting it. The CRI wants the sandbox's spec again.
     async fn create(
         &self,
         sandbox: &SandboxId,
-        config: &ContainerConfig,
-        sandbox_config: &SandboxConfig,
+        spec: &ContainerSpec,
+        sandbox_spec: &SandboxSpec,
     ) -> Result<ContainerId, RuntimeError>;
     /// Starts its process.
     async fn start(&self, id: &ContainerId) -> Result<(), RuntimeError>;
@@ -232,7 +232,7 @@ pub trait Images: Send + Sync {
         &self,
         image: &str,
         auth: Option<&ImageAuth>,
-        sandbox: &SandboxConfig,
+        sandbox: &SandboxSpec,
     ) -> Result<String, RuntimeError>;
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_agent::{
-    Agent, AgentConfig, AgentHandle, CgroupMode, EventLog, EvictionPorts, HostSettings, Ports,
+    Agent, AgentHandle, AgentSettings, CgroupMode, EventLog, EvictionPorts, HostSettings, Ports,
 };
 use witlet_core::node::NodeFacts;
 use witlet_ports::{
@@ -120,7 +120,7 @@ pub struct FakeNode {
     /// The cluster that the next agent belongs to, if any.
     pub cluster: Option<ConnectCluster>,
     /// Settings of the next agent.
-    pub config: AgentConfig,
+    pub config: AgentSettings,
     facts: watch::Sender<Arc<NodeFacts>>,
     running: Option<RunningAgent>,
     failure: Arc<Mutex<Option<String>>>,
@@ -167,7 +167,7 @@ impl FakeNode {
             more_sources: Vec::new(),
             plugin_sources: Arc::new(FakeSourceSet::new(NODE_NAME)),
             cluster: None,
-            config: AgentConfig::default(),
+            config: AgentSettings::default(),
             facts: watch::Sender::new(Arc::new(fixed_node())),
             running: None,
             failure: Arc::default(),

@@ -14,8 +14,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ContainerRunState, NamespaceMode, ObservedContainer, ObservedSandbox,
-    SandboxConfig, SandboxId, SandboxState, labels,
+    ContainerId, ContainerRunState, ContainerSpec, NamespaceMode, ObservedContainer, ObservedSandbox,
+    SandboxId, SandboxSpec, SandboxState, labels,
 };
 use witlet_ports::{Clock, Runtime, RuntimeError};
 
@@ -100,7 +100,7 @@ pub struct Beside {
 #[derive(Debug)]
 struct Sandbox {
     id: SandboxId,
-    config: SandboxConfig,
+    config: SandboxSpec,
     created_at: Timestamp,
     state: SandboxState,
     ip: Option<IpAddr>,
@@ -111,7 +111,7 @@ struct FakeContainer {
     id: ContainerId,
     sandbox: SandboxId,
     uid: String,
-    config: ContainerConfig,
+    config: ContainerSpec,
     behaviour: Behaviour,
     created_at: Timestamp,
     started_at: Option<Timestamp>,
@@ -196,7 +196,7 @@ impl FakeRuntime {
     }
 
     /// The newest instance of a container as it was asked for.
-    pub fn container_config(&self, pod: &str, container: &str) -> Option<ContainerConfig> {
+    pub fn container_spec(&self, pod: &str, container: &str) -> Option<ContainerSpec> {
         let of_pod =
             |c: &&FakeContainer| c.config.labels.get(labels::POD_NAME).is_some_and(|name| name == pod);
         let inner = self.lock();
@@ -205,7 +205,7 @@ impl FakeRuntime {
     }
 
     /// The newest sandbox of a pod as it was asked for.
-    pub fn sandbox_config(&self, pod: &str) -> Option<SandboxConfig> {
+    pub fn sandbox_spec(&self, pod: &str) -> Option<SandboxSpec> {
         let inner = self.lock();
         inner.sandboxes.values().rev().find(|sandbox| sandbox.config.name == pod).map(|s| s.config.clone())
     }
@@ -454,7 +454,7 @@ impl FakeContainer {
 }
 
 /// Whether the sandbox has an address of its own.
-fn has_own_network(config: &SandboxConfig) -> bool {
+fn has_own_network(config: &SandboxSpec) -> bool {
     match config.network {
         NamespaceMode::Pod | NamespaceMode::Container => true,
         NamespaceMode::Node => false,

@@ -21,15 +21,15 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use witlet_agent::{
-    Agent, AgentConfig, AgentError, CgroupMode, CgroupSettings, EventLog, EvictionPorts, HostSettings, Ports,
+    Agent, AgentError, AgentSettings, CgroupMode, CgroupSettings, EventLog, EvictionPorts, HostSettings,
+    Ports,
 };
 use witlet_core::node::allocatable::cpu_set;
 use witlet_core::pod::worker::RequeueIntervals;
-use witlet_cri::{ConnectError, EndpointError};
 use witlet_egress::HttpHooks;
 use witlet_node::{
     CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, HttpSource,
-    KernelMemoryNotifier, NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeError, NodeFileSystems,
+    KernelMemoryNotifier, NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeFileSystems,
     NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, PullSecrets, SubordinateIdsError,
     subordinate_ids,
 };
@@ -41,7 +41,7 @@ use witlet_ports::{
 use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket, UsagePorts};
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
 
-use crate::run::base::Base;
+use crate::run::base::{Base, BaseError};
 use crate::run::cluster::{Cluster, ClusterError};
 use crate::run::embedded::{Embedded, EmbeddedError};
 use crate::run::endpoints::{Answers, Endpoints, EndpointsError};
@@ -87,18 +87,9 @@ pub(crate) enum RunError {
     /// Which ids pods with user namespaces may have isn't known.
     #[error(transparent)]
     SubordinateIds(#[from] SubordinateIdsError),
-    /// `--container-runtime-endpoint` or `--image-service-endpoint` is no endpoint.
-    #[error("--{flag}")]
-    Endpoint {
-        /// The flag.
-        flag: &'static str,
-        /// What is wrong with it.
-        #[source]
-        cause: EndpointError,
-    },
-    /// No client of the runtime could be made.
+    /// What all parts are made from can't be had.
     #[error(transparent)]
-    Connect(#[from] ConnectError),
+    Base(#[from] BaseError),
     /// The node can't be part of its cluster.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -111,9 +102,6 @@ pub(crate) enum RunError {
     /// The folder of components from registries can't be used.
     #[error(transparent)]
     Registries(#[from] RegistryError),
-    /// The machine can't be described.
-    #[error(transparent)]
-    Node(#[from] NodeError),
     /// The plugin host doesn't start.
     #[error(transparent)]
     Plugins(#[from] StartError),
@@ -181,8 +169,8 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
     let embedded = embedded(&settings).await?;
     let ports = ports(&settings, &base, cluster.as_mut(), &plugins, node, events.clone());
     let cgroups = cgroup_settings(&settings)?;
-    let config = AgentConfig { user_namespace_ids, cgroups, ..agent_config(&settings) };
-    let (agent, handle) = Agent::new(ports, config);
+    let agent_settings = AgentSettings { user_namespace_ids, cgroups, ..agent_settings(&settings) };
+    let (agent, handle) = Agent::new(ports, agent_settings);
     let view: Arc<dyn AgentView> = Arc::new(Reporting::new(
         Arc::new(handle),
         base.health.clone(),
@@ -282,9 +270,9 @@ fn ports(
     }
 }
 
-pub(crate) fn agent_config(settings: &Settings) -> AgentConfig {
-    let defaults = AgentConfig::default();
-    AgentConfig {
+pub(crate) fn agent_settings(settings: &Settings) -> AgentSettings {
+    let defaults = AgentSettings::default();
+    AgentSettings {
         stop_pods_on_exit: settings.stop_pods_on_exit,
         readmit_on_restart: settings.readmit_on_restart,
         image_pulls: settings.pods.image_pulls,

@@ -150,7 +150,7 @@ impl World {
     }
 
     fn env(&self, pod: &str) -> Vec<String> {
-        let config = self.node.runtime.container_config(pod, "app").expect("the container was made");
+        let config = self.node.runtime.container_spec(pod, "app").expect("the container was made");
         config.env.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
     }
 }

@@ -13,8 +13,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Runtime as Tokio;
 use witlet_core::image::{DockerConfig, Keyring};
 use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ContainerRunState, NamespaceMode, PortMapping, Protocol, SandboxConfig,
-    labels,
+    ContainerId, ContainerRunState, ContainerSpec, NamespaceMode, PortMapping, Protocol, SandboxSpec, labels,
 };
 use witlet_harness::{
     BUSYBOX_IMAGE, Containerd, HarnessError, REGISTRY_PROGRAM, Registry, is_required, report, run_or_ignore,
@@ -69,7 +68,7 @@ async fn run_pod(
         [(labels::POD_UID, "u-1"), (labels::POD_NAME, "pod"), (labels::POD_NAMESPACE, "harness")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into();
-    let sandbox = SandboxConfig {
+    let sandbox = SandboxSpec {
         name: "pod".to_owned(),
         namespace: "harness".to_owned(),
         uid: "u-1".to_owned(),
@@ -78,15 +77,15 @@ async fn run_pod(
         labels: labels.clone(),
         port_mappings,
         pid: NamespaceMode::Container,
-        ..SandboxConfig::default()
+        ..SandboxSpec::default()
     };
-    let container = ContainerConfig {
+    let container = ContainerSpec {
         name: "app".to_owned(),
         image: BUSYBOX_IMAGE.to_owned(),
         command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         labels,
         log_path: PathBuf::from("app.log"),
-        ..ContainerConfig::default()
+        ..ContainerSpec::default()
     };
     let id = runtime.sandboxes.run(&sandbox).await?;
     let container = runtime.containers.create(&id, &container, &sandbox).await?;
@@ -163,7 +162,7 @@ fn pulled(tokio: &Tokio) -> Result<(), Failed> {
         let containerd = Containerd::start().await.map_err(|e| failed(&e))?;
         let registry = Registry::start(&containerd).await.map_err(|e| failed(&e))?;
         let images = containerd.runtime().map_err(|e| failed(&e))?.images;
-        let sandbox = SandboxConfig::default();
+        let sandbox = SandboxSpec::default();
         let by_digest = registry.open_image_by_digest();
         images.pull(&by_digest, None, &sandbox).await.map_err(|e| failed(&e))?;
         let found = images.status(&by_digest).await.map_err(|e| failed(&e))?;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ContainerRunState, NamespaceMode, ObservedContainer, ObservedPod,
-    RuntimePod, SandboxConfig, SandboxId, labels,
+    ContainerId, ContainerRunState, ContainerSpec, NamespaceMode, ObservedContainer, ObservedPod, RuntimePod,
+    SandboxId, SandboxSpec, labels,
 };
 use witlet_ports::{Runtime, RuntimeError};
 
@@ -78,15 +78,15 @@ pub(crate) struct Fixture<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct TestPod {
     pub(crate) uid: PodUid,
-    pub(crate) sandbox: SandboxConfig,
+    pub(crate) sandbox: SandboxSpec,
 }
 
 impl TestPod {
     /// A container for this pod.
-    pub(crate) fn container(&self, name: &str, attempt: u32, workload: &Workload) -> ContainerConfig {
+    pub(crate) fn container(&self, name: &str, attempt: u32, workload: &Workload) -> ContainerSpec {
         let mut labels = self.sandbox.labels.clone();
         labels.insert(labels::CONTAINER_NAME.to_owned(), name.to_owned());
-        ContainerConfig {
+        ContainerSpec {
             name: name.to_owned(),
             attempt,
             image: workload.image.clone(),
@@ -100,7 +100,7 @@ impl TestPod {
                 (labels::POD_TERMINATION_GRACE_PERIOD.to_owned(), "42".to_owned()),
             ]),
             log_path: PathBuf::from(name).join(format!("{attempt}.log")),
-            ..ContainerConfig::default()
+            ..ContainerSpec::default()
         }
     }
 }
@@ -118,7 +118,7 @@ impl<'a> Fixture<'a> {
         if let Ok(mut pods) = self.pods.lock() {
             pods.push(PodUid::from(uid.as_str()));
         }
-        let sandbox = SandboxConfig {
+        let sandbox = SandboxSpec {
             name: name.clone(),
             namespace: NAMESPACE.to_owned(),
             uid: uid.clone(),
@@ -131,7 +131,7 @@ impl<'a> Fixture<'a> {
             ]),
             annotations: BTreeMap::from([("witlet.dev/contract".to_owned(), self.case.to_owned())]),
             pid: NamespaceMode::Container,
-            ..SandboxConfig::default()
+            ..SandboxSpec::default()
         };
         TestPod { uid: PodUid::from(uid), sandbox }
     }
@@ -147,7 +147,7 @@ impl<'a> Fixture<'a> {
         &self,
         sandbox: &SandboxId,
         pod: &TestPod,
-        config: &ContainerConfig,
+        config: &ContainerSpec,
     ) -> Verdict<ContainerId> {
         tokio::fs::create_dir_all(pod.sandbox.log_directory.join(&config.name)).await?;
         Ok(self.runtime.containers.create(sandbox, config, &pod.sandbox).await?)
@@ -158,7 +158,7 @@ impl<'a> Fixture<'a> {
         &self,
         sandbox: &SandboxId,
         pod: &TestPod,
-        config: &ContainerConfig,
+        config: &ContainerSpec,
     ) -> Verdict<ContainerId> {
         let id = self.create(sandbox, pod, config).await?;
         self.runtime.containers.start(&id).await?;

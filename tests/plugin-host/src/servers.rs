@@ -12,9 +12,7 @@ use tokio_rustls::rustls::crypto::ring::{default_provider, sign::any_ecdsa_type}
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
-use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ExecOutput, LinuxResources, SandboxConfig, SandboxId,
-};
+use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResources, SandboxId, SandboxSpec};
 use witlet_ports::{Containers, RuntimeError};
 
 use witlet_test_servers::answer_http;
@@ -136,8 +134,8 @@ impl Containers for Runs {
     async fn create(
         &self,
         _: &SandboxId,
-        _: &ContainerConfig,
-        _: &SandboxConfig,
+        _: &ContainerSpec,
+        _: &SandboxSpec,
     ) -> Result<ContainerId, RuntimeError> {
         refused("CreateContainer")
     }

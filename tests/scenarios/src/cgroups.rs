@@ -134,9 +134,9 @@ async fn containers_are_put_below_the_pods_cgroup_and_remember_it() {
     node.start();
     node.source.put("b", pod("b", &burstable("250m")));
     pass(3.0).await;
-    let sandbox = node.runtime.sandbox_config("b-node1").expect("it was made");
+    let sandbox = node.runtime.sandbox_spec("b-node1").expect("it was made");
     assert_eq!(sandbox.cgroup_parent.as_deref(), Some("/kubepods/burstable/poduid-b"));
-    let container = node.runtime.container_config("b-node1", "app").expect("it was made");
+    let container = node.runtime.container_spec("b-node1", "app").expect("it was made");
     assert_eq!(container.annotations[labels::OWN_CGROUP_PARENT], "/kubepods/burstable/poduid-b");
 }
 

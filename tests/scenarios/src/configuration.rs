@@ -6,7 +6,7 @@ use expect_test::expect;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::{ContainerConfig, NamespaceMode, SandboxConfig, SeccompProfile};
+use witlet_core::runtime::{ContainerSpec, NamespaceMode, SandboxSpec, SeccompProfile};
 use witlet_testkit::FakeNode;
 
 use crate::support::{
@@ -14,17 +14,17 @@ use crate::support::{
 };
 
 /// The pod's sandbox once it runs.
-async fn sandbox(node: &FakeNode, pod: Pod) -> SandboxConfig {
+async fn sandbox(node: &FakeNode, pod: Pod) -> SandboxSpec {
     node.source.put("web", vec![pod]);
     pass(3.0).await;
-    node.runtime.sandbox_config("web-node1").expect("a sandbox was made")
+    node.runtime.sandbox_spec("web-node1").expect("a sandbox was made")
 }
 
 /// Its container `app`.
-async fn container(node: &FakeNode, pod: Pod) -> ContainerConfig {
+async fn container(node: &FakeNode, pod: Pod) -> ContainerSpec {
     node.source.put("web", vec![pod]);
     pass(3.0).await;
-    node.runtime.container_config("web-node1", "app").expect("a container was made")
+    node.runtime.container_spec("web-node1", "app").expect("a container was made")
 }
 
 /// A pod with these fields beside its container.
@@ -284,7 +284,7 @@ async fn the_security_context_arrives_with_the_containers_before_the_pods() {
     assert_eq!(security.capabilities_drop, ["ALL"]);
     let profile = PathBuf::from("/var/lib/witlet/seccomp/p.json");
     assert_eq!(security.seccomp, SeccompProfile::Localhost(profile));
-    let sandbox = node.runtime.sandbox_config("web-node1").expect("it was made");
+    let sandbox = node.runtime.sandbox_spec("web-node1").expect("it was made");
     assert_eq!(sandbox.security.seccomp, SeccompProfile::RuntimeDefault);
 }
 
@@ -307,7 +307,7 @@ async fn a_pod_with_users_of_its_own_keeps_their_ids_over_restarts_and_gives_the
     node.source.put("web", pods().to_vec());
     pass(5.0).await;
     let first_id = |node: &FakeNode, name: &str| {
-        let config = node.runtime.sandbox_config(&format!("{name}-node1")).expect("it was made");
+        let config = node.runtime.sandbox_spec(&format!("{name}-node1")).expect("it was made");
         let ids = config.user_namespace.expect("it has ids of its own").uids;
         assert_eq!((ids[0].container_id, ids[0].length), (0, 65_536));
         ids[0].host_id
@@ -344,7 +344,7 @@ async fn ids_that_a_kubelet_gave_out_are_nobody_elses_and_ours_are_written_as_it
     node.source.put("web", pods.to_vec());
     pass(5.0).await;
     let first_id = |name: &str| {
-        let config = node.runtime.sandbox_config(&format!("{name}-node1")).expect("it was made");
+        let config = node.runtime.sandbox_spec(&format!("{name}-node1")).expect("it was made");
         config.user_namespace.expect("it has ids of its own").uids[0].host_id
     };
     assert_eq!((first_id("ours"), first_id("kubelets")), (131_072, 65_536));
@@ -377,7 +377,7 @@ async fn a_pod_with_users_of_its_own_is_not_made_where_the_runtime_would_give_it
     let app = json!({"name": "app", "image": "sleeper:1"});
     node.source.put("web", vec![from_spec("web", json!({"hostUsers": false, "containers": [app]}))]);
     pass(5.0).await;
-    assert_eq!(node.runtime.sandbox_config("web-node1"), None);
+    assert_eq!(node.runtime.sandbox_spec("web-node1"), None);
     let events = told(&node, "web");
     let why = "FailedCreatePodSandBox ×1 Failed to create pod sandbox: can't set `spec.hostUsers: false`, \
                runtime does not support user namespaces\n";

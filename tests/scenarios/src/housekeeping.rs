@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 fn log_of(node: &FakeNode, pod: &str, container: &str) -> PathBuf {
-    let config = node.runtime.container_config(pod, container).expect("it was made");
+    let config = node.runtime.container_spec(pod, container).expect("it was made");
     Path::new("/var/log/pods").join(config.log_path)
 }
 

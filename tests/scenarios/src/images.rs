@@ -236,7 +236,7 @@ async fn an_image_by_digest_is_asked_for_by_it() {
     node.source.put("p", vec![pod("p").image(&name).build()]);
     pass(3.0).await;
     assert!(orders(&node).contains(&format!("pull {name}\n")));
-    let config = node.runtime.container_config("p-node1", "app").expect("it was made");
+    let config = node.runtime.container_spec("p-node1", "app").expect("it was made");
     assert_eq!(config.image, name);
 }
 

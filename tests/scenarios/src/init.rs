@@ -85,7 +85,7 @@ async fn an_ephemeral_container_starts_while_init_containers_run_and_is_never_re
         10.000 start web-node1/app#0
     "#]]
     .assert_eq(&orders(&node));
-    let config = node.runtime.container_config("web-node1", "debug").expect("it was made");
+    let config = node.runtime.container_spec("web-node1", "debug").expect("it was made");
     assert!(config.pid_target.is_some());
 }
 

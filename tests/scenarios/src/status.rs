@@ -23,7 +23,7 @@ async fn what_a_container_leaves_behind_becomes_part_of_its_status() {
     });
     node.source.put("web", vec![from_spec("web", spec)]);
     pass(2.0).await;
-    let config = node.runtime.container_config("web-node1", "app").expect("it was made");
+    let config = node.runtime.container_spec("web-node1", "app").expect("it was made");
     let log = config.mounts.iter().find(|m| m.container_path.ends_with("termination-log")).expect("mounted");
     node.machine.write(&log.host_path, "no disk");
     pass(10.0).await;

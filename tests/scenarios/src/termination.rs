@@ -324,7 +324,7 @@ async fn message_of(policy: &str, exit_code: i32, file: &str, log: &str) -> Opti
     }]});
     node.source.put("web", vec![from_spec("web", spec)]);
     pass(2.0).await;
-    let config = node.runtime.container_config("web-node1", "app").expect("it was made");
+    let config = node.runtime.container_spec("web-node1", "app").expect("it was made");
     let mount =
         config.mounts.iter().find(|m| m.container_path.ends_with("termination-log")).expect("mounted");
     node.machine.write(&mount.host_path, file);
@@ -368,7 +368,7 @@ async fn the_termination_messages_of_a_pod_share_twelve_kibibytes() {
     node.source.put("web", vec![from_spec("web", spec)]);
     pass(2.0).await;
     for name in &names {
-        let config = node.runtime.container_config("web-node1", name).expect("it was made");
+        let config = node.runtime.container_spec("web-node1", name).expect("it was made");
         let mounts = &config.mounts;
         let mount = mounts.iter().find(|m| m.container_path.ends_with("termination-log")).expect("mounted");
         node.machine.write(&mount.host_path, "y".repeat(4096));

@@ -81,7 +81,7 @@ async fn mounts_are_the_volumes_the_hosts_file_and_the_termination_log() {
     });
     node.source.put("web", vec![from_spec("web", spec)]);
     pass(3.0).await;
-    let config = node.runtime.container_config("web-node1", "app").expect("it was made");
+    let config = node.runtime.container_spec("web-node1", "app").expect("it was made");
     let mounts: Vec<String> = config
         .mounts
         .iter()
@@ -117,7 +117,7 @@ async fn a_container_takes_its_environment_from_a_file_that_an_init_container_wr
     pass(2.0).await;
     node.machine.write("/var/lib/witlet/pods/u1/volumes/config/env", "COLOUR='blue'\n");
     pass(5.0).await;
-    let config = node.runtime.container_config("web-node1", "app").expect("it was made");
+    let config = node.runtime.container_spec("web-node1", "app").expect("it was made");
     assert!(config.env.contains(&("COLOUR".to_owned(), "blue".to_owned())));
 }
 

@@ -80,7 +80,7 @@ async fn story(at: Option<(usize, Cut)>) -> (String, usize) {
     node.start();
     pass(60.0).await;
     let ids = |name: &str| {
-        let config = node.runtime.sandbox_config(&format!("{name}-node1")).expect("it was made");
+        let config = node.runtime.sandbox_spec(&format!("{name}-node1")).expect("it was made");
         config.user_namespace.expect("it has ids of its own").uids[0].host_id
     };
     let mut told = vec![format!("ids differ: {}", ids("own") != ids("late"))];

@@ -43,13 +43,13 @@ impl EventLoop {
         if !self.health.is_ready() || self.stopping.is_some() {
             return;
         }
-        let sources_wait_ends = self.begun + self.config.sources_wait_max;
+        let sources_wait_ends = self.begun + self.settings.sources_wait_max;
         if !self.all_sources_seen() && Instant::now() < sources_wait_ends {
             self.admission_due = Some(sources_wait_ends);
             return;
         }
         loop {
-            match self.queue.next(Instant::now(), self.admissions, self.config.admission_patience) {
+            match self.queue.next(Instant::now(), self.admissions, self.settings.admission_patience) {
                 Next::Ask(id, uid) => self.ask(id, &uid),
                 Next::Wait(at) => {
                     self.admission_due = Some(at);

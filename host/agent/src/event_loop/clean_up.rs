@@ -15,10 +15,11 @@ use witlet_core::runtime::{ContainerId, ContainerRunState};
 
 use super::EventLoop;
 use super::record::PodRecord;
-use crate::config::{CLEAN_UP_MAX, CLEAN_UP_WARNING};
 use crate::housekeeping::Leftovers;
 use crate::inputs::Event;
 use crate::pleg::Relisted;
+use crate::settings::{CLEAN_UP_MAX, CLEAN_UP_WARNING};
+use crate::settings::{CLEAN_UP_MAX, CLEAN_UP_WARNING};
 
 impl EventLoop {
     pub(super) fn housekeep(&mut self) {
@@ -43,7 +44,7 @@ impl EventLoop {
             runtime: &listed.pods,
             sources: self.sources_read(),
             evict_ended: self.removes_ended(),
-            policy: self.config.container_gc,
+            policy: self.settings.container_gc,
             now: self.outside.clock.now(),
         });
         for effect in effects {

@@ -74,7 +74,7 @@ impl EventLoop {
             Effect::Requeue => {
                 if let Some(handle) = self.worker_handle(uid) {
                     let jitter = self.outside.jitter.unit();
-                    let after = requeue_after(handle.cause, &self.config.requeue, jitter);
+                    let after = requeue_after(handle.cause, &self.settings.requeue, jitter);
                     self.due.set(uid, Instant::now() + after);
                 }
             }
@@ -321,7 +321,7 @@ impl EventLoop {
 
     /// The agent ends once its pods have.
     pub(super) fn stop_pods(&mut self) {
-        self.stopping = Some(Instant::now() + self.config.stop_pods_wait_max);
+        self.stopping = Some(Instant::now() + self.settings.stop_pods_wait_max);
         let uids: Vec<PodUid> = self.pods.keys().cloned().collect();
         for uid in uids {
             self.advance(&uid, LifeEvent::Kill(KillOptions::default()));

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::cgroup::{PodCgroup, PodCgroupAction, ResourceConfig, pod_cgroup_action, pod_config};
-use witlet_core::container::config::sandbox_resources;
 use witlet_core::container::plan::resize::{PodKnob, ResizePod};
 use witlet_core::container::plan::{Step, grace_seconds, plan_kill};
+use witlet_core::container::spec::sandbox_resources;
 use witlet_core::error::one_line;
 use witlet_core::pod::resources::{CPU, MEMORY};
 use witlet_core::pod::worker::{Outcome, RequeueCause};

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use witlet_core::container::config::Host;
+use witlet_core::container::spec::Host;
 use witlet_core::node::NodeFacts;
 use witlet_core::runtime::RuntimeHandler;
 use witlet_ports::{FilesError, HostFiles};
 
 use crate::cgroups::{CgroupManager, CgroupSettings, CgroupState};
-use crate::config::HostSettings;
+use crate::settings::HostSettings;
 
 /// The machine at one moment.
 pub(super) struct HostNow<'a> {

@@ -11,13 +11,13 @@ use witlet_core::image::policy::{ImageRefusal, ImageStep, Presence, PullFailureK
 use witlet_core::image::records::{PullCredential, PullSecret, PulledWith};
 use witlet_core::image::{ReferenceError, with_default_tag};
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::{ImageInfo, SandboxConfig};
+use witlet_core::runtime::{ImageInfo, SandboxSpec};
 use witlet_core::status::WaitingReason;
 use witlet_ports::{Clock, FilesError, ImageCredentials, Images as ImagePort, RuntimeError};
 
 use super::events::PodEvents;
 use super::memory::{PodMemory, PullFailure};
-use crate::config::ImagePullLimits;
+use crate::settings::ImagePullLimits;
 use access::PullAccess;
 use pulls::{PullError, PullRequest, Pulled, Pulls};
 use witlet_core::error::one_line;
@@ -116,7 +116,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) pod: &'a Pod,
     pub(crate) container: &'a Container,
     /// The sandbox that the container will be in.
-    pub(crate) sandbox: &'a SandboxConfig,
+    pub(crate) sandbox: &'a SandboxSpec,
     pub(crate) events: &'a PodEvents<'a>,
     /// Cuts a pull short.
     pub(crate) cancel: &'a CancellationToken,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 use thiserror::Error;
-use witlet_core::container::config::env_files;
 use witlet_core::container::plan::sandbox::network_of;
+use witlet_core::container::spec::env_files;
 use witlet_core::network::hostname::HostnameError;
 use witlet_core::network::hosts;
 use witlet_core::pod::PodUid;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::{join_all, join3};
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod, Secret};
 use thiserror::Error;
-use witlet_core::container::config::service_variables;
+use witlet_core::container::spec::service_variables;
 use witlet_core::pod::references::{self, References};
 use witlet_core::pod::static_pod::is_static;
 use witlet_core::volume::{Drawn, Fetched};

@@ -6,22 +6,20 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, LifecycleHandler, Pod};
 use thiserror::Error;
-use witlet_core::container::config::{
-    ConfigError, ContainerInput, ImageFacts, Objects, SandboxInput, container_config, sandbox_config,
-};
 use witlet_core::container::hash::container_hash;
 use witlet_core::container::plan::sandbox::network_of;
 use witlet_core::container::plan::{
     ContainerKind, GRACE_SECONDS_MIN, KillContainer, KillReason, StartContainer, container_at,
     ephemeral_containers, grace_seconds,
 };
+use witlet_core::container::spec::{
+    ContainerInput, ImageFacts, Objects, SandboxInput, SpecError, container_spec, sandbox_spec,
+};
 use witlet_core::event::{Event, EventObject};
 use witlet_core::network::dns;
 use witlet_core::pod::allocation::ContainerResources;
 use witlet_core::pod::{user_namespace, void_limits};
-use witlet_core::runtime::{
-    ContainerConfig, ContainerId, NamespaceMode, ObservedPod, SandboxConfig, SandboxId,
-};
+use witlet_core::runtime::{ContainerId, ContainerSpec, NamespaceMode, ObservedPod, SandboxId, SandboxSpec};
 use witlet_core::status::{Waiting, WaitingReason};
 use witlet_ports::RuntimeError;
 
@@ -102,7 +100,7 @@ struct Starting<'a> {
     container: &'a Container,
     start: &'a StartContainer,
     place: &'a Place,
-    sandbox: &'a SandboxConfig,
+    sandbox: &'a SandboxSpec,
 }
 
 impl Executor {
@@ -121,17 +119,17 @@ impl Executor {
                 self.events(job).warning("FailedCreatePodSandBox", &message);
             }
         };
-        let config = self.sandbox_config(job, scene, attempt).map_err(|error| failed(one_line(&error)))?;
+        let spec = self.sandbox_spec(job, scene, attempt).map_err(|error| failed(one_line(&error)))?;
         self.tell_of_dns(job, scene);
         if let Some(message) = void_limits::message(pod) {
             self.events(job).warning(void_limits::REASON, &message);
         }
-        if let Some(ids) = &config.user_namespace {
+        if let Some(ids) = &spec.user_namespace {
             let file = user_namespace::to_file(ids);
             let written = self.files.write_user_namespace(&job.uid, &file).await;
             written.map_err(|error| failed(one_line(&error)))?;
         }
-        let id = self.runtime.sandboxes.run(&config).await.map_err(|error| failed(error.status_text()))?;
+        let id = self.runtime.sandboxes.run(&spec).await.map_err(|error| failed(error.status_text()))?;
         let seen = self.looker.look(&job.uid).await.map_err(|error| {
             let message = format!("Unable to get pod sandbox status: {}", error.status_text());
             self.events(job).warning("FailedPodSandBoxStatus", &message);
@@ -166,14 +164,9 @@ impl Executor {
         }
     }
 
-    fn sandbox_config(
-        &self,
-        job: &Job,
-        scene: Scene<'_>,
-        attempt: u32,
-    ) -> Result<SandboxConfig, ConfigError> {
+    fn sandbox_spec(&self, job: &Job, scene: Scene<'_>, attempt: u32) -> Result<SandboxSpec, SpecError> {
         let log_directory = self.files.log_directory(&job.full_name, &job.uid);
-        sandbox_config(SandboxInput {
+        sandbox_spec(SandboxInput {
             pod: scene.pod,
             attempt,
             log_directory: &log_directory,
@@ -206,7 +199,7 @@ impl Executor {
         if let Some(crash) = &start.crash {
             job.memory.restarts.record(crash.key.clone(), crash.finished_at, now);
         }
-        let sandbox = match self.sandbox_config(job, scene, place.attempt) {
+        let sandbox = match self.sandbox_spec(job, scene, place.attempt) {
             Ok(sandbox) => sandbox,
             Err(error) => {
                 let refusal = refuse(WaitingReason::CreateContainerConfigError)(&error);
@@ -272,10 +265,10 @@ impl Executor {
         image: &ReadyImage,
     ) -> Result<(), Refusal> {
         let Starting { container, start, place, sandbox, .. } = starting;
-        let config = self.container_config(job, starting, image).await?;
+        let spec = self.container_spec(job, starting, image).await?;
         let containers = &self.runtime.containers;
         let id = containers
-            .create(&place.id, &config, sandbox)
+            .create(&place.id, &spec, sandbox)
             .await
             .map_err(|error| refused_by_runtime(WaitingReason::CreateContainerError, &error))?;
         let events = self.events(job).of(starting.scene.pod, &start.name);
@@ -286,7 +279,7 @@ impl Executor {
         job.memory.started(&start.name);
         job.memory.actuated.insert(id.clone(), ContainerResources::of(starting.scene.pod, container));
         self.actuated.record(starting.scene.pod, container);
-        let log = sandbox.log_directory.join(&config.log_path);
+        let log = sandbox.log_directory.join(&spec.log_path);
         if let Err(error) = self.container_files.link_log(&job.full_name, &start.name, &id, &log).await {
             // Nothing but tools that look for logs there needs it.
             tracing::warn!(pod = %job.full_name, container = start.name, error = one_line(&error), "link to log");
@@ -298,19 +291,19 @@ impl Executor {
         }
     }
 
-    async fn container_config(
+    async fn container_spec(
         &self,
         job: &Job,
         starting: Starting<'_>,
         image: &ReadyImage,
-    ) -> Result<ContainerConfig, Refusal> {
+    ) -> Result<ContainerSpec, Refusal> {
         let Starting { scene: Scene { pod, volumes, host }, container, start, place, .. } = starting;
-        let no_config = refuse(WaitingReason::CreateContainerConfigError);
+        let refused = refuse(WaitingReason::CreateContainerConfigError);
         let info = image.info.as_ref();
-        let env_files = self.read_env_files(container, volumes).await.map_err(|e| no_config(&e))?;
-        let drawn = self.environment_objects(job, pod, container).await.map_err(|e| no_config(&e))?;
-        let pid_target = pid_target(pod, start, &place.seen).map_err(|e| no_config(&e))?;
-        let mut config = container_config(ContainerInput {
+        let env_files = self.read_env_files(container, volumes).await.map_err(|e| refused(&e))?;
+        let drawn = self.environment_objects(job, pod, container).await.map_err(|e| refused(&e))?;
+        let pid_target = pid_target(pod, start, &place.seen).map_err(|e| refused(&e))?;
+        let mut spec = container_spec(ContainerInput {
             pod,
             container,
             restart_count: start.restart_count,
@@ -331,19 +324,19 @@ impl Executor {
             },
             host: host.facts(),
         })
-        .map_err(|e| no_config(&e))?;
+        .map_err(|e| refused(&e))?;
         let mounts = MountsOf {
             pod,
             container,
             restart_count: start.restart_count,
             // Paths below volumes may draw from it.
-            env: &config.env,
+            env: &spec.env,
             pod_ips: &place.ips,
             volumes,
             host,
         };
-        config.mounts = self.make_mounts(job, mounts).await.map_err(|e| no_config(&e))?;
-        Ok(config)
+        spec.mounts = self.make_mounts(job, mounts).await.map_err(|e| refused(&e))?;
+        Ok(spec)
     }
 
     /// Runs the hook of a container that was just started. Should it fail, the container is stopped. What the hook said may

@@ -15,8 +15,8 @@ use witlet_core::runtime::RuntimeEvent;
 use witlet_ports::{PodView, RuntimeError};
 
 use super::RelistRequests;
-use crate::config::RUNTIME_EVENTS_MAX;
 use crate::health::Health;
+use crate::settings::RUNTIME_EVENTS_MAX;
 use crate::tasks::until;
 use witlet_core::error::one_line;
 

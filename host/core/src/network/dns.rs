@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use k8s_openapi::api::core::v1::{Pod, PodDNSConfig, PodDNSConfigOption};
 use thiserror::Error;
 
-use crate::container::config::Host;
 use crate::container::plan::sandbox::network_of;
+use crate::container::spec::Host;
 use crate::event::EventType;
 use crate::runtime::{DnsConfig, NamespaceMode};
 

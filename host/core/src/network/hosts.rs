@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use k8s_openapi::api::core::v1::{HostAlias, Pod};
 
 use super::hostname::{self, HostnameError};
-use crate::container::config::Host;
 use crate::container::plan::sandbox::network_of;
+use crate::container::spec::Host;
 use crate::runtime::NamespaceMode;
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::ProbeKind;
 use super::handler::{ProbeHandler, plain_env};
 use super::worker::ProbeSettings;
-use crate::container::config::expand_variables;
+use crate::container::spec::expand_variables;
 
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use thiserror::Error;
 use witlet_http_target::port_number;
 
 use super::target::{self, TargetError};
-use crate::container::config::expand_variables;
+use crate::container::spec::expand_variables;
 
 #[cfg(test)]
 mod tests;

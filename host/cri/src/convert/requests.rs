@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    AppArmorProfile, ContainerConfig, ContainerId, Device, DnsConfig, IdMapping, ImageAuth, LinuxResources,
-    Mount, MountPropagation, NamespaceMode, PortMapping, Protocol, SandboxConfig, SandboxId, SeccompProfile,
+    AppArmorProfile, ContainerId, ContainerSpec, Device, DnsConfig, IdMapping, ImageAuth, LinuxResources,
+    Mount, MountPropagation, NamespaceMode, PortMapping, Protocol, SandboxId, SandboxSpec, SeccompProfile,
     SelinuxLabel, SupplementalGroupsPolicy, UserNamespace, labels,
 };
 use witlet_ports::RuntimeError;
@@ -53,7 +53,7 @@ pub(crate) fn image_spec(image: &str) -> cri::ImageSpec {
 pub(crate) fn pull_image(
     image: &str,
     auth: Option<&ImageAuth>,
-    sandbox: &SandboxConfig,
+    sandbox: &SandboxSpec,
 ) -> cri::PullImageRequest {
     cri::PullImageRequest {
         image: Some(cri::ImageSpec { annotations: sandbox.annotations.clone(), ..image_spec(image) }),
@@ -63,7 +63,7 @@ pub(crate) fn pull_image(
 }
 
 /// A sandbox to run.
-pub(crate) fn sandbox_config(config: &SandboxConfig) -> cri::PodSandboxConfig {
+pub(crate) fn sandbox_config(config: &SandboxSpec) -> cri::PodSandboxConfig {
     cri::PodSandboxConfig {
         metadata: Some(cri::PodSandboxMetadata {
             name: config.name.clone(),
@@ -90,8 +90,8 @@ pub(crate) fn sandbox_config(config: &SandboxConfig) -> cri::PodSandboxConfig {
 
 /// A container to create in that sandbox, whose namespaces it shares. Fails if the CRI has no such stop signal.
 pub(crate) fn container_config(
-    config: &ContainerConfig,
-    sandbox: &SandboxConfig,
+    config: &ContainerSpec,
+    sandbox: &SandboxSpec,
 ) -> Result<cri::ContainerConfig, RuntimeError> {
     let stop_signal = config.stop_signal.as_deref().map_or(Ok(cri::Signal::RuntimeDefault), stop_signal)?;
     let user_namespace = sandbox.user_namespace.as_ref();
@@ -272,7 +272,7 @@ fn namespace_mode(mode: NamespaceMode) -> i32 {
     .into()
 }
 
-fn namespaces(sandbox: &SandboxConfig) -> cri::NamespaceOption {
+fn namespaces(sandbox: &SandboxSpec) -> cri::NamespaceOption {
     let userns_options = sandbox.user_namespace.as_ref().map(|user| cri::UserNamespace {
         mode: cri::NamespaceMode::Pod.into(),
         uids: id_mappings(&user.uids),
@@ -288,7 +288,7 @@ fn namespaces(sandbox: &SandboxConfig) -> cri::NamespaceOption {
 }
 
 /// The sandbox's, but for an ephemeral container that joins another one's processes.
-fn container_namespaces(sandbox: &SandboxConfig, pid_target: Option<&ContainerId>) -> cri::NamespaceOption {
+fn container_namespaces(sandbox: &SandboxSpec, pid_target: Option<&ContainerId>) -> cri::NamespaceOption {
     let shared = namespaces(sandbox);
     match pid_target {
         None => shared,
@@ -350,7 +350,7 @@ fn number(value: Option<i64>) -> Option<cri::Int64Value> {
     value.map(|value| cri::Int64Value { value })
 }
 
-fn sandbox_security(config: &SandboxConfig) -> cri::LinuxSandboxSecurityContext {
+fn sandbox_security(config: &SandboxSpec) -> cri::LinuxSandboxSecurityContext {
     let security = &config.security;
     cri::LinuxSandboxSecurityContext {
         namespace_options: Some(namespaces(config)),
@@ -368,10 +368,7 @@ fn sandbox_security(config: &SandboxConfig) -> cri::LinuxSandboxSecurityContext 
 }
 
 #[allow(deprecated, reason = "runtimes of older releases know AppArmor profiles only by the field of old")]
-fn container_security(
-    config: &ContainerConfig,
-    sandbox: &SandboxConfig,
-) -> cri::LinuxContainerSecurityContext {
+fn container_security(config: &ContainerSpec, sandbox: &SandboxSpec) -> cri::LinuxContainerSecurityContext {
     let security = &config.security;
     let readonly = READONLY_PATHS.iter().map(|path| (*path).to_owned());
     let (masked_paths, readonly_paths) = match security.proc_unmasked {

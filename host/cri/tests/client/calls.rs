@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::server::{Answers, Events, Server};
 use crate::{runtime_at, soon};
 use tokio::sync::mpsc;
-use witlet_core::runtime::{ImageAuth, LinuxResources, RuntimeEvent, SandboxConfig};
+use witlet_core::runtime::{ImageAuth, LinuxResources, RuntimeEvent, SandboxSpec};
 use witlet_ports::RuntimeError;
 
 fn words(command: &[&str]) -> Vec<String> {
@@ -108,7 +108,7 @@ async fn a_log_is_reopened_if_its_container_is_there() {
 async fn a_pull_shows_its_credentials() {
     let server = Server::start(Answers::default());
     let images = runtime_at(server.path()).images;
-    let sandbox = SandboxConfig::default();
+    let sandbox = SandboxSpec::default();
     let auth = |password: &str| ImageAuth {
         username: "u".to_owned(),
         password: password.to_owned(),

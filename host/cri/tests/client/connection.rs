@@ -8,7 +8,7 @@ use crate::server::{Answers, Server};
 use crate::{FixedClock, WAIT_TIMEOUT, options_at, runtime_at, soon};
 use witlet_core::Timestamp;
 use witlet_core::pod::PodUid;
-use witlet_core::runtime::SandboxConfig;
+use witlet_core::runtime::SandboxSpec;
 use witlet_cri::{ConnectError, CriClient, connect};
 use witlet_ports::RuntimeError;
 
@@ -107,13 +107,13 @@ async fn each_call_is_waited_for_as_long_as_its_kind_may_take() {
     };
     let _ = runtime.containers.start(&id).await;
     told("whatever has no time of its own", 120);
-    let _ = runtime.sandboxes.run(&SandboxConfig::default()).await;
+    let _ = runtime.sandboxes.run(&SandboxSpec::default()).await;
     told("a sandbox, whose pause image may have to be pulled", 240);
     let _ = runtime.containers.stop(&id, seconds(600)).await;
     told("a stop, on top of its grace", 720);
     let _ = runtime.containers.exec_sync(&id, &[], Some(seconds(600))).await;
     told("a command, with time to say that its own is over", 610);
-    let _ = runtime.images.pull("private:1", None, &SandboxConfig::default()).await;
+    let _ = runtime.images.pull("private:1", None, &SandboxSpec::default()).await;
     told("a pull", 3600);
 }
 
@@ -187,7 +187,7 @@ async fn stopping_and_removing_what_is_not_there_succeeds_and_starting_it_fails(
 async fn a_call_that_the_runtime_lacks_is_named() {
     let server = Server::start(Answers::default());
     let runtime = runtime_at(server.path());
-    let error = runtime.sandboxes.run(&SandboxConfig::default()).await.expect_err("not scripted");
+    let error = runtime.sandboxes.run(&SandboxSpec::default()).await.expect_err("not scripted");
     assert!(matches!(error, RuntimeError::Unimplemented { call: "RunPodSandbox", .. }), "{error}");
     assert_eq!(runtime.info.cgroup_driver().await.expect("older runtimes don't say"), None);
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, LocalObjectReference, PodSpec};
-use witlet_core::container::config::ServiceAddress;
+use witlet_core::container::spec::ServiceAddress;
 use witlet_core::image::docker_config::encode_auth;
 use witlet_core::pod::PodUid;
 use witlet_ports::{ObjectError, Token, TokenWish};

@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::{
-    CgroupDriver, ContainerConfig, ContainerId, ContainerRunState, ExecOutput, ImageAuth, ImageInfo,
+    CgroupDriver, ContainerId, ContainerRunState, ContainerSpec, ExecOutput, ImageAuth, ImageInfo,
     LinuxResources, ListedContainer, ListedSandbox, ObservedPod, RuntimeCondition, RuntimeEvent,
-    RuntimeHandler, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxConfig, SandboxId, SandboxState,
+    RuntimeHandler, RuntimePod, RuntimeStatus, RuntimeVersion, SandboxId, SandboxSpec, SandboxState,
 };
 use witlet_ports::{Clock, Containers, Images, PodView, RuntimeError, RuntimeInfo, Sandboxes};
 
@@ -162,7 +162,7 @@ impl Sandboxes for FakeRuntime {
         Ok(())
     }
 
-    async fn run(&self, config: &SandboxConfig) -> Result<SandboxId, RuntimeError> {
+    async fn run(&self, config: &SandboxSpec) -> Result<SandboxId, RuntimeError> {
         const CALL: &str = "RunPodSandbox";
         let created_at = self.clock.now();
         let mut inner = self.answer(CALL)?;
@@ -199,8 +199,8 @@ impl Containers for FakeRuntime {
     async fn create(
         &self,
         sandbox: &SandboxId,
-        config: &ContainerConfig,
-        sandbox_config: &SandboxConfig,
+        config: &ContainerSpec,
+        sandbox_spec: &SandboxSpec,
     ) -> Result<ContainerId, RuntimeError> {
         const CALL: &str = "CreateContainer";
         let created_at = self.clock.now();
@@ -214,7 +214,7 @@ impl Containers for FakeRuntime {
             return Err(RuntimeError::NotFound { call: CALL, message: format!("image {}", config.image) });
         };
         let taken = inner.containers.values().any(|other| {
-            other.uid == sandbox_config.uid
+            other.uid == sandbox_spec.uid
                 && (&other.config.name, other.config.attempt) == (&config.name, config.attempt)
         });
         if taken {
@@ -226,7 +226,7 @@ impl Containers for FakeRuntime {
         let container = FakeContainer {
             id: id.clone(),
             sandbox: sandbox.clone(),
-            uid: sandbox_config.uid.clone(),
+            uid: sandbox_spec.uid.clone(),
             config: config.clone(),
             behaviour,
             created_at,
@@ -346,7 +346,7 @@ impl Images for FakeRuntime {
         &self,
         image: &str,
         auth: Option<&ImageAuth>,
-        _: &SandboxConfig,
+        _: &SandboxSpec,
     ) -> Result<String, RuntimeError> {
         const CALL: &str = "PullImage";
         let takes = {

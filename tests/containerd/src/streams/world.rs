@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use witlet_api_server::{ApiServer, Identity, Options, Security};
-use witlet_core::runtime::{ContainerConfig, ContainerId, NamespaceMode, SandboxConfig, labels};
+use witlet_core::runtime::{ContainerId, ContainerSpec, NamespaceMode, SandboxSpec, labels};
 use witlet_cri::{CriClient, CriOptions};
 use witlet_harness::{BUSYBOX_IMAGE, TestClock};
 use witlet_ports::{AgentStats, AgentView, Clock, FilesError, LogFiles, RecordedEvent, Runtime};
@@ -192,7 +192,7 @@ async fn start(
     ]
     .map(|(key, value)| (key.to_owned(), value.to_owned()))
     .into();
-    let sandbox = SandboxConfig {
+    let sandbox = SandboxSpec {
         name: pod.to_owned(),
         namespace: "default".to_owned(),
         uid: uid.to_owned(),
@@ -200,16 +200,16 @@ async fn start(
         log_directory: folder.to_owned(),
         labels: labels.clone(),
         pid: NamespaceMode::Container,
-        ..SandboxConfig::default()
+        ..SandboxSpec::default()
     };
-    let container = ContainerConfig {
+    let container = ContainerSpec {
         name: "app".to_owned(),
         image: BUSYBOX_IMAGE.to_owned(),
         command: ["/bin/sh", "-c", case.script].map(str::to_owned).to_vec(),
         labels,
         log_path: PathBuf::from("app/0.log"),
         stdin: case.stdin,
-        ..ContainerConfig::default()
+        ..ContainerSpec::default()
     };
     let id = runtime.sandboxes.run(&sandbox).await.map_err(text)?;
     let container = runtime.containers.create(&id, &container, &sandbox).await.map_err(text)?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use witlet_core::runtime::{ImageAuth, SandboxConfig};
+use witlet_core::runtime::{ImageAuth, SandboxSpec};
 
 use crate::environment::{Registry, Workload};
 use crate::fixture::{Fixture, Verdict, ensure};
@@ -106,7 +106,7 @@ pub(super) async fn a_removed_image_can_be_pulled_again(fixture: &Fixture<'_>) -
         return Err("the case ran without what it needs".to_owned().into());
     };
     let (images, store) = (&fixture.runtime.images, &fixture.runtime.image_store);
-    let sandbox: SandboxConfig = fixture.pod().sandbox;
+    let sandbox: SandboxSpec = fixture.pod().sandbox;
     images.pull(image, None, &sandbox).await?;
     let Some(found) = images.status(image).await? else {
         return Err(format!("{image} was pulled and isn't there").into());
@@ -147,7 +147,7 @@ pub(super) async fn a_private_image_is_only_for_those_who_show_its_credentials(
 ) -> Verdict {
     let Registry { private_image, auth, .. } = registry(fixture)?;
     let images = &fixture.runtime.images;
-    let sandbox: SandboxConfig = fixture.pod().sandbox;
+    let sandbox: SandboxSpec = fixture.pod().sandbox;
     let wrong = ImageAuth { password: "not this one".to_owned(), ..auth.clone() };
     for refused in [None, Some(&wrong)] {
         let pulled = images.pull(private_image, refused, &sandbox).await;

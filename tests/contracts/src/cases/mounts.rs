@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use witlet_core::runtime::{ContainerConfig, Mount, MountPropagation, SandboxId};
+use witlet_core::runtime::{ContainerSpec, Mount, MountPropagation, SandboxId};
 
 use crate::fixture::{Fixture, TestPod, Verdict, ensure};
 
@@ -23,7 +23,7 @@ fn writer(
     name: &str,
     file: &str,
     mount: Mount,
-) -> Verdict<ContainerConfig> {
+) -> Verdict<ContainerSpec> {
     let Some(writes_to) = &fixture.environment.offers.writes_to else {
         return Err("the case ran without what it needs".to_owned().into());
     };
@@ -47,7 +47,7 @@ async fn exit_code(
     fixture: &Fixture<'_>,
     pod: &TestPod,
     sandbox: &SandboxId,
-    config: &ContainerConfig,
+    config: &ContainerSpec,
 ) -> Verdict<i32> {
     let id = fixture.start(sandbox, pod, config).await?;
     Ok(fixture.exited(pod, &id).await?.exit_code)

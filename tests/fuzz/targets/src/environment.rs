@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, Pod, PodSpec, Volume, VolumeMount};
-use witlet_core::container::config::{
-    ContainerInput, Host, ImageFacts, Objects, container_config, env_file, expand_variables,
+use witlet_core::container::spec::{
+    ContainerInput, Host, ImageFacts, Objects, container_spec, env_file, expand_variables,
 };
 use witlet_core::node::NodeFacts;
 use witlet_core::volume::{MountInput, MountSource, mounts};
@@ -132,7 +132,7 @@ fn check_container(env: &[EnvVar], args: &[String]) {
         objects: Objects::default(),
         host: Host::new(&node, Path::new("/seccomp")),
     };
-    let found = match container_config(input) {
+    let found = match container_spec(input) {
         Ok(found) => found,
         Err(error) => {
             return check_message(

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use k8s_openapi::api::core::v1::{HostAlias, Pod, PodDNSConfig, PodDNSConfigOption, PodSpec};
-use witlet_core::container::config::Host;
+use witlet_core::container::spec::Host;
 use witlet_core::network::{dns, hosts};
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::validation;

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use witlet_core::runtime::{ImageAuth, ImageInfo, SandboxConfig};
+use witlet_core::runtime::{ImageAuth, ImageInfo, SandboxSpec};
 use witlet_ports::{Clock, Images as ImagePort, RuntimeError};
 
 use super::bucket::TokenBucket;
-use crate::config::ImagePullLimits;
+use crate::settings::ImagePullLimits;
 use witlet_core::error::aggregate;
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ pub(crate) struct PullRequest {
     /// Credentials to try, in this order. Without any the registry is asked without.
     pub(crate) credentials: Vec<ImageAuth>,
     /// The pod that it is for.
-    pub(crate) sandbox: SandboxConfig,
+    pub(crate) sandbox: SandboxSpec,
 }
 
 impl PullRequest {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use expect_test::expect;
 use witlet_core::runtime::{
-    AppArmorProfile, ContainerConfig, ContainerSecurity, Device, DnsConfig, IdMapping, ImageAuth,
-    LinuxResources, Mount, MountPropagation, NamespaceMode, PortMapping, Protocol, SandboxConfig,
+    AppArmorProfile, ContainerSecurity, ContainerSpec, Device, DnsConfig, IdMapping, ImageAuth,
+    LinuxResources, Mount, MountPropagation, NamespaceMode, PortMapping, Protocol, SandboxSpec,
     SeccompProfile, SelinuxLabel, SupplementalGroupsPolicy, UserNamespace, labels,
 };
 use witlet_proto::cri;
@@ -23,8 +23,8 @@ fn sent_ids(host_id: u32) -> Vec<cri::IdMapping> {
     vec![cri::IdMapping { host_id, container_id: 0, length: 65_536 }]
 }
 
-fn sandbox() -> SandboxConfig {
-    SandboxConfig {
+fn sandbox() -> SandboxSpec {
+    SandboxSpec {
         name: "web".to_owned(),
         namespace: "shop".to_owned(),
         uid: "u-1".to_owned(),
@@ -123,8 +123,8 @@ fn a_sandbox_goes_out_whole() {
     assert_eq!(linux.resources.map(|r| r.cpu_shares), Some(11));
 }
 
-fn container() -> ContainerConfig {
-    ContainerConfig {
+fn container() -> ContainerSpec {
+    ContainerSpec {
         name: "app".to_owned(),
         attempt: 3,
         image: "sha256:aa".to_owned(),
@@ -274,7 +274,7 @@ fn protocols_and_namespaces_keep_their_meaning() {
         (NamespaceMode::Container, cri::NamespaceMode::Container),
         (NamespaceMode::Node, cri::NamespaceMode::Node),
     ] {
-        let sent = sandbox_config(&SandboxConfig { network: ours, ..sandbox() });
+        let sent = sandbox_config(&SandboxSpec { network: ours, ..sandbox() });
         let options = sent.linux.and_then(|l| l.security_context).and_then(|s| s.namespace_options);
         assert_eq!(options.map(|o| o.network()), Some(theirs));
     }
@@ -293,17 +293,16 @@ fn a_grace_is_never_rounded_down() {
     }
 }
 
-fn security_of(change: impl FnOnce(&mut ContainerConfig)) -> cri::LinuxContainerSecurityContext {
-    let mut config = ContainerConfig::default();
+fn security_of(change: impl FnOnce(&mut ContainerSpec)) -> cri::LinuxContainerSecurityContext {
+    let mut config = ContainerSpec::default();
     change(&mut config);
-    let sent = container_config(&config, &SandboxConfig::default()).expect("no odd signal");
+    let sent = container_config(&config, &SandboxSpec::default()).expect("no odd signal");
     sent.linux.and_then(|linux| linux.security_context).expect("always set")
 }
 
 #[test]
 fn what_nobody_asks_for_is_left_to_the_runtime() {
-    let sent =
-        container_config(&ContainerConfig::default(), &SandboxConfig::default()).expect("no odd signal");
+    let sent = container_config(&ContainerSpec::default(), &SandboxSpec::default()).expect("no odd signal");
     assert_eq!(sent.stop_signal, 0);
     let linux = sent.linux.expect("always set");
     assert_eq!(linux.resources, Some(cri::LinuxContainerResources::default()));
@@ -311,7 +310,7 @@ fn what_nobody_asks_for_is_left_to_the_runtime() {
     assert_eq!((security.selinux_options, security.apparmor), (None, None));
     assert_eq!((security.run_as_user, security.run_as_group), (None, None));
     assert_eq!(security.run_as_username, "");
-    let linux = sandbox_config(&SandboxConfig::default()).linux.expect("always set");
+    let linux = sandbox_config(&SandboxSpec::default()).linux.expect("always set");
     assert_eq!((linux.overhead, linux.resources), (None, None));
     let namespaces = linux.security_context.and_then(|s| s.namespace_options).expect("always set");
     assert_eq!(namespaces.userns_options, None);
@@ -391,7 +390,7 @@ fn propagation_and_groups_keep_their_meaning() {
 
 #[test]
 fn a_stop_signal_that_the_cri_lacks_fails_the_call() {
-    let config = ContainerConfig { stop_signal: Some("SIGNOT".to_owned()), ..ContainerConfig::default() };
+    let config = ContainerSpec { stop_signal: Some("SIGNOT".to_owned()), ..ContainerSpec::default() };
     let error = container_config(&config, &sandbox()).expect_err("there is no such signal");
     assert_eq!(error.to_string(), r#"CreateContainer: stop signal "SIGNOT" isn't one that the CRI has"#);
 }

@@ -15,8 +15,8 @@ use k8s_openapi::api::core::v1::{
 use tokio::sync::{mpsc, watch};
 use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ContainerRunState, ExecOutput, LinuxResources, ListedContainer,
-    ObservedContainer, ObservedPod, ObservedSandbox, RuntimeEvent, RuntimePod, SandboxConfig, SandboxId,
+    ContainerId, ContainerRunState, ContainerSpec, ExecOutput, LinuxResources, ListedContainer,
+    ObservedContainer, ObservedPod, ObservedSandbox, RuntimeEvent, RuntimePod, SandboxId, SandboxSpec,
     SandboxState,
 };
 use witlet_ports::{
@@ -200,8 +200,8 @@ impl Containers for Cluster {
     async fn create(
         &self,
         _: &SandboxId,
-        _: &ContainerConfig,
-        _: &SandboxConfig,
+        _: &ContainerSpec,
+        _: &SandboxSpec,
     ) -> Result<ContainerId, RuntimeError> {
         unreachable!("a server creates nothing")
     }

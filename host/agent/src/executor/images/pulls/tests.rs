@@ -51,7 +51,7 @@ impl ImagePort for Registry {
         &self,
         image: &str,
         auth: Option<&ImageAuth>,
-        _: &SandboxConfig,
+        _: &SandboxSpec,
     ) -> Result<String, RuntimeError> {
         let user = auth.map_or("nobody", |auth| &auth.username);
         self.log.lock().expect("no panic").push(format!("{image} as {user}"));
@@ -80,7 +80,7 @@ fn pulls(limits: ImagePullLimits) -> (Arc<Registry>, Pulls) {
 fn request(image: &str, users: &[&str]) -> PullRequest {
     let auth = |user: &&str| ImageAuth { username: (*user).to_owned(), ..ImageAuth::default() };
     let credentials = users.iter().map(auth).collect();
-    PullRequest { image: image.to_owned(), credentials, sandbox: SandboxConfig::default() }
+    PullRequest { image: image.to_owned(), credentials, sandbox: SandboxSpec::default() }
 }
 
 #[tokio::test(start_paused = true)]

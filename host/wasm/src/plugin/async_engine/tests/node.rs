@@ -11,15 +11,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use tokio::net::TcpListener;
 use wasmtime::component::Component;
 use witlet_core::probe::{ProbeKind, ProbeOutcome, ProbeRequest};
-use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ExecOutput, LinuxResources, SandboxConfig, SandboxId,
-};
+use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResources, SandboxId, SandboxSpec};
 use witlet_egress::Egress;
 use witlet_ports::{Containers, RuntimeError};
 
 use crate::guest::{Given, Secrets};
 use crate::plugin::CallError;
-use crate::plugin::async_engine::{AsyncCalled, AsyncHost, AsyncInstancePool, AsyncPoolSpec, Machine};
+use crate::plugin::async_engine::{AsyncCalled, AsyncHost, AsyncPlugin, AsyncPluginSpec, Machine};
 use crate::plugin::config::{Grants, Warm};
 use crate::worlds::detect::{Capabilities, detect};
 use crate::worlds::probe::facts::ProbeFacts;
@@ -76,21 +74,21 @@ impl Setting {
         Self { grants: Grants { network: network.into(), ..Grants::default() }, ..Self::default() }
     }
 
-    pub(super) fn prober(self) -> Arc<AsyncInstancePool> {
+    pub(super) fn prober(self) -> Arc<AsyncPlugin> {
         self.link(&COMPILED.prober)
     }
 
-    pub(super) fn sourcer(self) -> Arc<AsyncInstancePool> {
+    pub(super) fn sourcer(self) -> Arc<AsyncPlugin> {
         self.link(&COMPILED.sourcer)
     }
 
     /// A component of a test's own.
-    pub(super) fn made(self, wasm: &[u8]) -> Arc<AsyncInstancePool> {
+    pub(super) fn made(self, wasm: &[u8]) -> Arc<AsyncPlugin> {
         let component = Component::new(&COMPILED.machine.engine, wasm).expect("a component");
         self.link(&component)
     }
 
-    fn link(self, component: &Component) -> Arc<AsyncInstancePool> {
+    fn link(self, component: &Component) -> Arc<AsyncPlugin> {
         let secrets = Arc::new(Secrets::default());
         secrets.replace(self.secrets);
         let given = Given { secrets, containers: self.containers, ..Given::default() };
@@ -101,7 +99,7 @@ impl Setting {
         let imports: Vec<_> = ty.imports(engine).map(|(name, _)| name).collect();
         let exports: Vec<_> = ty.exports(engine).map(|(name, _)| name).collect();
         let detected = detect(imports, exports, Capabilities::ALL).expect("nothing is in the way");
-        let spec = AsyncPoolSpec {
+        let spec = AsyncPluginSpec {
             name: "guest".into(),
             config: self.config.into(),
             source_timeout: self.source_timeout,
@@ -149,17 +147,11 @@ pub(super) fn request(parameters: &str) -> ProbeRequest {
 }
 
 /// What came of a probe with these parameters.
-pub(super) async fn ask(
-    guests: &Arc<AsyncInstancePool>,
-    parameters: &str,
-) -> Result<ProbeOutcome, CallError> {
+pub(super) async fn ask(guests: &Arc<AsyncPlugin>, parameters: &str) -> Result<ProbeOutcome, CallError> {
     called(guests, request(parameters)).await.result
 }
 
-pub(super) async fn called(
-    guests: &Arc<AsyncInstancePool>,
-    request: ProbeRequest,
-) -> AsyncCalled<ProbeOutcome> {
+pub(super) async fn called(guests: &Arc<AsyncPlugin>, request: ProbeRequest) -> AsyncCalled<ProbeOutcome> {
     guests.probe(Arc::new(ProbeFacts::new(request, false))).await
 }
 
@@ -196,8 +188,8 @@ impl Containers for Runtime {
     async fn create(
         &self,
         _: &SandboxId,
-        _: &ContainerConfig,
-        _: &SandboxConfig,
+        _: &ContainerSpec,
+        _: &SandboxSpec,
     ) -> Result<ContainerId, RuntimeError> {
         Err(not_here("CreateContainer"))
     }

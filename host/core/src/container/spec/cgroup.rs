@@ -50,7 +50,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::container::config::fixtures;
+    use crate::container::spec::fixtures;
     use crate::node::facts::RUNTIME_CGROUP_DRIVER;
 
     #[test]

@@ -9,18 +9,18 @@ use k8s_openapi::api::core::v1::{
 };
 
 use super::env_file::{self, KEY_BYTES_MAX, VALUE_BYTES_MAX};
-use super::{ConfigError, ContainerInput};
+use super::{ContainerInput, SpecError};
 use crate::pod::fields::{FieldError, PodFields};
 use crate::pod::validation::is_environment_name;
 
 /// The variables, each name once: those of `envFrom`, then those of `env` in their order. A later value replaces an
 /// earlier one at its place. A value may refer to the variables before it, and to those of services, which come last and give
 /// way to all others.
-pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, String)>, ConfigError> {
+pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, String)>, SpecError> {
     let mut env = Environment::default();
     let mut services: BTreeMap<&str, &str> =
         input.objects.services.into_iter().flatten().map(|(name, value)| (&**name, &**value)).collect();
-    let too_much = |TooLong| ConfigError::TooMuch { container: input.container.name.clone() };
+    let too_much = |TooLong| SpecError::TooMuch { container: input.container.name.clone() };
     for source in input.container.env_from.iter().flatten() {
         for (name, value) in from_object(input, source)? {
             if is_environment_name(&name) {
@@ -33,7 +33,7 @@ pub(super) fn environment(input: ContainerInput<'_>) -> Result<Vec<(String, Stri
         let value = match (&variable.value, &variable.value_from) {
             (Some(value), _) if !value.is_empty() => {
                 let expanded = expand(value, |name| env.get(name).or_else(|| services.get(name).copied()))
-                    .map_err(|TooLong| ConfigError::TooLong {
+                    .map_err(|TooLong| SpecError::TooLong {
                         container: input.container.name.clone(),
                         text: format!("environment variable {}", variable.name),
                     })?;
@@ -86,7 +86,7 @@ impl Environment {
 
 /// Names that `envFrom` would give and that no process can have; they are left out, which upstream tells as the event
 /// `InvalidEnvironmentVariableNames`.
-pub fn skipped_names(input: ContainerInput<'_>) -> Result<Vec<String>, ConfigError> {
+pub fn skipped_names(input: ContainerInput<'_>) -> Result<Vec<String>, SpecError> {
     let mut skipped = Vec::new();
     for source in input.container.env_from.iter().flatten() {
         let names = from_object(input, source)?.into_iter().map(|(name, _)| name);
@@ -107,7 +107,7 @@ pub fn env_files(container: &Container) -> BTreeSet<(String, String)> {
 fn from_object(
     input: ContainerInput<'_>,
     source: &EnvFromSource,
-) -> Result<Vec<(String, String)>, ConfigError> {
+) -> Result<Vec<(String, String)>, SpecError> {
     let prefix = source.prefix.as_deref().unwrap_or_default();
     let named = |name: &str| format!("{prefix}{name}");
     if let Some(reference) = &source.config_map_ref {
@@ -115,7 +115,7 @@ fn from_object(
         return match map {
             Some(map) => Ok(map.iter().map(|(name, value)| (named(name), value.clone())).collect()),
             None if reference.optional == Some(true) => Ok(Vec::new()),
-            None => Err(ConfigError::NoObject { kind: "configmap", name: reference.name.clone() }),
+            None => Err(SpecError::NoObject { kind: "configmap", name: reference.name.clone() }),
         };
     }
     let Some(reference) = &source.secret_ref else { return Ok(Vec::new()) };
@@ -125,14 +125,14 @@ fn from_object(
             .map(|(key, value)| Ok((named(key), text_of(&reference.name, key, value)?)))
             .collect(),
         None if reference.optional == Some(true) => Ok(Vec::new()),
-        None => Err(ConfigError::NoObject { kind: "secret", name: reference.name.clone() }),
+        None => Err(SpecError::NoObject { kind: "secret", name: reference.name.clone() }),
     }
 }
 
 /// None where an optional source isn't there.
-fn from_source(input: ContainerInput<'_>, variable: &EnvVar) -> Result<Option<String>, ConfigError> {
+fn from_source(input: ContainerInput<'_>, variable: &EnvVar) -> Result<Option<String>, SpecError> {
     let Some(source) = &variable.value_from else { return Ok(None) };
-    let error = |cause: FieldError| ConfigError::Field {
+    let error = |cause: FieldError| SpecError::Field {
         container: input.container.name.clone(),
         variable: variable.name.clone(),
         cause,
@@ -173,10 +173,10 @@ fn from_resource(input: ContainerInput<'_>, selector: &ResourceFieldSelector) ->
 fn from_config_map(
     input: ContainerInput<'_>,
     selector: &ConfigMapKeySelector,
-) -> Result<Option<String>, ConfigError> {
+) -> Result<Option<String>, SpecError> {
     let optional = selector.optional == Some(true);
     let Some(map) = input.objects.config_maps.and_then(|maps| maps.get(&selector.name)) else {
-        let missing = ConfigError::NoObject { kind: "configmap", name: selector.name.clone() };
+        let missing = SpecError::NoObject { kind: "configmap", name: selector.name.clone() };
         return if optional { Ok(None) } else { Err(missing) };
     };
     match map.get(&selector.key) {
@@ -186,13 +186,10 @@ fn from_config_map(
     }
 }
 
-fn from_secret(
-    input: ContainerInput<'_>,
-    selector: &SecretKeySelector,
-) -> Result<Option<String>, ConfigError> {
+fn from_secret(input: ContainerInput<'_>, selector: &SecretKeySelector) -> Result<Option<String>, SpecError> {
     let optional = selector.optional == Some(true);
     let Some(secret) = input.objects.secrets.and_then(|secrets| secrets.get(&selector.name)) else {
-        let missing = ConfigError::NoObject { kind: "secret", name: selector.name.clone() };
+        let missing = SpecError::NoObject { kind: "secret", name: selector.name.clone() };
         return if optional { Ok(None) } else { Err(missing) };
     };
     match secret.get(&selector.key) {
@@ -202,20 +199,20 @@ fn from_secret(
     }
 }
 
-fn no_key(input: ContainerInput<'_>, kind: &'static str, name: &str, key: &str) -> ConfigError {
+fn no_key(input: ContainerInput<'_>, kind: &'static str, name: &str, key: &str) -> SpecError {
     let namespace = input.pod.metadata.namespace.clone().unwrap_or_default();
-    ConfigError::NoKey { kind, namespace, name: name.to_owned(), key: key.to_owned() }
+    SpecError::NoKey { kind, namespace, name: name.to_owned(), key: key.to_owned() }
 }
 
-fn text_of(secret: &str, key: &str, value: &[u8]) -> Result<String, ConfigError> {
-    let not_text = |_| ConfigError::NotText { secret: secret.to_owned(), key: key.to_owned() };
+fn text_of(secret: &str, key: &str, value: &[u8]) -> Result<String, SpecError> {
+    let not_text = |_| SpecError::NotText { secret: secret.to_owned(), key: key.to_owned() };
     String::from_utf8(value.to_vec()).map_err(not_text)
 }
 
 /// An empty value counts as one that isn't there.
-fn from_file(input: ContainerInput<'_>, selector: &FileKeySelector) -> Result<Option<String>, ConfigError> {
+fn from_file(input: ContainerInput<'_>, selector: &FileKeySelector) -> Result<Option<String>, SpecError> {
     let FileKeySelector { key, path, volume_name, optional } = selector;
-    let error = |problem| ConfigError::EnvFile { volume: volume_name.clone(), path: path.clone(), problem };
+    let error = |problem| SpecError::EnvFile { volume: volume_name.clone(), path: path.clone(), problem };
     if key.len() > KEY_BYTES_MAX {
         return Err(error(EnvFileProblem::KeyTooLong { key: key.clone() }));
     }

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
     SeccompProfile as ApiSeccompProfile, SecurityContext,
 };
 
-use super::{ConfigError, ContainerInput, ImageFacts};
+use super::{ContainerInput, ImageFacts, SpecError};
 use crate::container::plan::containers;
 use crate::runtime::{
     AppArmorProfile, ContainerSecurity, SeccompProfile, SelinuxLabel, SupplementalGroupsPolicy,
@@ -63,7 +63,7 @@ fn dotted(name: &str) -> String {
     }
 }
 
-pub(super) fn of_container(input: ContainerInput<'_>) -> Result<ContainerSecurity, ConfigError> {
+pub(super) fn of_container(input: ContainerInput<'_>) -> Result<ContainerSecurity, SpecError> {
     let ContainerInput { pod, container, image, host, .. } = input;
     let none = SecurityContext::default();
     let own = container.security_context.as_ref().unwrap_or(&none);
@@ -147,7 +147,7 @@ fn groups_policy(security: Option<&PodSecurityContext>) -> SupplementalGroupsPol
 }
 
 /// In upstream's words (`verifyRunAsNonRoot`).
-fn check_not_root(input: ContainerInput<'_>, by_spec: bool, user: User<'_>) -> Result<(), ConfigError> {
+fn check_not_root(input: ContainerInput<'_>, by_spec: bool, user: User<'_>) -> Result<(), SpecError> {
     let problem = match user {
         User::Number(0) if by_spec => "container's runAsUser breaks non-root policy".to_owned(),
         User::Number(0) => "container has runAsNonRoot and image will run as root".to_owned(),
@@ -159,7 +159,7 @@ fn check_not_root(input: ContainerInput<'_>, by_spec: bool, user: User<'_>) -> R
     let meta = &input.pod.metadata;
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let pod = format!("{}_{}({})", text(&meta.name), text(&meta.namespace), text(&meta.uid));
-    Err(ConfigError::RunAsRoot { container: input.container.name.clone(), pod, problem })
+    Err(SpecError::RunAsRoot { container: input.container.name.clone(), pod, problem })
 }
 
 fn seccomp(
@@ -167,8 +167,8 @@ fn seccomp(
     profile: Option<&ApiSeccompProfile>,
     root: &Path,
     runtime_default: bool,
-) -> Result<SeccompProfile, ConfigError> {
-    let error = |problem: String| ConfigError::Seccomp { container: container.name.clone(), problem };
+) -> Result<SeccompProfile, SpecError> {
+    let error = |problem: String| SpecError::Seccomp { container: container.name.clone(), problem };
     let Some(profile) = profile else {
         let default =
             if runtime_default { SeccompProfile::RuntimeDefault } else { SeccompProfile::Unconfined };
@@ -194,7 +194,7 @@ fn seccomp(
 }
 
 /// The container's field, else the annotation for it, else the pod's field.
-fn apparmor(pod: &Pod, container: &Container) -> Result<Option<AppArmorProfile>, ConfigError> {
+fn apparmor(pod: &Pod, container: &Container) -> Result<Option<AppArmorProfile>, SpecError> {
     let own = container.security_context.as_ref().and_then(|security| security.app_armor_profile.as_ref());
     if let Some(own) = own {
         return apparmor_field(container, own).map(Some);
@@ -208,11 +208,8 @@ fn apparmor(pod: &Pod, container: &Container) -> Result<Option<AppArmorProfile>,
     of_pod.map(|profile| apparmor_field(container, profile)).transpose()
 }
 
-fn apparmor_field(
-    container: &Container,
-    profile: &ApiAppArmorProfile,
-) -> Result<AppArmorProfile, ConfigError> {
-    let error = |problem: String| ConfigError::AppArmor { container: container.name.clone(), problem };
+fn apparmor_field(container: &Container, profile: &ApiAppArmorProfile) -> Result<AppArmorProfile, SpecError> {
+    let error = |problem: String| SpecError::AppArmor { container: container.name.clone(), problem };
     match (profile.type_.as_str(), profile.localhost_profile.as_deref().unwrap_or_default()) {
         ("RuntimeDefault", _) => Ok(AppArmorProfile::RuntimeDefault),
         ("Unconfined", _) => Ok(AppArmorProfile::Unconfined),

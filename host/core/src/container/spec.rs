@@ -22,22 +22,22 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::Serialize;
 
 use crate::container::hash::{container_hash, kubelet_hash};
-use crate::runtime::{ContainerConfig, labels};
+use crate::runtime::{ContainerSpec, labels};
 
 pub use crate::network::hostname::HOSTNAME_BYTES_MAX;
 pub use cgroup::PodCgroups;
 pub use env::{EnvFileProblem, TooLong, env_files, expand as expand_variables, skipped_names};
-pub use error::ConfigError;
+pub use error::SpecError;
 pub use input::{ContainerInput, Host, ImageFacts, Objects, SandboxInput};
 pub use linux::{oom_score_adj, sandbox_resources};
-pub use sandbox::sandbox_config;
+pub use sandbox::sandbox_spec;
 pub use services::{MASTER_NAMESPACE, ServiceAddress, ServicePort, service_variables};
 
 /// One container in its pod's sandbox.
-pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, ConfigError> {
+pub fn container_spec(input: ContainerInput<'_>) -> Result<ContainerSpec, SpecError> {
     let ContainerInput { pod, container, restart_count, image, .. } = input;
     if container.volume_devices.as_ref().is_some_and(|devices| !devices.is_empty()) {
-        return Err(ConfigError::Unsupported {
+        return Err(SpecError::Unsupported {
             field: format!("volumeDevices of container {}", container.name),
         });
     }
@@ -46,13 +46,13 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
         env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let mut left =
         env::ALL_BYTES_MAX - env.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
-    let mut expand = |what: &str, texts: &Option<Vec<String>>| -> Result<Vec<String>, ConfigError> {
+    let mut expand = |what: &str, texts: &Option<Vec<String>>| -> Result<Vec<String>, SpecError> {
         let mut expanded = Vec::new();
         for text in texts.iter().flatten() {
             let text = env::expand(text, |name| values.get(name).copied()).map_err(|TooLong| {
-                ConfigError::TooLong { container: container.name.clone(), text: what.to_owned() }
+                SpecError::TooLong { container: container.name.clone(), text: what.to_owned() }
             })?;
-            let too_much = || ConfigError::TooMuch { container: container.name.clone() };
+            let too_much = || SpecError::TooMuch { container: container.name.clone() };
             left = left.checked_sub(text.len()).ok_or_else(too_much)?;
             expanded.push(text);
         }
@@ -62,7 +62,7 @@ pub fn container_config(input: ContainerInput<'_>) -> Result<ContainerConfig, Co
     let mut container_labels = BTreeMap::from(pod_labels(pod));
     container_labels.insert(labels::CONTAINER_NAME.to_owned(), container.name.clone());
     let lifecycle = container.lifecycle.as_ref();
-    Ok(ContainerConfig {
+    Ok(ContainerSpec {
         name: container.name.clone(),
         attempt: restart_count,
         image: image.reference.to_owned(),

@@ -1,15 +1,11 @@
 //! Tests of security settings: what goes before what, and what is refused.
 
 use super::*;
-use crate::container::config::{Host, fixtures};
+use crate::container::spec::{Host, fixtures};
 use crate::fixtures::{first, pod, spec};
 
 /// The settings of a container with this `securityContext:` in a pod with that one, from an image of this user.
-fn settings_of(
-    container: &str,
-    of_pod: &str,
-    image: ImageFacts<'_>,
-) -> Result<ContainerSecurity, ConfigError> {
+fn settings_of(container: &str, of_pod: &str, image: ImageFacts<'_>) -> Result<ContainerSecurity, SpecError> {
     let mut pod = pod("Always", &["a"]);
     first(&mut pod).security_context = serde_saphyr::from_str(container).unwrap();
     spec(&mut pod).security_context = serde_saphyr::from_str(of_pod).unwrap();
@@ -23,7 +19,7 @@ fn of_user(uid: i64) -> ImageFacts<'static> {
 }
 
 /// The same from an image of user 1000.
-fn settings(container: &str, of_pod: &str) -> Result<ContainerSecurity, ConfigError> {
+fn settings(container: &str, of_pod: &str) -> Result<ContainerSecurity, SpecError> {
     settings_of(container, of_pod, of_user(1000))
 }
 
@@ -186,9 +182,9 @@ fn local_profiles_lie_in_the_nodes_folder() {
     let expected = SeccompProfile::Localhost("/var/lib/witlet/seccomp/web/strict.json".into());
     assert_eq!(profile("web/strict.json").unwrap().seccomp, expected);
     for path in ["", "/etc/passwd", "../other", "web/../../other"] {
-        assert!(matches!(profile(path), Err(ConfigError::Seccomp { .. })), "{path}");
+        assert!(matches!(profile(path), Err(SpecError::Seccomp { .. })), "{path}");
     }
-    assert!(matches!(settings("{seccompProfile: {type: Strict}}", "{}"), Err(ConfigError::Seccomp { .. })));
+    assert!(matches!(settings("{seccompProfile: {type: Strict}}", "{}"), Err(SpecError::Seccomp { .. })));
 }
 
 #[test]

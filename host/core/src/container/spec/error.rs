@@ -9,7 +9,7 @@ use crate::pod::fields::FieldError;
 
 /// Why a spec can't be turned into something that the runtime can make.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum ConfigError {
+pub enum SpecError {
     /// An environment variable asks for what the pod doesn't have.
     #[error("environment variable {variable} of container {container}")]
     Field {

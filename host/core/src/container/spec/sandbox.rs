@@ -4,16 +4,16 @@ use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
 
-use super::{ConfigError, SandboxInput, cgroup, linux, pod_labels, security};
+use super::{SandboxInput, SpecError, cgroup, linux, pod_labels, security};
 use crate::container::plan::sandbox::network_of;
 use crate::container::plan::{app_containers, init_containers};
 use crate::network::{dns, hostname};
 use crate::pod::resources::{is_sidecar, protocol};
 use crate::pod::user_namespace;
-use crate::runtime::{DnsConfig, NamespaceMode, PortMapping, SandboxConfig, UserNamespace};
+use crate::runtime::{DnsConfig, NamespaceMode, PortMapping, SandboxSpec, UserNamespace};
 
 /// The sandbox of a pod.
-pub fn sandbox_config(input: SandboxInput<'_>) -> Result<SandboxConfig, ConfigError> {
+pub fn sandbox_spec(input: SandboxInput<'_>) -> Result<SandboxSpec, SpecError> {
     let SandboxInput { pod, attempt, log_directory, user_namespace: _, host } = input;
     let no_spec = PodSpec::default();
     let spec = pod.spec.as_ref().unwrap_or(&no_spec);
@@ -21,7 +21,7 @@ pub fn sandbox_config(input: SandboxInput<'_>) -> Result<SandboxConfig, ConfigEr
     let meta = &pod.metadata;
     let mut labels = meta.labels.clone().unwrap_or_default();
     labels.extend(pod_labels(pod));
-    Ok(SandboxConfig {
+    Ok(SandboxSpec {
         name: meta.name.clone().unwrap_or_default(),
         namespace: meta.namespace.clone().unwrap_or_default(),
         uid: meta.uid.clone().unwrap_or_default(),
@@ -51,7 +51,7 @@ fn kernel_hostname(
     input: SandboxInput<'_>,
     spec: &PodSpec,
     network: NamespaceMode,
-) -> Result<String, ConfigError> {
+) -> Result<String, SpecError> {
     match network {
         NamespaceMode::Node => Ok(String::new()),
         NamespaceMode::Pod | NamespaceMode::Container => {
@@ -62,19 +62,19 @@ fn kernel_hostname(
 }
 
 /// The handler of the pod's runtime class. A pod without a class has the runtime's default handler.
-fn runtime_handler(input: SandboxInput<'_>, spec: &PodSpec) -> Result<String, ConfigError> {
+fn runtime_handler(input: SandboxInput<'_>, spec: &PodSpec) -> Result<String, SpecError> {
     match spec.runtime_class_name.as_deref().unwrap_or_default() {
         "" => Ok(String::new()),
         name => match input.host.runtime_classes.get(name) {
             Some(handler) => Ok(handler.clone()),
-            None => Err(ConfigError::RuntimeClass { name: name.to_owned() }),
+            None => Err(SpecError::RuntimeClass { name: name.to_owned() }),
         },
     }
 }
 
 /// The pod's ids. A runtime that knows no user namespaces drops them without a word, and root in the pod is root on the
 /// machine then: such a pod isn't made (upstream: `GetOrCreateUserNamespaceMappings`).
-fn user_namespace(input: SandboxInput<'_>, spec: &PodSpec) -> Result<Option<UserNamespace>, ConfigError> {
+fn user_namespace(input: SandboxInput<'_>, spec: &PodSpec) -> Result<Option<UserNamespace>, SpecError> {
     if !user_namespace::wants_own(input.pod) {
         return Ok(None);
     }
@@ -82,11 +82,11 @@ fn user_namespace(input: SandboxInput<'_>, spec: &PodSpec) -> Result<Option<User
     let handlers = input.host.runtime_handlers;
     match handlers.iter().find(|handler| handler.name == name) {
         Some(handler) if handler.user_namespaces => {
-            input.user_namespace.cloned().map(Some).ok_or(ConfigError::NoUserNamespace)
+            input.user_namespace.cloned().map(Some).ok_or(SpecError::NoUserNamespace)
         }
         found => {
             let is_unknown = found.is_none() && !handlers.is_empty();
-            Err(ConfigError::NoUserNamespaces { handler: name, is_unknown })
+            Err(SpecError::NoUserNamespaces { handler: name, is_unknown })
         }
     }
 }
@@ -107,7 +107,7 @@ fn pid_namespace(spec: &PodSpec) -> NamespaceMode {
 }
 
 /// Ports that lead from the host into the pod. On the host's network none has to lead anywhere.
-fn port_mappings(pod: &Pod, network: NamespaceMode) -> Result<Vec<PortMapping>, ConfigError> {
+fn port_mappings(pod: &Pod, network: NamespaceMode) -> Result<Vec<PortMapping>, SpecError> {
     let mut mappings = Vec::new();
     if network == NamespaceMode::Node {
         return Ok(mappings);
@@ -129,15 +129,15 @@ fn port_mappings(pod: &Pod, network: NamespaceMode) -> Result<Vec<PortMapping>, 
     Ok(mappings)
 }
 
-fn number(container: &Container, port: i32) -> Result<u16, ConfigError> {
+fn number(container: &Container, port: i32) -> Result<u16, SpecError> {
     let number = u16::try_from(port).ok().filter(|port| *port != 0);
-    number.ok_or_else(|| ConfigError::Port { container: container.name.clone(), port })
+    number.ok_or_else(|| SpecError::Port { container: container.name.clone(), port })
 }
 
-fn host_ip(container: &Container, ip: &str) -> Result<Option<IpAddr>, ConfigError> {
+fn host_ip(container: &Container, ip: &str) -> Result<Option<IpAddr>, SpecError> {
     if ip.is_empty() {
         return Ok(None);
     }
-    let bad = |_| ConfigError::HostIp { container: container.name.clone(), ip: ip.to_owned() };
+    let bad = |_| SpecError::HostIp { container: container.name.clone(), ip: ip.to_owned() };
     ip.parse().map(Some).map_err(bad)
 }

@@ -78,7 +78,7 @@ pub struct HostSettings {
 
 /// Settings of an agent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AgentConfig {
+pub struct AgentSettings {
     /// Pods that are due are looked at this often.
     pub sync_tick: Duration,
     /// Clean-up of what no pod needs any more runs this often.
@@ -125,7 +125,7 @@ pub struct AgentConfig {
     pub stop_pods_wait_max: Duration,
 }
 
-impl Default for AgentConfig {
+impl Default for AgentSettings {
     fn default() -> Self {
         Self {
             sync_tick: Duration::from_secs(1),

@@ -1,4 +1,4 @@
-//! What configurations are made from: the pod, the machine, and what others hand in.
+//! Inputs of sandbox and container specs: the pod, the machine, and objects of the API server.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use crate::cgroup::CpuQuotaPolicy;
 use crate::node::{NodeFacts, facts};
 use crate::runtime::{CgroupDriver, ContainerId, Device, Mount, RuntimeHandler, UserNamespace};
 
-/// The machine as the generated configuration needs it.
+/// The machine, as far as specs depend on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Host<'a> {
     /// Name, addresses, capacity and allocatable.
@@ -100,7 +100,7 @@ pub struct ImageFacts<'a> {
     pub username: &'a str,
 }
 
-/// Objects that a container's environment draws from, by name, in its pod's namespace. Whoever asks for a configuration
+/// Objects that a container's environment draws from, by name, in its pod's namespace. The caller
 /// has fetched those that exist; one that isn't here doesn't exist.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Objects<'a> {

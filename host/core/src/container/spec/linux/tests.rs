@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::container::config::fixtures;
+use crate::container::spec::fixtures;
 use crate::fixtures::{first, from_file, pod, spec};
 
 /// The figures of a container with these `resources:` on a node with 8 GB and cgroups of version 1.
@@ -12,7 +12,7 @@ fn figures(yaml: &str) -> LinuxResources {
 }
 
 /// The same in a pod with those, with cgroups of this version and perhaps swap that is counted.
-fn figures_in(yaml: &str, of_pod: &str, cgroups: &str, swap: bool) -> Result<LinuxResources, ConfigError> {
+fn figures_in(yaml: &str, of_pod: &str, cgroups: &str, swap: bool) -> Result<LinuxResources, SpecError> {
     let mut pod = pod("Always", &["a"]);
     first(&mut pod).resources = serde_saphyr::from_str(yaml).unwrap();
     spec(&mut pod).resources = serde_saphyr::from_str(of_pod).unwrap();

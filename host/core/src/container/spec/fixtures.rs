@@ -1,4 +1,4 @@
-//! What the tests of configurations are given.
+//! Inputs of the tests of specs.
 
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 
 use super::*;
-use crate::container::config::{Objects, fixtures};
+use crate::container::spec::{Objects, fixtures};
 use crate::fixtures::{pod, spec};
 
 fn expanded(text: &str, env: &[(String, String)]) -> Result<String, TooLong> {
@@ -17,7 +17,7 @@ fn vars(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// The environment that a container with these fields gets, in a pod with labels, annotations and two addresses.
-fn container_environment(yaml: &str, host_network: bool) -> Result<Vec<(String, String)>, ConfigError> {
+fn container_environment(yaml: &str, host_network: bool) -> Result<Vec<(String, String)>, SpecError> {
     let container: Container = serde_saphyr::from_str(&format!("{{name: a, {yaml}}}")).unwrap();
     let mut pod = pod("Always", &["a"]);
     pod.metadata.labels = Some([("app".to_owned(), "shop".to_owned())].into());
@@ -57,7 +57,7 @@ fn container_environment(yaml: &str, host_network: bool) -> Result<Vec<(String, 
 }
 
 /// The same for these entries of `env:`.
-fn environment_of(yaml: &str, host_network: bool) -> Result<Vec<(String, String)>, ConfigError> {
+fn environment_of(yaml: &str, host_network: bool) -> Result<Vec<(String, String)>, SpecError> {
     container_environment(&format!("env: {yaml}"), host_network)
 }
 
@@ -98,7 +98,7 @@ fn variables_that_multiply_are_stopped_before_they_fill_the_memory() {
     }
     yaml.push(']');
     let expected =
-        ConfigError::TooLong { container: "a".to_owned(), text: "environment variable V5".to_owned() };
+        SpecError::TooLong { container: "a".to_owned(), text: "environment variable V5".to_owned() };
     assert_eq!(environment_of(&yaml, false), Err(expected));
 }
 
@@ -109,7 +109,7 @@ fn variables_that_all_name_a_long_one_are_stopped_before_they_fill_the_memory() 
     yaml.push(']');
     assert_eq!(
         environment_of(&yaml, false),
-        Err(ConfigError::TooMuch { container: "a".to_owned() }),
+        Err(SpecError::TooMuch { container: "a".to_owned() }),
         "a hundred megabytes"
     );
 }
@@ -164,7 +164,7 @@ fn fields_that_pods_do_not_offer_are_refused_by_name() {
     let paths = ["spec.containers", "metadata.labels", "metadata.labels['app", "status.phase", ""];
     for path in paths {
         let yaml = format!("[{{name: A, valueFrom: {{fieldRef: {{fieldPath: \"{path}\"}}}}}}]");
-        let expected = ConfigError::Field {
+        let expected = SpecError::Field {
             container: "a".to_owned(),
             variable: "A".to_owned(),
             cause: FieldError::Path { path: path.to_owned() },
@@ -172,7 +172,7 @@ fn fields_that_pods_do_not_offer_are_refused_by_name() {
         assert_eq!(environment_of(&yaml, false), Err(expected), "{path}");
     }
     let other_version = "[{name: A, valueFrom: {fieldRef: {apiVersion: v2, fieldPath: metadata.name}}}]";
-    assert!(matches!(environment_of(other_version, false), Err(ConfigError::Field { .. })));
+    assert!(matches!(environment_of(other_version, false), Err(SpecError::Field { .. })));
 }
 
 /// Variables, or the error with its cause.

@@ -144,7 +144,7 @@ pub struct Device {
 
 /// A pod's sandbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SandboxConfig {
+pub struct SandboxSpec {
     /// `metadata.name`
     pub name: String,
     /// `metadata.namespace`
@@ -191,7 +191,7 @@ pub struct SandboxConfig {
 
 /// A container's place in its sandbox, its process and its limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ContainerConfig {
+pub struct ContainerSpec {
     /// Name in the pod's spec.
     pub name: String,
     /// Restart count: 0 for the first instance.

@@ -1,4 +1,4 @@
-//! Tests of whole configurations: what the runtime is asked for a given pod.
+//! Tests of whole specs: what the runtime is asked for a given pod.
 
 use expect_test::expect_file;
 
@@ -7,7 +7,7 @@ use crate::container::plan::app_containers;
 use crate::fixtures::pod as plain_pod;
 use crate::runtime::{
     Device, DnsConfig, IdMapping, LinuxResources, Mount, NamespaceMode, Protocol, RuntimeHandler,
-    SandboxConfig, UserNamespace,
+    SandboxSpec, UserNamespace,
 };
 
 const POD: &str = "
@@ -41,31 +41,31 @@ fn pod(yaml: &str) -> Pod {
     serde_saphyr::from_str(yaml).unwrap()
 }
 
-fn container_of(pod: &Pod, restart_count: u32) -> Result<ContainerConfig, ConfigError> {
+fn container_of(pod: &Pod, restart_count: u32) -> Result<ContainerSpec, SpecError> {
     let node = fixtures::node("1");
     let ips = ["10.0.0.7".parse().unwrap()];
     let input = fixtures::input(pod, &app_containers(pod)[0], fixtures::host(&node));
-    container_config(ContainerInput { restart_count, pod_ips: &ips, ..input })
+    container_spec(ContainerInput { restart_count, pod_ips: &ips, ..input })
 }
 
 fn sandbox_with(
     pod: &Pod,
     change: impl for<'a> FnOnce(&mut Host<'a>, &mut Option<&'a UserNamespace>),
-) -> Result<SandboxConfig, ConfigError> {
+) -> Result<SandboxSpec, SpecError> {
     let node = fixtures::node("1");
     let mut host = fixtures::host(&node);
     let mut user_namespace = None;
     change(&mut host, &mut user_namespace);
     let log_directory = Path::new("/var/log/pods/shop_web_uid-1");
-    sandbox_config(SandboxInput { pod, attempt: 2, log_directory, user_namespace, host })
+    sandbox_spec(SandboxInput { pod, attempt: 2, log_directory, user_namespace, host })
 }
 
-fn sandbox_of(pod: &Pod) -> Result<SandboxConfig, ConfigError> {
+fn sandbox_of(pod: &Pod) -> Result<SandboxSpec, SpecError> {
     sandbox_with(pod, |_, _| {})
 }
 
 /// The sandbox of a pod with these fields in its spec.
-fn sandbox_from(fields: &str) -> Result<SandboxConfig, ConfigError> {
+fn sandbox_from(fields: &str) -> Result<SandboxSpec, SpecError> {
     sandbox_of(&pod(&format!("{{metadata: {{name: web}}, spec: {{containers: [], {fields}}}}}")))
 }
 
@@ -131,7 +131,7 @@ fn a_pod_gets_a_resolv_conf_where_there_is_something_to_say() {
     assert_eq!(sandbox_from(own).unwrap().dns, Some(expected));
     assert_eq!(sandbox_from("dnsPolicy: Default").unwrap().dns, None);
     let broken = sandbox_with(&plain_pod("Always", &["a"]), |host, _| host.resolv_conf = Some("nameserver"));
-    assert!(matches!(broken, Err(ConfigError::ResolvConf(_))));
+    assert!(matches!(broken, Err(SpecError::ResolvConf(_))));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_class_of_runtime_leads_to_its_handler() {
         let node = fixtures::node("1");
         let host = Host { runtime_classes: &classes, ..fixtures::host(&node) };
         let log_directory = Path::new("/");
-        sandbox_config(SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: None, host })
+        sandbox_spec(SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: None, host })
             .map(|sandbox| sandbox.runtime_handler)
             .map_err(|error| error.to_string())
     };
@@ -164,11 +164,11 @@ fn a_pod_with_ids_of_its_own_gets_those_that_were_set_apart() {
         let handlers = [RuntimeHandler { user_namespaces: true, ..RuntimeHandler::default() }];
         let host = Host { runtime_handlers: &handlers, ..fixtures::host(&node) };
         let log_directory = Path::new("/");
-        sandbox_config(SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: ids, host })
+        sandbox_spec(SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: ids, host })
             .map(|sandbox| sandbox.user_namespace)
     };
     assert_eq!(with_ids(Some(false), Some(&ids)), Ok(Some(ids.clone())));
-    assert_eq!(with_ids(Some(false), None), Err(ConfigError::NoUserNamespace));
+    assert_eq!(with_ids(Some(false), None), Err(SpecError::NoUserNamespace));
     assert_eq!(with_ids(Some(true), Some(&ids)), Ok(None));
     assert_eq!(with_ids(None, None), Ok(None));
 }
@@ -193,7 +193,7 @@ fn a_pod_with_ids_of_its_own_is_refused_where_its_handler_knows_no_user_namespac
         let host = Host { runtime_classes: &classes, runtime_handlers, ..fixtures::host(&node) };
         let log_directory = Path::new("/");
         let input = SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: Some(&ids), host };
-        sandbox_config(input).err().map(|error| error.to_string())
+        sandbox_spec(input).err().map(|error| error.to_string())
     };
     let of_runtime = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
     let of_class =
@@ -226,7 +226,7 @@ fn kernel_parameters_have_points_in_their_names() {
     let log_directory = Path::new("/");
     let host = fixtures::host(&node);
     let input = SandboxInput { pod: &pod, attempt: 0, log_directory, user_namespace: None, host };
-    assert_eq!(sandbox_config(input).unwrap().sysctls, expected);
+    assert_eq!(sandbox_spec(input).unwrap().sysctls, expected);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn the_full_name_is_the_kernels_name_where_the_pod_says_so() {
     );
     assert_eq!(named("setHostnameAsFQDN: true").as_deref(), Ok("web"));
     let long = format!("subdomain: {}, setHostnameAsFQDN: true", "s".repeat(50));
-    assert!(matches!(named(&long), Err(ConfigError::Hostname(_))));
+    assert!(matches!(named(&long), Err(SpecError::Hostname(_))));
     assert_eq!(named(&format!("{long}, hostNetwork: true")).as_deref(), Ok(""));
 }
 
@@ -295,16 +295,16 @@ fn what_others_hand_in_is_passed_on() {
     }];
     let target = "c1".into();
     let input = fixtures::input(&pod, &app_containers(&pod)[0], fixtures::host(&node));
-    let config = container_config(ContainerInput {
+    let spec = container_spec(ContainerInput {
         mounts: &mounts,
         devices: &devices,
         pid_target: Some(&target),
         ..input
     });
-    let config = config.unwrap();
-    assert_eq!((config.mounts.as_slice(), config.devices.as_slice()), (&mounts[..], &devices[..]));
-    assert_eq!((config.pid_target, config.stop_signal.as_deref()), (Some(target), Some("SIGUSR1")));
-    assert!(config.stdin && config.tty && !config.stdin_once);
+    let spec = spec.unwrap();
+    assert_eq!((spec.mounts.as_slice(), spec.devices.as_slice()), (&mounts[..], &devices[..]));
+    assert_eq!((spec.pid_target, spec.stop_signal.as_deref()), (Some(target), Some("SIGUSR1")));
+    assert!(spec.stdin && spec.tty && !spec.stdin_once);
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn the_processes_of_another_container_are_aimed_at_only_where_each_has_its_own()
         let pod = pod(&format!("{{metadata: {{name: web}}, spec: {{containers: [{{name: a}}], {fields}}}}}"));
         let (node, target) = (fixtures::node("1"), "c1".into());
         let input = fixtures::input(&pod, &app_containers(&pod)[0], fixtures::host(&node));
-        container_config(ContainerInput { pid_target: Some(&target), ..input }).unwrap().pid_target.is_some()
+        container_spec(ContainerInput { pid_target: Some(&target), ..input }).unwrap().pid_target.is_some()
     };
     assert!(aimed("restartPolicy: Always"));
     assert!(!aimed("shareProcessNamespace: true"));
@@ -341,7 +341,7 @@ fn ports_that_are_none_are_refused() {
 #[test]
 fn block_devices_are_refused_and_never_left_out() {
     let pod = pod("{spec: {containers: [{name: a, volumeDevices: [{name: v, devicePath: /v}]}]}}");
-    let expected = Err(ConfigError::Unsupported { field: "volumeDevices of container a".to_owned() });
+    let expected = Err(SpecError::Unsupported { field: "volumeDevices of container a".to_owned() });
     assert_eq!(container_of(&pod, 0), expected);
 }
 

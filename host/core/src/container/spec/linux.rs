@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::{ConfigError, ContainerInput, Host};
+use super::{ContainerInput, Host, SpecError};
 use crate::cgroup::{PodCgroup, cpu_quota, cpu_shares, hugepage_unit_size, shares_to_milli};
 use crate::pod::quantity;
 use crate::pod::resources::{self, Amounts, CPU, HUGE_PAGES, MEMORY, QosClass, is_sidecar};
@@ -80,13 +80,13 @@ fn unclaimed_memory(pod: &Pod) -> i64 {
 }
 
 /// The limits of one container.
-pub(super) fn resources(input: ContainerInput<'_>) -> Result<LinuxResources, ConfigError> {
+pub(super) fn resources(input: ContainerInput<'_>) -> Result<LinuxResources, SpecError> {
     let ContainerInput { pod, container, host, .. } = input;
     let own = container.resources.as_ref();
     let amount = |list: Option<&BTreeMap<String, Quantity>>, kind: &str, name: &str| {
         let quantity = list.and_then(|list| list.get(name));
         let amount = quantity.map(|quantity| {
-            resources::amount(name, quantity).map_err(|_| ConfigError::Quantity {
+            resources::amount(name, quantity).map_err(|_| SpecError::Quantity {
                 container: container.name.clone(),
                 resource: format!("{kind}.{name}"),
                 quantity: quantity.0.clone(),
@@ -96,7 +96,7 @@ pub(super) fn resources(input: ContainerInput<'_>) -> Result<LinuxResources, Con
     };
     let of_pod = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref()?.limits.as_ref());
     // A container without a limit of its own may use what its pod may.
-    let limit = |name: &str| -> Result<i64, ConfigError> {
+    let limit = |name: &str| -> Result<i64, SpecError> {
         let own = amount(own.and_then(|own| own.limits.as_ref()), "limits", name)?;
         match own.filter(|limit| *limit != 0) {
             Some(limit) => Ok(limit),
@@ -107,7 +107,7 @@ pub(super) fn resources(input: ContainerInput<'_>) -> Result<LinuxResources, Con
     let mut figures = figures(cpu_request, limit(CPU)?, limit(MEMORY)?, host);
     figures.oom_score_adj = oom_score_adj(pod, container, memory_capacity(host));
     figures.hugepage_limits = hugepage_limits(of_pod, own.and_then(|own| own.limits.as_ref()), host)
-        .map_err(|(resource, quantity)| ConfigError::Quantity {
+        .map_err(|(resource, quantity)| SpecError::Quantity {
             container: container.name.clone(),
             resource: format!("limits.{resource}"),
             quantity,
