@@ -1,6 +1,7 @@
 //! Where pods come from: manifests read into pods, what a source may bring, and the sets of each source merged into changes.
 
 pub mod allow;
+mod claims;
 pub mod manifest;
 pub mod merge;
 pub mod plugin;

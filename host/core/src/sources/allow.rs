@@ -4,18 +4,16 @@
 //! is one that claims to be somebody else's; the rest of the set counts.
 
 use std::collections::HashSet;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use super::claims::Claims;
 use super::manifest::{self, ManifestError};
-use super::pod_security;
+use super::pod_security::{self, SecurityLevel};
 use crate::pod::static_pod::{CONFIG_HASH, CONFIG_MIRROR, CONFIG_SOURCE, Origin, hex};
 use crate::pod::{PodFullName, PodUid, SourceName};
 
@@ -30,55 +28,6 @@ pub const SET_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const PODS_DEFAULT: usize = 110;
 /// The most pods that an allowance can name.
 pub const PODS_MAX: usize = manifest::PODS_MAX;
-
-/// A level of the Pod Security Standards.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SecurityLevel {
-    /// Nothing is refused.
-    Privileged,
-    /// What is known to lead out of a container is refused.
-    #[default]
-    Baseline,
-    /// Only what follows today's practice of hardening is let through.
-    Restricted,
-}
-
-impl SecurityLevel {
-    /// The level's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Privileged => "privileged",
-            Self::Baseline => "baseline",
-            Self::Restricted => "restricted",
-        }
-    }
-}
-
-impl fmt::Display for SecurityLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// No level has this name.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{found:?} must be privileged, baseline or restricted")]
-pub struct UnknownLevel {
-    /// What was written.
-    pub found: String,
-}
-
-impl FromStr for SecurityLevel {
-    type Err = UnknownLevel;
-
-    fn from_str(text: &str) -> Result<Self, UnknownLevel> {
-        [Self::Privileged, Self::Baseline, Self::Restricted]
-            .into_iter()
-            .find(|level| level.as_str() == text)
-            .ok_or_else(|| UnknownLevel { found: text.to_owned() })
-    }
-}
 
 /// What a source may bring.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,36 +101,6 @@ pub enum Rule {
         /// Each in one clause.
         violations: Vec<String>,
     },
-}
-
-/// What a pod said of itself before it became this node's.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Claims {
-    name: String,
-    /// As it was written.
-    uid: Option<String>,
-    node_name: Option<String>,
-    source: Option<String>,
-    forged: Vec<&'static str>,
-}
-
-impl Claims {
-    /// Of a pod as it was written.
-    pub(super) fn of(written: &Pod) -> Self {
-        let annotations = written.metadata.annotations.as_ref();
-        let annotation = |name: &str| annotations.and_then(|all| all.get(name));
-        let node_name = written.spec.as_ref().and_then(|spec| spec.node_name.clone());
-        Self {
-            name: written.metadata.name.clone().unwrap_or_default(),
-            uid: written.metadata.uid.clone().filter(|uid| !uid.is_empty()),
-            node_name: node_name.filter(|name| !name.is_empty()),
-            source: annotation(CONFIG_SOURCE).cloned(),
-            forged: [CONFIG_MIRROR, CONFIG_HASH]
-                .into_iter()
-                .filter(|name| annotation(name).is_some())
-                .collect(),
-        }
-    }
 }
 
 impl Allowance {

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::allow::Claims;
+use super::claims::Claims;
 use super::supported;
 use crate::pod::static_pod::{self, Origin};
 use crate::pod::validation::{FieldError, Problems};

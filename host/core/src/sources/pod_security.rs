@@ -2,18 +2,71 @@
 //! allow. Init and ephemeral containers count as the others do. Pods of Windows aren't run here, so that their exceptions
 //! aren't made.
 
+use std::fmt;
+use std::str::FromStr;
+
 use k8s_openapi::api::core::v1::{
     Capabilities, Container, ContainerPort, EphemeralContainer, Lifecycle, LifecycleHandler, Pod, PodSpec,
     Probe, SELinuxOptions, SecurityContext, Volume,
 };
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use thiserror::Error;
 
-use super::allow::SecurityLevel;
 use crate::probe::custom::ANNOTATION_PREFIX as PROBE_PREFIX;
 
 #[cfg(test)]
 mod tests;
+
+/// A level of the Pod Security Standards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SecurityLevel {
+    /// Nothing is refused.
+    Privileged,
+    /// What is known to lead out of a container is refused.
+    #[default]
+    Baseline,
+    /// Only what follows today's practice of hardening is let through.
+    Restricted,
+}
+
+impl SecurityLevel {
+    /// The level's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Privileged => "privileged",
+            Self::Baseline => "baseline",
+            Self::Restricted => "restricted",
+        }
+    }
+}
+
+impl fmt::Display for SecurityLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// No level has this name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{found:?} must be privileged, baseline or restricted")]
+pub struct UnknownLevel {
+    /// What was written.
+    pub found: String,
+}
+
+impl FromStr for SecurityLevel {
+    type Err = UnknownLevel;
+
+    fn from_str(text: &str) -> Result<Self, UnknownLevel> {
+        [Self::Privileged, Self::Baseline, Self::Restricted]
+            .into_iter()
+            .find(|level| level.as_str() == text)
+            .ok_or_else(|| UnknownLevel { found: text.to_owned() })
+    }
+}
 
 /// Violations that are told of one pod; the rest is counted.
 const VIOLATIONS_MAX: usize = 20;

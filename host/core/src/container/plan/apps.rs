@@ -2,12 +2,14 @@
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
+use super::actions::Actions;
+use super::changed::spec_changed;
+use super::input::PlanInput;
 use super::kill::kill_one;
+use super::resize;
 use super::restart::{RestartPolicy, is_restartable, runs_again, should_restart};
 use super::spec::{ContainerKind, app_containers, containers};
-use super::{Actions, KillReason, PlanInput, resize};
-use crate::container::hash::{container_hash, is_of_kubelet, kubelet_hash};
-use crate::image::reference::ImageReference;
+use super::step::KillReason;
 use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod};
 
@@ -104,44 +106,4 @@ fn reason_to_kill(
         return Some(KillReason::StartupProbe);
     }
     resize::look(input, ContainerKind::App, container, running, changes)
-}
-
-/// A container without the annotation was made by something else than this agent, which can't know better.
-///
-/// Of one that a kubelet made name and image can be compared: nothing else can change in the API. The hash that kubelets since
-/// 1.31 give this name and image says that both are the same, whatever the runtime tells: containerd tells the first of all
-/// names that the image has now. Another hash is of another image or of an earlier kubelet; then the image's name decides.
-pub(super) fn spec_changed(container: &Container, running: &ObservedContainer) -> bool {
-    match running.spec_hash.as_deref() {
-        None => false,
-        Some(hash) if is_of_kubelet(hash) => {
-            hash != kubelet_hash(container)
-                && are_other_images(container.image.as_deref().unwrap_or_default(), &running.image)
-        }
-        Some(hash) => hash != container_hash(container),
-    }
-}
-
-/// Whether two references name other images for sure. Runtimes tell the full name of what a spec names shortly, a tag of what it
-/// names by its digest, and an id of what lost its name.
-fn are_other_images(wanted: &str, told: &str) -> bool {
-    // An id looks like a name with a tag.
-    if told.starts_with("sha256:") {
-        return false;
-    }
-    let (Ok(wanted), Ok(told)) = (ImageReference::parse(wanted), ImageReference::parse(told)) else {
-        return false;
-    };
-    if wanted.repository() != told.repository() {
-        return true;
-    }
-    match (&wanted.digest, &told.digest) {
-        (Some(wanted), Some(told)) => wanted != told,
-        (None, None) => tag(&wanted) != tag(&told),
-        (Some(_), None) | (None, Some(_)) => false,
-    }
-}
-
-fn tag(reference: &ImageReference) -> &str {
-    reference.tag.as_deref().unwrap_or("latest")
 }

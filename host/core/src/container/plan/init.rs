@@ -6,13 +6,15 @@
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
-use super::apps::spec_changed;
+use super::actions::Actions;
+use super::changed::spec_changed;
+use super::input::PlanInput;
 use super::kill::kill_one;
+use super::resize;
 use super::restart::{is_restartable, should_restart};
+use super::sandbox::counts_in;
 use super::spec::{ContainerKind, app_containers, init_containers, kind_of_init};
-use super::{
-    Actions, KillReason, PlanInput, RemoveContainer, RemoveContainers, RemoveReason, Step, counts_in, resize,
-};
+use super::step::{KillReason, RemoveContainer, RemoveContainers, RemoveReason, Step};
 use crate::probe::ProbeResult;
 use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod, SandboxId};
 

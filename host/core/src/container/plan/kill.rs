@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use super::spec::{ContainerKind, containers, names};
-use super::{KillContainer, KillPod, KillReason, Plan, Step};
+use super::step::{KillContainer, KillPod, KillReason, Plan, Step};
 use crate::runtime::{ContainerId, ObservedContainer, ObservedPod};
 
 /// No container gets less time to end, in seconds (upstream: `minimumGracePeriodInSeconds`).

@@ -1,106 +1,21 @@
 //! In-place changes of CPU and memory: which running containers are changed, in which order with the pod's own cgroup,
 //! and which are restarted for it (KEP-1287; upstream: `computePodResizeAction`, `doPodResizeAction`).
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::{Container, Pod};
-use thiserror::Error;
 
-use super::Step;
+use super::input::PlanInput;
 use super::spec::{ContainerKind, containers};
-use crate::cgroup::{CpuQuotaPolicy, cpu_quota, cpu_shares, cpu_weight, pod_config, quota_to_milli};
+use super::step::{KillReason, Step};
+use crate::cgroup::{
+    CpuQuotaPolicy, PodCgroup, cpu_quota, cpu_shares, cpu_weight, pod_config, quota_to_milli,
+};
 use crate::pod::allocation::ContainerResources;
 use crate::pod::resources::{CPU, MEMORY};
 use crate::runtime::{ContainerId, ContainerRunState, LinuxResources, ObservedContainer, ObservedPod};
 
-pub use crate::cgroup::PodCgroup;
-
-/// What running containers were last given, by instance: recorded when one is started and after each
-/// [`ResizeContainer`]. One without a record counts as having what the runtime tells.
-pub type Actuated = BTreeMap<ContainerId, ContainerResources>;
-
-/// What has to be known beside the pod to change its resources.
-#[derive(Clone, Copy, Debug)]
-pub struct ResizeFacts<'a> {
-    /// What running containers were last given.
-    pub actuated: &'a Actuated,
-    /// Bytes that running containers use; without an entry it is left to the runtime to refuse a limit below its use.
-    pub memory_usage: &'a BTreeMap<ContainerId, i64>,
-    /// The pod's own cgroup, if the agent keeps one.
-    pub pod_cgroup: Option<PodCgroup>,
-    /// Whether and how CPU limits become quotas.
-    pub cpu_quota: CpuQuotaPolicy,
-}
-
-/// A running container gets other limits.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResizeContainer {
-    /// Which.
-    pub id: ContainerId,
-    /// What part it plays.
-    pub kind: ContainerKind,
-    /// Name in the pod's spec.
-    pub name: String,
-    /// Which of its resources this step changes.
-    pub resource: Resized,
-    /// What the runtime is asked for; what is zero stays. None if the kernel has no limit of it: then only the record
-    /// changes.
-    pub limits: Option<LinuxResources>,
-    /// What is to be recorded in [`Actuated`] once that is done.
-    pub actuated: ContainerResources,
-}
-
-/// The pod's own cgroup gets another limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResizePod {
-    /// Which file.
-    pub knob: PodKnob,
-    /// Its new value; zero is none.
-    pub value: i64,
-}
-
-/// A limit of a pod's cgroup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum PodKnob {
-    /// What is asked for of CPU, as `cpu.shares` of cgroup v1.
-    CpuShares,
-    /// Microseconds of CPU in each period.
-    CpuQuota,
-    /// Bytes of memory.
-    MemoryLimit,
-}
-
-/// A resource that can change in place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Resized {
-    /// CPU.
-    Cpu,
-    /// Memory.
-    Memory,
-}
-
-/// Why a change of resources isn't carried out now: reason `Error` of the pod's condition `PodResizeInProgress`.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum ResizeError {
-    /// The container uses more than its new limit.
-    #[error("attempting to set container {container:?} memory limit ({limit}) below current usage ({usage})")]
-    ContainerMemory {
-        /// Its name.
-        container: String,
-        /// Bytes.
-        limit: i64,
-        /// Bytes.
-        usage: i64,
-    },
-    /// The pod uses more than its new limit.
-    #[error("attempting to set pod memory limit ({limit}) below current usage ({usage})")]
-    PodMemory {
-        /// Bytes.
-        limit: i64,
-        /// Bytes.
-        usage: i64,
-    },
-}
+pub use super::resize_step::{
+    Actuated, PodKnob, ResizeContainer, ResizeError, ResizeFacts, ResizePod, Resized,
+};
 
 /// Limits to change, as they were found; those that shrink come first.
 #[derive(Default)]
@@ -120,19 +35,19 @@ struct Change {
 /// What a running container has to go through for its resources: a restart, whose reason is returned, or a change in place,
 /// which is noted. Nothing if they are as they should be.
 pub(super) fn look(
-    input: super::PlanInput<'_>,
+    input: PlanInput<'_>,
     kind: ContainerKind,
     container: &Container,
     running: &ObservedContainer,
     changes: &mut Changes,
-) -> Option<super::KillReason> {
+) -> Option<KillReason> {
     let facts = input.resize?;
     let desired = ContainerResources::of(input.pod, container);
     let current = actuated(facts.actuated, running, desired, facts.cpu_quota);
     let cpu = current.cpu() != desired.cpu();
     let memory = current.memory() != desired.memory();
     if (cpu && restarts(container, CPU)) || (memory && restarts(container, MEMORY)) {
-        return Some(super::KillReason::Resize);
+        return Some(KillReason::Resize);
     }
     let change = || Change { id: running.id.clone(), kind, name: container.name.clone(), current, desired };
     if memory {
@@ -268,7 +183,7 @@ fn pod_knobs(pod: &Pod, facts: ResizeFacts<'_>) -> Vec<Knob> {
 
 /// The changes in their order: memory, then CPU; of each, the pod's limit grows before the containers' change and shrinks
 /// after it, and its request stays below its limit all the time. Nothing at all if any memory limit would be below its use.
-pub(super) fn steps(input: super::PlanInput<'_>, changes: Changes) -> Result<Vec<Step>, ResizeError> {
+pub(super) fn steps(input: PlanInput<'_>, changes: Changes) -> Result<Vec<Step>, ResizeError> {
     let Some(facts) = input.resize else { return Ok(Vec::new()) };
     let knobs = pod_knobs(input.pod, facts);
     refuse_below_usage(&changes.memory, facts, &knobs)?;

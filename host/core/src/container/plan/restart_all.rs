@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::in_sandbox::plan_in_sandbox;
+use super::input::PlanInput;
 use super::kill::{kill_one, stray};
 use super::restart::restart_all_triggers;
-use super::spec::{ContainerKind, containers};
-use super::{
-    Crash, KillReason, Plan, PlanInput, RemoveContainer, RemoveContainers, RemoveReason, Step,
-    plan_in_sandbox,
+use super::spec::{ContainerKind, container_named, containers};
+use super::step::{
+    Crash, KillContainer, KillReason, Plan, RemoveContainer, RemoveContainers, RemoveReason, Step,
 };
 use crate::container::backoff::{BackoffKey, Wait};
 use crate::runtime::{ContainerId, ObservedPod, SandboxId};
@@ -54,7 +55,7 @@ pub(super) fn removal(input: PlanInput<'_>) -> Option<Step> {
     Some(Step::RemoveContainers(RemoveContainers { reason: RemoveReason::RestartAll, containers, crashes }))
 }
 
-fn kills(input: PlanInput<'_>) -> Vec<super::KillContainer> {
+fn kills(input: PlanInput<'_>) -> Vec<KillContainer> {
     let PlanInput { pod, observed, .. } = input;
     let mut kills = stray(pod, observed);
     for found in containers(pod).filter(|found| found.kind != ContainerKind::Ephemeral) {
@@ -71,7 +72,7 @@ fn crashes(input: PlanInput<'_>) -> Vec<(ContainerKind, String, Crash)> {
     let PlanInput { pod, observed, .. } = input;
     let triggers = restart_all_triggers(pod, observed).into_iter();
     let crashes = triggers.filter_map(|ended| {
-        let found = super::container_named(pod, &ended.name)?;
+        let found = container_named(pod, &ended.name)?;
         let key = BackoffKey::of(pod, &found.container);
         let finished_at = ended.finished_at.unwrap_or(ended.created_at);
         Some((found.kind, ended.name.clone(), Crash { key, finished_at }))

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-use crate::runtime::{NamespaceMode, ObservedPod, SandboxId, SandboxState};
+use crate::runtime::{NamespaceMode, ObservedContainer, ObservedPod, SandboxId, SandboxState};
 
 /// What a pod needs for a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,4 +61,9 @@ pub fn fault(pod: &Pod, observed: &ObservedPod) -> Option<SandboxFault> {
 pub fn network_of(pod: &Pod) -> NamespaceMode {
     let host = pod.spec.as_ref().and_then(|spec| spec.host_network).unwrap_or_default();
     if host { NamespaceMode::Node } else { NamespaceMode::Pod }
+}
+
+/// Whether what is seen of a container counts for this sandbox: it is in it, or may be, or still runs.
+pub(super) fn counts_in(container: &ObservedContainer, sandbox: &SandboxId) -> bool {
+    container.state.may_run() || container.sandbox_id.as_ref().is_none_or(|id| id == sandbox)
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, PodStatus};
 
+use super::input::PlanInput;
 use super::spec::{ContainerKind, container_at, init_containers, kind_of_init};
-use super::{Crash, PlanInput, StartContainer, Step};
+use super::step::{Crash, StartContainer, Step};
 use crate::container::backoff::BackoffKey;
 use crate::runtime::ContainerRunState;
 

@@ -1,14 +1,67 @@
-//! The steps of a plan.
+//! A plan and its steps.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 
-use super::apps::spec_changed;
-use super::container_at;
-use super::resize::{ResizeContainer, ResizePod};
-use super::spec::ContainerKind;
+use super::changed::spec_changed;
+use super::resize_step::{ResizeContainer, ResizeError, ResizePod};
+use super::spec::{ContainerKind, container_at};
 use crate::container::backoff::{BackoffKey, Wait};
-use crate::runtime::{ContainerId, ObservedPod, SandboxId};
+use crate::runtime::{ContainerId, ObservedPod, SandboxId, SandboxState};
+
+/// What to do, in this order. Empty if all is as it should be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The sandbox that containers are started in; none if one has to be made first, or none is needed.
+    pub sandbox: Option<SandboxId>,
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// Why resources aren't changed now, although they should be.
+    pub resize_error: Option<ResizeError>,
+}
+
+impl Plan {
+    /// Whether the pod gets another sandbox in place of one that it had (event `SandboxChanged`).
+    pub fn replaces_sandbox(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::CreateSandbox { attempt } if *attempt > 0))
+    }
+
+    /// When the first container that waits may be started; none if none waits.
+    pub fn retry_at(&self) -> Option<Timestamp> {
+        self.steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::WaitBackoff { wait, .. } => Some(wait.until),
+                Step::KillPod(_)
+                | Step::KillContainers(_)
+                | Step::RemoveContainers(_)
+                | Step::CreateSandbox { .. }
+                | Step::StartContainer(_)
+                | Step::ResizeContainer(_)
+                | Step::ResizePod(_) => None,
+            })
+            .min()
+    }
+
+    /// The same plan without what a spec brings that hasn't been admitted yet: what runs goes on as it was made, and what ended
+    /// is started again if it would be the same (a running pod whose admission is put off).
+    pub fn without_changes(self, pod: &Pod, observed: &ObservedPod) -> Self {
+        let was_ready = observed.sandboxes.first().is_some_and(|newest| newest.state == SandboxState::Ready);
+        let replaces = |step: &Step| matches!(step, Step::CreateSandbox { .. });
+        let had_sandbox = !self.steps.iter().any(replaces);
+        let steps: Vec<Step> =
+            self.steps.into_iter().filter_map(|step| step.without_changes(pod, observed)).collect();
+        let starts = steps.iter().any(|step| matches!(step, Step::StartContainer(_)));
+        // A sandbox that is well can only be replaced for another spec; and one for nothing isn't made.
+        let steps = if had_sandbox || (starts && !was_ready) { steps } else { Vec::new() };
+        Self { sandbox: self.sandbox, steps, resize_error: None }
+    }
+
+    /// Whether carrying it out changes anything: there is more to do than to wait.
+    pub fn acts(&self) -> bool {
+        self.steps.iter().any(|step| !matches!(step, Step::WaitBackoff { .. }))
+    }
+}
 
 /// One step of a plan. A step that fails ends the plan, save for a `StartContainer` whose kind says otherwise
 /// ([`ContainerKind::failed_start_ends_plan`]).
