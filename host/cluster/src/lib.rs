@@ -15,6 +15,7 @@ mod rotation;
 mod saved;
 mod services;
 mod status;
+mod timer;
 mod tokens;
 pub mod watch;
 
@@ -29,7 +30,7 @@ pub use kubeconfig::KubeconfigError;
 pub use lease::Lease;
 pub use node::{ClusterNode, NodeManager, NodeOptions, NodePorts};
 pub use objects::Objects;
-pub use pods::{API_SOURCE, ApiPods, KnownPods, Mirrors};
+pub use pods::{API_SOURCE, ApiPods, KnownPods, MirrorPods, Mirrors};
 pub use rotation::store::StoreError;
 pub use saved::{SAVED_PODS, SavedPods, UNREADABLE_PODS};
-pub use status::{MirrorPods, StatusManager};
+pub use status::StatusManager;

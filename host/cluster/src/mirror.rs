@@ -16,9 +16,9 @@ use witlet_core::pod::mirror::{MirrorStep, StaticPod, mirror_of, plan};
 use witlet_core::pod::static_pod::CONFIG_HASH;
 use witlet_core::status::write::Next;
 
-use crate::pods::KnownPods;
+use crate::pods::{KnownPods, MirrorPods};
 use crate::status::wire::{self, Failure};
-use crate::status::{MirrorPods, until};
+use crate::timer::until;
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
-use witlet_core::container::config::ServiceAddress;
+use witlet_core::container::spec::ServiceAddress;
 use witlet_core::pod::PodUid;
 use witlet_ports::{Clock, ClusterObjects, Jitter, ObjectError, Token, TokenWish};
 

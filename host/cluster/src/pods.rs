@@ -37,6 +37,8 @@ const OUTBOX_MAX: usize = 4096;
 
 /// Mirror pods by their names, which are the static pods' names.
 pub type Mirrors = Arc<BTreeMap<PodFullName, Arc<Pod>>>;
+/// The newest mirror pods by full name.
+pub type MirrorPods = channel::Receiver<Mirrors>;
 
 /// Brings the pods that are bound to this node.
 ///

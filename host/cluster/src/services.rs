@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::node::v1::RuntimeClass;
 use tokio_util::sync::CancellationToken;
-use witlet_core::container::config::{MASTER_NAMESPACE, ServiceAddress};
+use witlet_core::container::spec::{MASTER_NAMESPACE, ServiceAddress};
 use witlet_ports::Jitter;
 
 use crate::watch::{self, Change, Malformed, ObjectKey, Selection};

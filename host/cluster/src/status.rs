@@ -30,6 +30,8 @@ use self::queue::{Done, End, InFlightWrite, Memory, NEWS_WAIT_MAX, Object, PATCH
 use self::wire::{Answer, Failure};
 use crate::mirror::Mirrors;
 use crate::pods::KnownPods;
+use crate::pods::MirrorPods;
+use crate::timer::until;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -38,9 +40,6 @@ pub(crate) mod tests;
 const RECONCILE_PERIOD: Duration = Duration::from_secs(10);
 /// What is left to tell when the manager ends may take this long.
 const FLUSH_MAX: Duration = Duration::from_secs(2);
-
-/// The newest mirror pods by full name.
-pub type MirrorPods = watch::Receiver<crate::pods::Mirrors>;
 
 /// Tells the API server how pods fare, deletes the objects of those that are gone from the node, and keeps the mirrors of static
 /// pods. Made before the agent, which reports to it; nothing is sent until [`StatusManager::run`].
@@ -288,14 +287,6 @@ fn begin_write(
         let end = end.unwrap_or_else(|_| Err(Failure::odd("the write panicked".to_owned())));
         Sent { done, name, seen, end }
     });
-}
-
-/// Then; never if there is no such time.
-pub(crate) async fn until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
-    }
 }
 
 impl StatusSink for StatusManager {

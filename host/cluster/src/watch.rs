@@ -3,40 +3,35 @@
 //! What is asked and when is decided by [`Reflector`]; this carries it out. Not through kube-runtime's watcher: that one ends a
 //! watch's life at one fixed time, reads anew at any version the server likes, and has no bound for an event.
 
-use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
 use kube::api::{ListParams, WatchParams};
 use kube::client::Body;
-use serde::de::DeserializeOwned;
-use thiserror::Error;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
-use witlet_core::reflector::{Failure, Initial, PAGES_MAX, Reflector, Request};
+use witlet_core::reflector::{Initial, PAGES_MAX, Reflector, Request};
 use witlet_ports::Jitter;
 
 use answers::Listed;
 pub use answers::{Event, Said};
+pub(crate) use change::{Change, Unread};
+pub use change::{Malformed, ObjectKey, WatchError, Watched};
 pub use events::{EVENT_BYTES_MAX, Events};
 use health::Health;
 
 mod answers;
+mod change;
 mod events;
 mod health;
 mod lines;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use health::Unread;
-
 /// Bytes of one page of a list.
 const PAGE_BYTES_MAX: usize = 256 << 20;
 /// Bytes of a refusal.
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
-/// Objects that one watch may have at once.
-const OBJECTS_MAX: usize = 200_000;
 /// A page is there within this time, and so are the first objects of a stream.
 const PAGE_WITHIN: Duration = Duration::from_secs(120);
 /// A server begins to answer a watch, and says why it refuses one, within this time.
@@ -45,11 +40,6 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 const FROM_MEMORY: &str = "0";
 /// A watch that the server didn't end so long after it was to end is dead.
 const WATCH_MARGIN: Duration = Duration::from_secs(30);
-
-/// Objects of an API server that this crate watches.
-pub trait Watched: kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static {}
-
-impl<K: kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static> Watched for K {}
 
 /// Which objects of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,107 +50,6 @@ pub(crate) struct Selection {
     pub(crate) fields: Option<String>,
     /// How all of them are read at first.
     pub(crate) initial: Initial,
-}
-
-/// What tells objects of a kind apart.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectKey {
-    /// Empty for kinds without namespaces.
-    pub namespace: String,
-    /// Never empty.
-    pub name: String,
-    /// May be empty where the server sent none.
-    pub uid: String,
-}
-
-/// An object that can't be read. It exists: whoever knew it before goes on with what was known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed {
-    /// Which one, where even that can be told.
-    pub key: Option<ObjectKey>,
-    /// One sentence.
-    pub message: String,
-}
-
-/// What happened to the objects. Managed fields are gone from all of them.
-#[derive(Debug)]
-pub(crate) enum Change<K> {
-    /// These are all objects now; there are none besides them and those that can't be read.
-    Replaced {
-        /// As the server has them, in its order.
-        objects: Vec<Arc<K>>,
-        /// Those that can't be read.
-        malformed: Vec<Malformed>,
-    },
-    /// The object is new, or changed.
-    Put(Arc<K>),
-    /// The object is gone.
-    Deleted(ObjectKey),
-    /// The object is new, or changed, and can't be read.
-    Malformed(Malformed),
-    /// A request failed; the next one follows after a while. What is known may be outdated until the next change.
-    Disconnected(WatchError),
-    /// A watch goes on after requests had failed: what is known is as new as the server tells it.
-    Connected,
-    /// What is known couldn't be renewed for a minute, or longer: told again and again, less and less often, until
-    /// [`Change::Replaced`] or [`Change::Connected`].
-    Unread(Unread),
-}
-
-/// A list or watch failed.
-#[derive(Debug, Error)]
-pub enum WatchError {
-    /// The server couldn't be asked.
-    #[error("{0}")]
-    Request(#[source] kube::Error),
-    /// The server refused.
-    #[error("the server says {code} {reason}: {message}")]
-    Refused {
-        /// The HTTP status.
-        code: u16,
-        /// The CamelCase word.
-        reason: String,
-        /// The server's words.
-        message: String,
-        /// What that means for the next request.
-        failure: Failure,
-    },
-    /// The answer broke off.
-    #[error("the answer broke off: {0}")]
-    Broken(String),
-    /// The answer can't be read.
-    #[error("the answer can't be read: {0}")]
-    Malformed(String),
-    /// The answer has too much.
-    #[error("the answer has more than {0}")]
-    TooMuch(String),
-    /// No answer came.
-    #[error("no answer within {}s", .0.as_secs())]
-    TimedOut(Duration),
-    /// The objects that a watch was to begin with weren't there in time, or their end wasn't told.
-    #[error("the watch didn't say within {}s that all objects were sent", .0.as_secs())]
-    NeverSynced(Duration),
-}
-
-impl WatchError {
-    /// What it means for the next request.
-    fn failure(&self) -> Failure {
-        match self {
-            Self::Request(error) if is_refused(error) => Failure::Refused,
-            Self::Refused { failure, .. } => *failure,
-            Self::Request(_) | Self::Broken(_) | Self::TimedOut(_) => Failure::Broken,
-            Self::Malformed(_) | Self::TooMuch(_) => Failure::Other,
-            Self::NeverSynced(_) => Failure::Unsupported,
-        }
-    }
-}
-
-/// Whether nobody listens at the server's address.
-fn is_refused(error: &kube::Error) -> bool {
-    let first: &(dyn std::error::Error + 'static) = error;
-    std::iter::successors(Some(first), |error| error.source())
-        .filter_map(|error| error.downcast_ref::<io::Error>())
-        .any(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 /// Reads the objects and watches them until `stop` is cancelled. `on` hears of all changes in their order and doesn't block;

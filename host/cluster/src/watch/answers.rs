@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use witlet_core::reflector::Failure;
 
-use super::{Change, Malformed, OBJECTS_MAX, ObjectKey, WatchError, Watched};
+use super::change::{Change, Malformed, OBJECTS_MAX, ObjectKey, WatchError, Watched};
 
 /// The annotation of the bookmark that ends the objects which a watch begins with.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use super::answers::{self, Said};
+use super::change::{WatchError, Watched};
 use super::lines::{Line, Lines};
-use super::{WatchError, Watched};
 
 /// Bytes of one event; the server's own bound for an object is far below.
 pub const EVENT_BYTES_MAX: usize = 8 << 20;

@@ -7,24 +7,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use witlet_core::reflector::outage::Outage;
 
-use super::{Change, WatchError};
-
-/// What couldn't be read for long, and still can't.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Unread {
-    /// For how long.
-    pub(crate) lasted: Duration,
-    /// The last error; empty if there was none, only no answer.
-    pub(crate) error: String,
-}
-
-impl Unread {
-    /// Says so in the log, of objects of this kind.
-    pub(crate) fn warn(&self, kind: &str) {
-        let Self { lasted, error } = self;
-        tracing::warn!(seconds = lasted.as_secs(), "{kind} can't be read from the API server: {error}");
-    }
-}
+use super::change::{Change, Unread, WatchError};
 
 /// The listener of a watch, and how the watch is. Both the watch and the reports reach it.
 pub(super) struct Health<F> {
