@@ -8,7 +8,7 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use crate::egress::LookupError;
+use crate::error::LookupError;
 
 #[cfg(test)]
 mod tests;

@@ -3,14 +3,14 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use crate::connect::{ConnectError, connect, host_port};
+use crate::error::LookupError;
 use crate::name::HostName;
-use crate::reach::{PINS_MAX, Pinned, Reach};
-use crate::resolve::{Resolve, ResolveError, SystemResolver};
+use crate::reach::{Pinned, Reach};
+use crate::resolve::{Resolve, SystemResolver};
 use crate::tls::{AuthorityError, Trust};
 
 #[cfg(test)]
@@ -22,29 +22,6 @@ pub struct Egress {
     system: SystemResolver,
     resolver: Arc<dyn Resolve>,
     pub(crate) trust: Trust,
-}
-
-/// A name that wasn't looked up, or in vain.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum LookupError {
-    /// No grant names it, or it is no name.
-    #[error("{name:?} isn't granted")]
-    Denied {
-        /// As it was asked for.
-        name: String,
-    },
-    /// It resolves to nothing that it may open, such as loopback and link-local addresses only.
-    #[error("none of the addresses of {name} is granted")]
-    AddressesDenied {
-        /// The name.
-        name: String,
-    },
-    /// The call has looked up too many names.
-    #[error("a call may look up {PINS_MAX} names")]
-    TooMany,
-    /// The resolver has nothing.
-    #[error(transparent)]
-    Resolve(#[from] ResolveError),
 }
 
 impl Egress {

@@ -1,6 +1,7 @@
 //! The requests of `httpGet` hooks: upstream's `lifecycle/handlers.go`.
 
 mod redirect;
+mod target;
 
 use std::fmt;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use crate::http::{SendError, SendLimits};
 use crate::reach::Reach;
 use crate::tls::TlsError;
 use redirect::redirect;
+use target::Target;
 
 #[cfg(test)]
 mod tests;
@@ -43,33 +45,6 @@ impl HttpHooks {
     /// Sends them by this way.
     pub fn new(egress: Egress) -> Self {
         Self { egress }
-    }
-}
-
-/// Where a request goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Target {
-    scheme: Scheme,
-    host: String,
-    port: u16,
-    /// With the query, escaped.
-    path: String,
-}
-
-impl Target {
-    /// `host:port`
-    fn authority(&self) -> String {
-        host_port(&self.host, self.port)
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = match self.scheme {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
-        };
-        write!(f, "{scheme}://{}{}", self.authority(), self.path)
     }
 }
 

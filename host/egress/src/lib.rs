@@ -5,6 +5,7 @@
 
 mod connect;
 mod egress;
+mod error;
 pub mod grant;
 mod hook;
 pub mod http;
@@ -18,7 +19,8 @@ mod testing;
 mod tls;
 
 pub use connect::ConnectError;
-pub use egress::{Egress, LookupError};
+pub use egress::Egress;
+pub use error::LookupError;
 pub use grant::{GrantError, NetworkGrant, TlsPolicy};
 pub use hook::HttpHooks;
 pub use http::{BodyError, RequestError, ResponseBody, SendError, SendLimits};

@@ -3,7 +3,7 @@
 use hyper::Uri;
 use witlet_core::hook::Scheme;
 
-use super::Target;
+use super::target::Target;
 
 /// Where to go next.
 #[derive(Debug, PartialEq, Eq)]
