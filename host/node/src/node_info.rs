@@ -1,28 +1,27 @@
 //! What this machine is, as a Kubernetes node: read every ten seconds, published when it changed.
 
 mod describe;
+mod error;
 mod machine;
+mod options;
 
+pub use error::NodeError;
 pub use machine::has_swap_controller;
+pub use options::{NodeOptions, PODS_MAX_DEFAULT};
 
 use std::collections::BTreeMap;
-use std::io;
-use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use thiserror::Error;
 use tokio::sync::{Mutex, watch};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use witlet_core::node::NodeFacts;
-use witlet_core::node::allocatable::Reservations;
 use witlet_ports::{Clock, NodeWatch};
 
-use describe::describe;
+use describe::{Given, Sources, describe};
 use machine::Machine;
 
 #[cfg(test)]
@@ -32,83 +31,10 @@ mod tests;
 pub const NODE_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 /// How long one look at the machine may take; then the facts stay as they were.
 const NODE_READ_TIMEOUT: Duration = Duration::from_secs(3);
-/// Pods that a node takes unless told otherwise: upstream's default.
-pub const PODS_MAX_DEFAULT: u32 = 110;
-
 /// How many facts are taken below one prefix.
 pub const GIVEN_FACTS_MAX: usize = 256;
 /// How long a key or a value of these may be, in bytes.
 pub const GIVEN_FACT_BYTES_MAX: usize = 1024;
-
-/// What the operator says about the node.
-#[derive(Clone, Debug)]
-pub struct NodeOptions {
-    /// Name in place of the host's (`--node-name`).
-    pub name: Option<String>,
-    /// How many pods it takes (`--max-pods`).
-    pub max_pods: u32,
-    /// Labels beside those that every node has (`--node-labels`); they go before these.
-    pub labels: BTreeMap<String, String>,
-    /// The folder whose file system is the node's ephemeral storage.
-    pub root: PathBuf,
-    /// Addresses in place of the one that the machine reaches the world from (`--node-ip`): at most one of each family. An
-    /// unspecified one (`0.0.0.0`, `::`) says which family goes before.
-    pub node_ips: Vec<IpAddr>,
-    /// What pods may not have of the capacity.
-    pub reserved: Reservations,
-    /// How many pods it takes per CPU, at most `max_pods` in all; 0 is no such limit (`podsPerCore`).
-    pub pods_per_core: u32,
-}
-
-impl Default for NodeOptions {
-    fn default() -> Self {
-        Self {
-            name: None,
-            max_pods: PODS_MAX_DEFAULT,
-            labels: BTreeMap::new(),
-            root: PathBuf::from("/"),
-            node_ips: Vec::new(),
-            reserved: Reservations::default(),
-            pods_per_core: 0,
-        }
-    }
-}
-
-/// Why the node can't be described.
-#[derive(Debug, Error)]
-pub enum NodeError {
-    /// A file of the kernel can't be read.
-    #[error("read {}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        cause: io::Error,
-    },
-    /// A file of the kernel says something unexpected.
-    #[error("{} doesn't say {what}", path.display())]
-    Content {
-        /// Which.
-        path: PathBuf,
-        /// What was looked for.
-        what: &'static str,
-    },
-    /// The name can't be a node's.
-    #[error("{name:?} can't be a node's name: lower-case letters, digits, `-` and `.` are (set --node-name)")]
-    Name {
-        /// The host's name or the override.
-        name: String,
-    },
-    /// An address can't be a node's.
-    #[error("{address} can't be a node's address: {reason} (set --node-ip)")]
-    Address {
-        /// Which.
-        address: IpAddr,
-        /// Why not.
-        reason: &'static str,
-    },
-}
 
 /// The node, kept current by [`NodeInfo::run`].
 #[derive(Debug)]
@@ -120,16 +46,6 @@ pub struct NodeInfo {
     /// One look at a time, so that an older one never replaces a newer one.
     looking: Arc<Mutex<()>>,
 }
-
-/// What the facts are made of.
-#[derive(Clone, Debug)]
-struct Sources {
-    machine: Machine,
-    given: Given,
-}
-
-/// Facts from elsewhere, by the prefix of their keys.
-type Given = BTreeMap<String, BTreeMap<String, String>>;
 
 impl NodeInfo {
     /// Reads the machine once.

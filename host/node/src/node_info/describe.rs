@@ -15,8 +15,9 @@ use witlet_core::node::status::allocatable;
 use witlet_core::node::{NodeFacts, kubelet_version};
 use witlet_core::pod::validation::is_dns_subdomain;
 
+use super::error::NodeError;
 use super::machine::{Machine, Storage};
-use super::{Given, NodeError, NodeOptions, Sources};
+use super::options::NodeOptions;
 
 /// Features that this agent has, by their names in the registry (KEP-5328).
 const DECLARED_FEATURES: [&str; 1] = ["RestartAllContainersOnContainerExits"];
@@ -26,6 +27,16 @@ const USER_NAMESPACES_HOST_NETWORK: &str = "UserNamespacesHostNetworkSupport";
 
 /// The system, as Go names it.
 const LINUX: &str = "linux";
+
+/// What the facts are made of.
+#[derive(Clone, Debug)]
+pub(super) struct Sources {
+    pub(super) machine: Machine,
+    pub(super) given: Given,
+}
+
+/// Facts from elsewhere, by the prefix of their keys.
+pub(super) type Given = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The node as the API server would have it, by upstream's setters (`nodestatus/setters.go`). `known` is what was said last.
 pub(super) fn describe(

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 
-use super::NodeError;
+use super::error::NodeError;
 
 #[cfg(test)]
 mod tests;
