@@ -6,8 +6,8 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::json;
 
+use crate::digest::digest_of;
 use crate::manifest::{CONFIG_TYPE, LAYER_TYPE, MANIFEST_TYPE};
-use crate::store::digest_of;
 
 /// When the artifact was made.
 const CREATED: &str = "org.opencontainers.image.created";

@@ -11,18 +11,16 @@ use witlet_egress::{Egress, SendLimits};
 
 use crate::artifact::{Artifact, Documents};
 use crate::challenge::Action;
+use crate::credentials::credentials;
+use crate::digest::digest_of;
 use crate::error::{TransferError, What};
+use crate::limits::{LIMITS, PULL_TIME_MAX, PUSH_TIME_MAX};
 use crate::manifest::{COMPONENT_BYTES_MAX, INDEX_TYPE, Layer, MANIFEST_TYPE, component_layer};
 use crate::reference::Target;
 use crate::referrers::{self, EMPTY};
 use crate::registry::{MANIFEST_LIMIT, Wanted};
 use crate::retry;
 use crate::session::{BytesSink, Place, Session};
-use crate::source::{LIMITS, PULL_TIME_MAX, read_bounded};
-use crate::store::digest_of;
-
-/// From the first request of a push to its last answer, waits for the registry among them.
-pub const PUSH_TIME_MAX: Duration = Duration::from_secs(1800);
 
 /// Whose credentials are sent.
 #[derive(Clone)]
@@ -210,30 +208,6 @@ async fn push_report(
         session.put_manifest(What::Referrers, &tag, INDEX_TYPE, &index).await?;
     }
     Ok(digest)
-}
-
-/// What a docker configuration has for a repository, the best first.
-pub(crate) async fn credentials(
-    path: &Path,
-    must_exist: bool,
-    name: String,
-) -> Result<Vec<ImageAuth>, TransferError> {
-    let path = path.to_owned();
-    let read = tokio::task::spawn_blocking(move || {
-        let text = match read_bounded(&path) {
-            Ok(text) => text,
-            Err(error) if !must_exist && error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Vec::new());
-            }
-            Err(cause) => return Err(TransferError::CredentialsFile { path, cause }),
-        };
-        let config =
-            DockerConfig::parse_json(&text).map_err(|cause| TransferError::Credentials { path, cause })?;
-        let found = Keyring::new([(&config, None)]).lookup(&name);
-        Ok(found.into_iter().map(|credential| credential.auth).collect())
-    });
-    // Only a runtime that ends cancels it; then nobody waits for the answer.
-    read.await.unwrap_or_else(|_cancelled| Ok(Vec::new()))
 }
 
 #[cfg(test)]

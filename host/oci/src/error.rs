@@ -7,10 +7,9 @@ use witlet_core::image::docker_config::DockerConfigError;
 use witlet_egress::{BodyError, SendError};
 
 use crate::address::{AddressError, REDIRECTS_MAX};
-use crate::client::PUSH_TIME_MAX;
+use crate::limits::{PULL_TIME_MAX, PUSH_TIME_MAX};
 use crate::manifest::ManifestError;
 use crate::referrers::ReferrersError;
-use crate::source::PULL_TIME_MAX;
 
 /// Why a component couldn't be pulled or pushed. Each says the way out.
 #[derive(Debug, Error)]

@@ -11,7 +11,10 @@ pub mod address;
 mod artifact;
 pub mod challenge;
 mod client;
+mod credentials;
+mod digest;
 mod error;
+mod limits;
 pub mod manifest;
 mod reference;
 pub mod referrers;
@@ -25,12 +28,11 @@ mod testing;
 mod upload;
 
 pub use artifact::Artifact;
-pub use client::{Client, Login, PUSH_TIME_MAX, Pulled, Pushed};
+pub use client::{Client, Login, Pulled, Pushed};
 pub use error::{TransferError, What};
+pub use limits::{LIMITS, PULL_TIME_MAX, PUSH_TIME_MAX};
 pub use reference::{Target, TargetError};
 pub use referrers::{REPORT_BYTES_MAX, REPORT_LAYER_TYPE, REPORT_TYPE, REPORTS_MAX, ReferrersError};
 pub use session::BytesSink;
-pub use source::{
-    LIMITS, PULL_TIME_MAX, PULLS_MAX, Progress, ProgressSink, Registries, RegistriesConfig, RegistryError,
-};
+pub use source::{PULLS_MAX, Progress, ProgressSink, Registries, RegistriesConfig, RegistryError};
 pub use store::{STORE_BYTES_MAX, STORE_FILES_MAX, Store, StoreError};

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use crate::digest::digest_of;
 use crate::manifest::{INDEX_TYPE, Layer, MANIFEST_BYTES_MAX, MANIFEST_TYPE, is_sha256};
-use crate::store::digest_of;
 
 /// `artifactType` of a report's manifest.
 pub const REPORT_TYPE: &str = "application/vnd.witlet.conformance.v1alpha1";

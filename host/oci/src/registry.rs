@@ -4,12 +4,12 @@ use http::Method;
 use http_body_util::BodyExt;
 use sha2::{Digest, Sha256};
 
+use crate::digest::text_of;
 use crate::error::{TransferError, What};
 use crate::manifest::{INDEX_TYPE, MANIFEST_BYTES_MAX, MANIFEST_TYPE};
 use crate::referrers::{self, REPORT_BYTES_MAX};
 use crate::retry::Attempt;
 use crate::session::{Ask, Failed, Session, read_all};
-use crate::store::text_of;
 
 /// After how many bytes of a component progress is told.
 const PROGRESS_BYTES: u64 = 1 << 18;

@@ -1,9 +1,7 @@
 //! The port that plugins' components come through.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use thiserror::Error;
@@ -12,27 +10,17 @@ use witlet_egress::{Egress, SendLimits};
 use witlet_ports::{ComponentFetcher, ComponentReference, FetchError, Reports};
 
 use crate::challenge::Action;
-use crate::client;
+use crate::credentials::credentials as stored_credentials;
 use crate::error::{TransferError, What};
+use crate::limits::{LIMITS, PULL_TIME_MAX};
 use crate::manifest::{COMPONENT_BYTES_MAX, Layer, component_layer};
 use crate::registry::{MANIFEST_LIMIT, Wanted};
 use crate::retry;
 use crate::session::{Place, Session};
 use crate::store::{Store, StoreError};
 
-/// From the first request to the last byte, waits for the registry among them.
-pub const PULL_TIME_MAX: Duration = Duration::from_secs(600);
 /// Components that are pulled at once, each held in memory.
 pub const PULLS_MAX: usize = 2;
-/// How long a registry may take to accept, to begin its answer, and between two parts of it.
-pub const LIMITS: SendLimits = SendLimits {
-    connect: Duration::from_secs(15),
-    first_byte: Duration::from_secs(30),
-    between_bytes: Duration::from_secs(30),
-};
-/// How large a file with credentials may be.
-const CREDENTIALS_BYTES_MAX: u64 = 1 << 20;
-
 /// How far a pull is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
@@ -155,8 +143,8 @@ impl Registries {
         named: Option<&Path>,
     ) -> Result<Session<'a>, TransferError> {
         let credentials = match (named, &self.credentials) {
-            (Some(path), _) => client::credentials(path, true, reference.name()).await?,
-            (None, Some(path)) => client::credentials(path, false, reference.name()).await?,
+            (Some(path), _) => stored_credentials(path, true, reference.name()).await?,
+            (None, Some(path)) => stored_credentials(path, false, reference.name()).await?,
             (None, None) => Vec::new(),
         };
         let (registry, repository) = (reference.registry(), reference.repository());
@@ -187,18 +175,6 @@ impl Registries {
         let (store, digest) = (self.store.clone(), reference.digest().to_owned());
         tokio::task::spawn_blocking(move || store.read_reports(&digest)).await.unwrap_or_default()
     }
-}
-
-pub(crate) fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
-    let mut text = Vec::new();
-    file.take(CREDENTIALS_BYTES_MAX + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > CREDENTIALS_BYTES_MAX {
-        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
-    }
-    Ok(text)
 }
 
 #[async_trait]

@@ -13,6 +13,7 @@ use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
+use crate::digest::digest_of;
 use crate::referrers::{REPORT_BYTES_MAX, REPORTS_MAX};
 
 /// How much room all components together may take; those that nobody asked for longest go first.
@@ -206,20 +207,6 @@ impl Store {
         }
         Ok(())
     }
-}
-
-/// `sha256:` and the digest of these bytes.
-pub(crate) fn digest_of(bytes: &[u8]) -> String {
-    text_of(Sha256::digest(bytes).as_slice())
-}
-
-/// `sha256:` and these bytes in hexadecimal.
-pub(crate) fn text_of(digest: &[u8]) -> String {
-    use std::fmt::Write as _;
-    digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes all that is written");
-        text
-    })
 }
 
 #[cfg(test)]

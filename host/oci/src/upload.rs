@@ -5,12 +5,12 @@ use http::Method;
 use serde::Deserialize;
 
 use crate::address;
+use crate::digest::digest_of;
 use crate::error::{TransferError, What};
 use crate::retry::Attempt;
 use crate::session::{
     Ask, BytesSink, Content, Failed, Session, location, malformed, read_all, retry_after, with_query,
 };
-use crate::store::digest_of;
 
 /// How much of a registry's answer to what it doesn't take is read.
 const WORDS_BYTES_MAX: usize = 16 << 10;

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::address::AddressError;
+use crate::digest::digest_of;
 use crate::manifest::{MANIFEST_TYPE, ManifestError};
-use crate::store::digest_of;
 use crate::testing::{Answer, Asked, Server, at_once, ok, status};
 
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
