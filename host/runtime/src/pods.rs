@@ -29,12 +29,12 @@ use crate::image::store::hex;
 use crate::mounts::Placed;
 use crate::network::Network;
 use crate::state::{Folder, StateError};
-use crate::workload::{Account, Program, Spec};
+use crate::workload::{Account, Program, WorkloadSpec};
 
 pub(crate) use commands::Output;
 pub(crate) use error::PodsError;
 pub(crate) use events::{Event, EventKind};
-pub(crate) use record::{ContainerConfig, ContainerRecord, Life, SandboxConfig, SandboxRecord};
+pub(crate) use record::{ContainerRecord, ContainerSpec, Life, SandboxRecord, SandboxSpec};
 pub(crate) use resources::Resources;
 pub(crate) use stats::{ContainerStats, SandboxStats};
 
@@ -93,7 +93,7 @@ impl Container {
 struct Process {
     program: Program,
     /// As its own program was started.
-    spec: Spec,
+    spec: WorkloadSpec,
     kill: CancellationToken,
     ended: CancellationToken,
     /// Places for commands beside its own program.
@@ -187,7 +187,7 @@ impl Pods {
     }
 
     /// Makes a sandbox, with an address of its own unless it is on the node's network.
-    pub(crate) fn run_sandbox(&self, config: SandboxConfig) -> Result<String, PodsError> {
+    pub(crate) fn run_sandbox(&self, config: SandboxSpec) -> Result<String, PodsError> {
         let mut registry = self.registry();
         if let Some(there) =
             registry.sandboxes.values().find(|there| there.record.config.same_attempt(&config))

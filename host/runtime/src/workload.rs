@@ -8,6 +8,8 @@ mod memory;
 mod program;
 mod run;
 mod sockets;
+mod spec;
+mod state;
 mod stdio;
 mod stop;
 
@@ -15,9 +17,9 @@ pub(crate) use account::{Account, LimitTooLow};
 pub(crate) use exit::Exit;
 #[cfg(test)]
 pub(crate) use exit::ExitReason;
-pub(crate) use instance::Spec;
 pub use program::ProgramsError;
 pub(crate) use program::{Program, ProgramError, Programs};
 pub(crate) use run::{exec, run};
+pub(crate) use spec::WorkloadSpec;
 pub(crate) use stdio::Kept;
 pub(crate) use stop::StopSignal;

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Pods, PodsError};
-use crate::workload::{self, Exit, Kept, Spec, StopSignal};
+use crate::workload::{self, Exit, Kept, StopSignal, WorkloadSpec};
 
 /// How many commands may run in one container at once.
 pub(crate) const COMMANDS_MAX: usize = 8;
@@ -40,7 +40,8 @@ impl Pods {
         let place = process.commands.clone().try_acquire_owned().map_err(busy)?;
         let outputs = Kept::both(OUTPUT_BYTES_MAX);
         // Its standard input has ended from the beginning, and nobody asks it to stop.
-        let spec = Spec { arguments: command, stop: StopSignal::default().into(), ..process.spec.clone() };
+        let spec =
+            WorkloadSpec { arguments: command, stop: StopSignal::default().into(), ..process.spec.clone() };
         let (over, program, kept) = (process.spec.over.clone(), process.program.clone(), outputs.clone());
         let work = async move {
             let _place = place;

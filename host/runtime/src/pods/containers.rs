@@ -12,14 +12,14 @@ use tokio_util::task::TaskTracker;
 
 use super::commands::COMMANDS_MAX;
 use super::{
-    CONTAINERS_MAX, Container, ContainerConfig, ContainerRecord, EventKind, KILL_LIMIT, Life, Pods,
-    PodsError, Process, Resources, SandboxRecord, new_id, record, record_name,
+    CONTAINERS_MAX, Container, ContainerRecord, ContainerSpec, EventKind, KILL_LIMIT, Life, Pods, PodsError,
+    Process, Resources, SandboxRecord, new_id, record, record_name,
 };
 use crate::chain::in_one_line;
 use crate::image::ImageError;
 use crate::log::LogFile;
 use crate::mounts::{self, Placed};
-use crate::workload::{self, Exit, Program, Spec, StopSignal};
+use crate::workload::{self, Exit, Program, StopSignal, WorkloadSpec};
 
 /// What a container is started with.
 struct Start {
@@ -35,7 +35,7 @@ impl Pods {
     pub(crate) fn create_container(
         &self,
         sandbox_id: &str,
-        config: ContainerConfig,
+        config: ContainerSpec,
     ) -> Result<String, PodsError> {
         let absent = || ImageError::Absent { reference: config.image.clone() };
         let image_id = self.images.find(&config.image).ok_or_else(absent)?.id;
@@ -119,7 +119,7 @@ impl Pods {
         running.life = Life::Running { started_at: (self.now)() };
         self.container_records.store(&record_name(&id), &running)?;
         container.record = running;
-        let spec = Spec {
+        let spec = WorkloadSpec {
             arguments: record::arguments(&record.config),
             environment: record::environment(&record.config, &sandbox.config.hostname),
             working_dir: record.config.working_dir.clone(),
@@ -288,7 +288,7 @@ fn check_startable(record: &ContainerRecord, sandbox_ready: bool) -> Result<(), 
 }
 
 /// A container has a log if both it and its sandbox were told where (CRI: `log_directory`, `log_path`).
-fn log_of(sandbox: &SandboxRecord, config: &ContainerConfig) -> Option<PathBuf> {
+fn log_of(sandbox: &SandboxRecord, config: &ContainerSpec) -> Option<PathBuf> {
     let directory = &sandbox.config.log_directory;
     let named = !directory.as_os_str().is_empty() && !config.log_path.as_os_str().is_empty();
     named.then(|| directory.join(&config.log_path))

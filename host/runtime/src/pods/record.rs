@@ -21,7 +21,7 @@ const PORT_DEFAULT: u16 = 8080;
 
 /// What a sandbox was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SandboxConfig {
+pub(crate) struct SandboxSpec {
     /// The pod's name.
     pub(crate) name: String,
     /// The pod's UID.
@@ -44,7 +44,7 @@ pub(crate) struct SandboxConfig {
     pub(crate) runtime_handler: String,
 }
 
-impl SandboxConfig {
+impl SandboxSpec {
     /// Whether both are the same attempt of the same pod, of which there can be only one sandbox.
     pub(crate) fn same_attempt(&self, other: &Self) -> bool {
         (&self.name, &self.namespace, &self.uid, self.attempt)
@@ -58,7 +58,7 @@ pub(crate) struct SandboxRecord {
     /// Its identifier.
     pub(crate) id: String,
     /// What was asked for.
-    pub(crate) config: SandboxConfig,
+    pub(crate) config: SandboxSpec,
     /// Its network.
     pub(crate) network: Network,
     /// When it was made.
@@ -69,7 +69,7 @@ pub(crate) struct SandboxRecord {
 
 /// What a container was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ContainerConfig {
+pub(crate) struct ContainerSpec {
     /// Its name in the pod.
     pub(crate) name: String,
     /// How many containers of that name there were before.
@@ -100,7 +100,7 @@ pub(crate) struct ContainerConfig {
     pub(crate) resources: Resources,
 }
 
-impl ContainerConfig {
+impl ContainerSpec {
     /// The image by the name that says most to people.
     pub(crate) fn named_image(&self) -> &str {
         if self.user_image.is_empty() { &self.image } else { &self.user_image }
@@ -161,7 +161,7 @@ pub(crate) struct ContainerRecord {
     /// Its sandbox.
     pub(crate) sandbox_id: String,
     /// What was asked for.
-    pub(crate) config: ContainerConfig,
+    pub(crate) config: ContainerSpec,
     /// The identifier of its image.
     pub(crate) image_id: String,
     /// Its log, if it has one.
@@ -173,7 +173,7 @@ pub(crate) struct ContainerRecord {
 }
 
 /// The arguments of a program: the command, or the component's name, and what follows.
-pub(crate) fn arguments(config: &ContainerConfig) -> Vec<String> {
+pub(crate) fn arguments(config: &ContainerSpec) -> Vec<String> {
     let own_name = || {
         let image = config.named_image();
         let file = image.rsplit(['/', ':']).next().unwrap_or(image);
@@ -185,7 +185,7 @@ pub(crate) fn arguments(config: &ContainerConfig) -> Vec<String> {
 }
 
 /// The environment of a program: the container's, and the host's name as every container has it.
-pub(crate) fn environment(config: &ContainerConfig, hostname: &str) -> Vec<(String, String)> {
+pub(crate) fn environment(config: &ContainerSpec, hostname: &str) -> Vec<(String, String)> {
     let mut all = config.environment.clone();
     if !hostname.is_empty() && !all.iter().any(|(name, _)| name == "HOSTNAME") {
         all.push(("HOSTNAME".to_owned(), hostname.to_owned()));
@@ -204,7 +204,7 @@ struct ContainerPort {
 
 /// Where a program that answers HTTP is served: at the port in its environment (`PORT`), else at the first TCP port
 /// of its spec, which the kubelet notes in an annotation, else at 8080.
-pub(crate) fn port(config: &ContainerConfig) -> u16 {
+pub(crate) fn port(config: &ContainerSpec) -> u16 {
     let variable = config.environment.iter().rev().find(|(name, _)| name == PORT_VARIABLE);
     let chosen = variable.and_then(|(_, value)| value.trim().parse().ok());
     let of_spec = || {

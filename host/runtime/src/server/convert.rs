@@ -13,8 +13,7 @@ use crate::image::{Image, ImageError};
 use crate::mounts::{self, MOUNTS_MAX, Mount};
 use crate::network::Network;
 use crate::pods::{
-    ContainerConfig, ContainerRecord, Event, EventKind, Life, PodsError, Resources, SandboxConfig,
-    SandboxRecord,
+    ContainerRecord, ContainerSpec, Event, EventKind, Life, PodsError, Resources, SandboxRecord, SandboxSpec,
 };
 use crate::workload::Exit;
 
@@ -30,7 +29,7 @@ fn missing(field: &str) -> Status {
 }
 
 /// What a sandbox is asked for. What can't be had is refused, not left out.
-pub(super) fn sandbox_config(request: cri::RunPodSandboxRequest) -> Result<SandboxConfig, Status> {
+pub(super) fn sandbox_spec(request: cri::RunPodSandboxRequest) -> Result<SandboxSpec, Status> {
     let cri::RunPodSandboxRequest { config, runtime_handler } = request;
     if !runtime_handler.is_empty() && runtime_handler != HANDLER {
         let words = format!("runtime handler {runtime_handler:?} is unknown here: there is {HANDLER:?}");
@@ -47,7 +46,7 @@ pub(super) fn sandbox_config(request: cri::RunPodSandboxRequest) -> Result<Sandb
         );
         return Err(Status::invalid_argument(words));
     }
-    Ok(SandboxConfig {
+    Ok(SandboxSpec {
         name: metadata.name,
         uid: metadata.uid,
         namespace: metadata.namespace,
@@ -62,7 +61,7 @@ pub(super) fn sandbox_config(request: cri::RunPodSandboxRequest) -> Result<Sandb
 }
 
 /// What a container is asked for.
-pub(super) fn container_config(config: Option<cri::ContainerConfig>) -> Result<ContainerConfig, Status> {
+pub(super) fn container_spec(config: Option<cri::ContainerConfig>) -> Result<ContainerSpec, Status> {
     let config = config.ok_or_else(|| missing("config"))?;
     let metadata = config.metadata.ok_or_else(|| missing("config.metadata"))?;
     let image = config.image.ok_or_else(|| missing("config.image"))?;
@@ -81,7 +80,7 @@ pub(super) fn container_config(config: Option<cri::ContainerConfig>) -> Result<C
     }
     let mounts = config.mounts.into_iter().map(mount).collect::<Result<_, _>>()?;
     let linux = config.linux.and_then(|linux| linux.resources).unwrap_or_default();
-    Ok(ContainerConfig {
+    Ok(ContainerSpec {
         name: metadata.name,
         attempt: metadata.attempt,
         image: image.image,
@@ -147,7 +146,7 @@ fn sandbox_state(record: &SandboxRecord) -> cri::PodSandboxState {
 }
 
 fn sandbox_metadata(record: &SandboxRecord) -> cri::PodSandboxMetadata {
-    let SandboxConfig { name, uid, namespace, attempt, .. } = record.config.clone();
+    let SandboxSpec { name, uid, namespace, attempt, .. } = record.config.clone();
     cri::PodSandboxMetadata { name, uid, namespace, attempt }
 }
 

@@ -134,7 +134,7 @@ impl RuntimeService for RuntimeServer {
         &self,
         request: Request<RunPodSandboxRequest>,
     ) -> Result<Response<RunPodSandboxResponse>, Status> {
-        let config = convert::sandbox_config(request.into_inner())?;
+        let config = convert::sandbox_spec(request.into_inner())?;
         let pod_sandbox_id = self.pods.run_sandbox(config).map_err(|error| pods_status(&error))?;
         answer(RunPodSandboxResponse { pod_sandbox_id })
     }
@@ -193,7 +193,7 @@ impl RuntimeService for RuntimeServer {
         request: Request<CreateContainerRequest>,
     ) -> Result<Response<CreateContainerResponse>, Status> {
         let CreateContainerRequest { pod_sandbox_id, config, .. } = request.into_inner();
-        let config = convert::container_config(config)?;
+        let config = convert::container_spec(config)?;
         let created = self.pods.create_container(&pod_sandbox_id, config);
         answer(CreateContainerResponse { container_id: created.map_err(|error| pods_status(&error))? })
     }

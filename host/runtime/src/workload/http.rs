@@ -4,7 +4,7 @@
 //! request's head, for an answer and for a whole connection, and the sizes of heads and bodies.
 
 mod answer;
-mod outgoing;
+pub(super) mod outgoing;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,12 +22,10 @@ use wasmtime_wasi_http::p2::bindings::ProxyPre;
 use witlet_wasm::limits::EpochTicker;
 
 use super::exit::Exit;
-use super::instance::Spec;
-use super::program::State;
+use super::spec::WorkloadSpec;
+use super::state::State;
 use super::stdio::{Logged, Sink};
 use crate::log::Stream;
-
-pub(super) use outgoing::Outgoing;
 
 /// How many connections of one container are served at once; others wait in the kernel's queue.
 const CONNECTIONS_MAX: usize = 256;
@@ -54,7 +52,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 struct Site {
     handler: ProxyPre<State>,
     ticker: Arc<EpochTicker>,
-    spec: Spec,
+    spec: WorkloadSpec,
     address: SocketAddr,
     instances: Arc<Semaphore>,
     /// What the runtime itself has to say in the container's log.
@@ -68,7 +66,7 @@ impl Site {
 }
 
 /// Serves until the container is asked to stop, and then until the requests that are under way are answered.
-pub(super) async fn serve(handler: ProxyPre<State>, ticker: Arc<EpochTicker>, spec: Spec) -> Exit {
+pub(super) async fn serve(handler: ProxyPre<State>, ticker: Arc<EpochTicker>, spec: WorkloadSpec) -> Exit {
     let address = SocketAddr::from((spec.network.address().unwrap_or(Ipv4Addr::UNSPECIFIED), spec.port));
     let listener = match listen(address) {
         Ok(listener) => listener,

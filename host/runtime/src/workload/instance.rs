@@ -15,10 +15,11 @@ use wasmtime_wasi_http::WasiHttpCtx;
 use witlet_wasm::limits::{EpochTicker, HOSTCALL_BYTES_MAX};
 
 use super::account::Account;
-use super::http::Outgoing;
+use super::http::outgoing::Outgoing;
 use super::memory::InstanceLimits;
-use super::program::State;
 use super::sockets;
+use super::spec::WorkloadSpec;
+use super::state::State;
 use super::stdio::{Outlet, SilentInput, Sink};
 use super::stop::StopSignal;
 use crate::clock::Now;
@@ -29,37 +30,6 @@ use crate::network::Network;
 /// How many handles (sockets, streams, files, timers) an instance may hold; many of them are file descriptors of
 /// this process.
 const HANDLES_MAX: usize = 1024;
-
-/// What a container's instances are started with.
-#[derive(Clone)]
-pub(crate) struct Spec {
-    /// Their arguments; the first is their name.
-    pub(crate) arguments: Vec<String>,
-    /// Their environment.
-    pub(crate) environment: Vec<(String, String)>,
-    /// Where relative paths begin; empty for the root.
-    pub(crate) working_dir: String,
-    /// The folders that they see.
-    pub(crate) preopens: Arc<[Preopen]>,
-    /// Their network.
-    pub(crate) network: Network,
-    /// The port that a program that answers HTTP is served on.
-    pub(crate) port: u16,
-    /// How long a request may take to be answered, body and all.
-    pub(crate) http_deadline: Duration,
-    /// What they take.
-    pub(crate) account: Arc<Account>,
-    /// Where their output goes.
-    pub(crate) log: Option<Arc<LogFile>>,
-    /// How they are asked to stop.
-    pub(crate) stop: Arc<StopSignal>,
-    /// Cancelled when the container's own program has ended, and all else with it.
-    pub(crate) over: CancellationToken,
-    /// The tasks of a container beside its own program.
-    pub(crate) helpers: TaskTracker,
-    /// The clock of the log.
-    pub(crate) now: Now,
-}
 
 /// Standard input of an instance.
 pub(super) enum Input {
@@ -72,7 +42,7 @@ pub(super) enum Input {
 /// A store for one instance. Its output goes to the two sinks.
 pub(super) fn store<S: Sink>(
     engine: &Engine,
-    spec: &Spec,
+    spec: &WorkloadSpec,
     input: Input,
     outputs: [Arc<S>; 2],
 ) -> wasmtime::Result<Store<State>> {
@@ -95,7 +65,11 @@ pub(super) fn store<S: Sink>(
     Ok(store)
 }
 
-fn wasi<S: Sink>(spec: &Spec, input: Input, [stdout, stderr]: [Arc<S>; 2]) -> wasmtime::Result<WasiCtx> {
+fn wasi<S: Sink>(
+    spec: &WorkloadSpec,
+    input: Input,
+    [stdout, stderr]: [Arc<S>; 2],
+) -> wasmtime::Result<WasiCtx> {
     let mut wasi = WasiCtxBuilder::new();
     wasi.args(&spec.arguments).envs(&spec.environment).stdout(Outlet(stdout)).stderr(Outlet(stderr));
     match input {

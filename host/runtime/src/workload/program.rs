@@ -5,45 +5,17 @@ use std::time::Duration;
 
 use thiserror::Error;
 use wasmtime::Engine;
-use wasmtime::component::{Component, Linker, ResourceTable};
+use wasmtime::component::{Component, Linker};
 use wasmtime_wasi::p2::bindings::CommandPre;
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
-use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use witlet_wasm::engine::{self, EngineError};
 use witlet_wasm::limits::{EpochTicker, TickerError};
 
-use super::http::Outgoing;
-use super::memory::InstanceLimits;
 use super::sockets;
-use super::stop::StopSignal;
-use crate::network::Network;
+use super::state::State;
 
 /// A workload gives way to others at least this often.
 const YIELD_PERIOD: Duration = Duration::from_millis(10);
-
-/// What an instance's store holds.
-pub(crate) struct State {
-    pub(super) wasi: WasiCtx,
-    pub(super) http: WasiHttpCtx,
-    pub(super) outgoing: Outgoing,
-    pub(super) table: ResourceTable,
-    pub(super) limits: InstanceLimits,
-    pub(super) network: Network,
-    pub(super) stop: Arc<StopSignal>,
-}
-
-impl WasiView for State {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
-    }
-}
-
-impl WasiHttpView for State {
-    fn http(&mut self) -> WasiHttpCtxView<'_> {
-        WasiHttpCtxView { hooks: &mut self.outgoing, table: &mut self.table, ctx: &mut self.http }
-    }
-}
 
 /// A component that isn't a program for this runtime.
 #[derive(Debug, Error)]

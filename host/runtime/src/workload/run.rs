@@ -7,14 +7,16 @@ use witlet_wasm::limits::EpochTicker;
 
 use super::exit::Exit;
 use super::http;
-use super::instance::{self, Input, Metered, Spec};
-use super::program::{Entry, Program, State};
+use super::instance::{self, Input, Metered};
+use super::program::{Entry, Program};
+use super::spec::WorkloadSpec;
+use super::state::State;
 use super::stdio::{Kept, Logged, Sink};
 use crate::log::Stream;
 
 /// Runs `program` as a container's own until it ends. To kill it, drop the future: it gives way every few
 /// milliseconds.
-pub(crate) async fn run(program: Program, spec: Spec) -> Exit {
+pub(crate) async fn run(program: Program, spec: WorkloadSpec) -> Exit {
     let Program { entry, ticker } = program;
     match entry {
         Entry::Command(command) => {
@@ -28,7 +30,7 @@ pub(crate) async fn run(program: Program, spec: Spec) -> Exit {
 
 /// Runs a program's command beside the container's own, with the arguments of `spec`, until it ends. None if the
 /// component has no command. What ended it other than itself is said on its standard error.
-pub(crate) async fn exec(program: Program, spec: Spec, outputs: [Arc<Kept>; 2]) -> Option<Exit> {
+pub(crate) async fn exec(program: Program, spec: WorkloadSpec, outputs: [Arc<Kept>; 2]) -> Option<Exit> {
     let Program { entry, ticker } = program;
     let command = match entry {
         Entry::Command(command) => Some(command),
@@ -42,7 +44,7 @@ pub(crate) async fn exec(program: Program, spec: Spec, outputs: [Arc<Kept>; 2]) 
 async fn command_to_end<S: Sink>(
     command: &CommandPre<State>,
     ticker: &EpochTicker,
-    spec: &Spec,
+    spec: &WorkloadSpec,
     input: Input,
     outputs: [Arc<S>; 2],
 ) -> Exit {

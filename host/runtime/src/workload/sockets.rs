@@ -16,7 +16,7 @@ use wasmtime_wasi::WasiCtxBuilder;
 use wasmtime_wasi::p2::bindings::sockets::network::ErrorCode;
 use wasmtime_wasi::sockets::{SocketAddrUse, WasiSocketsCtxView};
 
-use super::program::State;
+use super::state::State;
 use super::stop::StopSignal;
 use crate::address::is_pod_address;
 use crate::network::{Network, Refusal};

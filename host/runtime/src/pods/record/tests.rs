@@ -7,9 +7,9 @@ fn second(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a time")
 }
 
-fn config(image: &str, command: &[&str], arguments: &[&str]) -> ContainerConfig {
+fn config(image: &str, command: &[&str], arguments: &[&str]) -> ContainerSpec {
     let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    ContainerConfig {
+    ContainerSpec {
         name: "app".to_owned(),
         attempt: 0,
         image: image.to_owned(),
@@ -50,7 +50,7 @@ fn a_command_replaces_the_programs_name_and_arguments_follow() {
         assert_eq!(arguments(&config(image, command, arguments_given)), expected, "{image} {command:?}");
     }
     let by_identifier =
-        ContainerConfig { user_image: "file:hello.wasm".to_owned(), ..config("sha256:abc", &[], &[]) };
+        ContainerSpec { user_image: "file:hello.wasm".to_owned(), ..config("sha256:abc", &[], &[]) };
     assert_eq!(arguments(&by_identifier), ["hello"]);
 }
 
@@ -68,7 +68,7 @@ fn a_program_knows_its_hosts_name_unless_it_was_told_another() {
 fn nothing_runs_after_the_process_that_ran_it() {
     let sandbox = SandboxRecord {
         id: "s".to_owned(),
-        config: SandboxConfig {
+        config: SandboxSpec {
             name: "web".to_owned(),
             uid: "u".to_owned(),
             namespace: "default".to_owned(),

@@ -23,7 +23,7 @@ fn resources_come_back_as_they_were_given() {
     };
     let linux = cri::LinuxContainerConfig { resources: Some(given.clone()), ..Default::default() };
     let request = cri::ContainerConfig { linux: Some(linux), ..container_request() };
-    let config = container_config(Some(request)).expect("it is well-formed");
+    let config = container_spec(Some(request)).expect("it is well-formed");
     assert_eq!(container_resources(&config.resources).linux, Some(given));
 }
 
@@ -37,7 +37,7 @@ fn mounts_and_devices_that_cannot_be_had_are_refused() {
     let image = Some(cri::ImageSpec::default());
     let refused = |mounts: Vec<cri::Mount>, devices: Vec<cri::Device>| {
         let request = cri::ContainerConfig { mounts, devices, ..container_request() };
-        let status = container_config(Some(request)).expect_err("it can't be had");
+        let status = container_spec(Some(request)).expect_err("it can't be had");
         assert_eq!(status.code(), Code::InvalidArgument);
         status.message().to_owned()
     };
@@ -55,7 +55,7 @@ fn logs_stay_in_the_sandboxs_folder() {
         [("", true), ("app/0.log", true), ("./a", true), ("/a", false), ("../a", false), ("a/../b", false)]
     {
         let request = cri::ContainerConfig { log_path: path.to_owned(), ..container_request() };
-        assert_eq!(container_config(Some(request)).is_ok(), fits, "{path:?}");
+        assert_eq!(container_spec(Some(request)).is_ok(), fits, "{path:?}");
     }
 }
 
@@ -84,7 +84,7 @@ fn a_containers_life_is_told_in_the_cris_terms() {
         let record = ContainerRecord {
             id: "c".to_owned(),
             sandbox_id: "s".to_owned(),
-            config: container_config(Some(container_request())).expect("it is well-formed"),
+            config: container_spec(Some(container_request())).expect("it is well-formed"),
             image_id: "sha256:0".to_owned(),
             log: None,
             created_at: second(1),
