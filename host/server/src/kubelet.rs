@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
+use hyper::Request;
 use hyper::body::Incoming;
-use hyper::{Method, Request};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -30,6 +30,7 @@ mod health;
 mod log_limit;
 mod log_reader;
 mod logs;
+mod query;
 pub mod route;
 mod run;
 pub mod streams;
@@ -38,10 +39,10 @@ mod tests;
 mod tls;
 pub mod upgrade;
 
-use access::ServerPort;
+use access::{AccessControl, ServerPort};
+pub use access::{Authentication, Authorization};
 use connection_limit::ConnectionPermit;
 use health::SyncLoop;
-use log_limit::LogLimit;
 use route::Route;
 pub use tls::{ServerTls, TlsError, TlsOptions};
 
@@ -62,24 +63,6 @@ const CONNECTIONS_MAX: usize = 1024;
 
 /// See [`ServerOptions::log_poll_interval`].
 const LOG_POLL_INTERVAL_DEFAULT: Duration = Duration::from_millis(200);
-
-/// How a sender is known. Client certificates count where [`TlsOptions::client_ca`] names who signs them.
-#[derive(Clone, Default)]
-pub struct Authentication {
-    /// Whether requests without credentials are `system:anonymous`; if not, they are refused (401).
-    pub anonymous: bool,
-    /// Who is asked about bearer tokens; none if they don't count.
-    pub tokens: Option<Arc<dyn NodeAccess>>,
-}
-
-/// Who may do what.
-#[derive(Clone)]
-pub enum Authorization {
-    /// Whoever is known may do everything.
-    AlwaysAllow,
-    /// What this says.
-    Webhook(Arc<dyn NodeAccess>),
-}
 
 /// What an operator may set.
 #[derive(Clone, Debug)]
@@ -133,7 +116,7 @@ pub struct ServerParts {
     pub metrics: Metrics,
     /// `/configz`: an object with the configuration under `kubeletconfig`.
     pub configz: Value,
-    /// How senders are known.
+    /// How clients are authenticated.
     pub authentication: Authentication,
     /// What they may do.
     pub authorization: Authorization,
@@ -149,8 +132,7 @@ pub struct KubeletServer {
     streams: Arc<Semaphore>,
     /// One for each log that is shown.
     logs: Arc<Semaphore>,
-    /// Tokens that nobody could be asked about.
-    unreviewed: LogLimit,
+    access: AccessControl,
     /// What outlives the request that began it: streams, and connections to the runtime.
     tasks: TaskTracker,
 }
@@ -159,13 +141,18 @@ impl KubeletServer {
     /// Over these parts. Serves nothing yet.
     pub fn new(parts: ServerParts) -> Arc<Self> {
         let sync_loop = SyncLoop::new(parts.options.sync_loop_silence);
+        let access = AccessControl::new(
+            parts.authentication.clone(),
+            parts.authorization.clone(),
+            parts.clock.clone(),
+        );
         let (streams, logs) = (Semaphore::new(STREAMS_MAX), Semaphore::new(LOGS_MAX));
         Arc::new(Self {
             parts,
             sync_loop,
             streams: Arc::new(streams),
             logs: Arc::new(logs),
-            unreviewed: LogLimit::default(),
+            access,
             tasks: TaskTracker::new(),
         })
     }
@@ -196,7 +183,7 @@ impl KubeletServer {
         permit: Arc<ConnectionPermit>,
         stop: CancellationToken,
     ) -> Response {
-        if let Err(refused) = self.authorize(&request, &port).await {
+        if let Err(refused) = self.access.authorize(&request, &port).await {
             tracing::debug!(%from, method = %request.method(), path = request.uri().path(), code = refused.status().as_u16(), "request refused");
             return *refused;
         }
@@ -219,7 +206,10 @@ impl KubeletServer {
             return answers::method_not_allowed(route.methods());
         }
         match route {
-            Route::Healthz(check) => self.healthz(&port, check, request.uri()),
+            Route::Healthz(check) => {
+                let events_handled = self.parts.view.stats().events_handled;
+                self.sync_loop.healthz(events_handled, &port, check, request.uri())
+            }
             Route::Pods => answers::json(&PodList::new(self.parts.view.pods())),
             Route::RunningPods => self.running_pods().await,
             Route::Configz => answers::json(&self.parts.configz),
@@ -233,6 +223,3 @@ impl KubeletServer {
         }
     }
 }
-
-/// What reads take; a `HEAD` isn't one of them, as upstream has it.
-const READS: &[Method] = &[Method::GET];

@@ -1,5 +1,6 @@
 //! Authentication and authorization of requests.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -7,14 +8,32 @@ use hyper::body::Incoming;
 use hyper::{Request, header};
 use jiff::Timestamp;
 use witlet_core::access;
-use witlet_ports::{Identity, NodeAccess, NodeAction};
+use witlet_ports::{Clock, Identity, NodeAccess, NodeAction};
 
-use super::answers::Refused;
+use super::answers::{self, Refused};
+use super::log_limit::LogLimit;
 use super::route::Route;
-use super::{Authorization, KubeletServer, answers};
 
 /// Timeout of a token review or a subject access review.
 const ACCESS_DEADLINE: Duration = Duration::from_secs(30);
+
+/// How clients are authenticated. Client certificates count where [`TlsOptions::client_ca`] names who signs them.
+#[derive(Clone, Default)]
+pub struct Authentication {
+    /// Whether requests without credentials are `system:anonymous`; if not, they are refused (401).
+    pub anonymous: bool,
+    /// Who is asked about bearer tokens; none if they don't count.
+    pub tokens: Option<Arc<dyn NodeAccess>>,
+}
+
+/// Who may do what.
+#[derive(Clone)]
+pub enum Authorization {
+    /// An authenticated client may do everything.
+    AlwaysAllow,
+    /// What this says.
+    Webhook(Arc<dyn NodeAccess>),
+}
 
 /// The client certificate of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +68,24 @@ impl ServerPort {
     }
 }
 
-impl KubeletServer {
+/// Authenticates and authorizes requests.
+pub(super) struct AccessControl {
+    authentication: Authentication,
+    authorization: Authorization,
+    clock: Arc<dyn Clock>,
+    /// Limits messages about failed token reviews.
+    failed_reviews: LogLimit,
+}
+
+impl AccessControl {
+    pub(super) fn new(
+        authentication: Authentication,
+        authorization: Authorization,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { authentication, authorization, clock, failed_reviews: LogLimit::default() }
+    }
+
     /// Authenticates and authorizes a request, or returns the answer that refuses it.
     pub(super) async fn authorize(
         &self,
@@ -59,7 +95,7 @@ impl KubeletServer {
         let ServerPort::Guarded(certificate) = port else { return Ok(()) };
         let unauthorized = || Refused::new(answers::text(StatusCode::UNAUTHORIZED, access::UNAUTHORIZED));
         let who = self.who(request, certificate).await.ok_or_else(unauthorized)?;
-        let Authorization::Webhook(rights) = &self.parts.authorization else { return Ok(()) };
+        let Authorization::Webhook(rights) = &self.authorization else { return Ok(()) };
         let action = NodeAction {
             verb: access::verb(request.method().as_str()),
             subresources: access::subresources(request.uri().path()).to_vec(),
@@ -86,11 +122,11 @@ impl KubeletServer {
     /// credentials isn't anonymous, even where anonymous requests are allowed.
     async fn who(&self, request: &Request<Incoming>, certificate: &Certificate) -> Option<Identity> {
         if let Certificate::Of(identity, until) = certificate
-            && self.parts.clock.now() <= *until
+            && self.clock.now() <= *until
         {
             return Some(known(identity.clone()));
         }
-        let authentication = &self.parts.authentication;
+        let authentication = &self.authentication;
         let header = request.headers().get(header::AUTHORIZATION);
         let token = header.and_then(|value| value.to_str().ok()).and_then(access::bearer_token);
         if let (Some(token), Some(tokens)) = (token, &authentication.tokens) {
@@ -111,7 +147,7 @@ impl KubeletServer {
             Ok(Err(error)) => error.to_string(),
             Err(late) => late.to_string(),
         };
-        if let Some(left_out) = self.unreviewed.next() {
+        if let Some(left_out) = self.failed_reviews.next() {
             tracing::warn!(error, left_out, "Failed to review a token");
         }
         None

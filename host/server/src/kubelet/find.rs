@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::Query;
 use axum::http::StatusCode;
-use hyper::Uri;
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::mirror::is_mirror_of;
 use witlet_core::pod::{PodFullName, PodUid};
@@ -13,11 +11,6 @@ use witlet_core::runtime::{ContainerId, ContainerRunState, ObservedPod, SandboxI
 use super::answers::Refused;
 use super::route::Target;
 use super::{KubeletServer, answers};
-
-/// Names and values of a query; none of one that can't be read.
-pub(super) fn query(uri: &Uri) -> Vec<(String, String)> {
-    Query::try_from_uri(uri).map(|Query(pairs)| pairs).unwrap_or_default()
-}
 
 impl KubeletServer {
     /// The pod that is meant.

@@ -9,10 +9,14 @@ use hyper::Uri;
 use tokio::time::Instant;
 
 use super::access::ServerPort;
-use super::{KubeletServer, answers, find};
+use super::answers;
+use super::query::query;
 
 #[cfg(test)]
 mod tests;
+
+/// A check and how it went.
+type Check = (&'static str, Result<(), String>);
 
 /// Whether the event loop still moves: it counts what it did, each second something at least.
 pub(super) struct SyncLoop {
@@ -39,20 +43,21 @@ impl SyncLoop {
         }
         Ok(())
     }
-}
 
-/// A check and how it went.
-type Check = (&'static str, Result<(), String>);
-
-impl KubeletServer {
-    /// All checks, or one of them.
-    pub(super) fn healthz(&self, port: &ServerPort, check: Option<&str>, uri: &Uri) -> Response {
+    /// Answers `/healthz`: all checks, or one of them.
+    pub(super) fn healthz(
+        &self,
+        events_handled: u64,
+        port: &ServerPort,
+        check: Option<&str>,
+        uri: &Uri,
+    ) -> Response {
         let mut checks: Vec<Check> = vec![("ping", Ok(()))];
         match port {
             ServerPort::Healthz => {}
             ServerPort::Guarded(_) | ServerPort::ReadOnly => {
                 checks.push(("log", Ok(())));
-                checks.push(("syncloop", self.sync_loop.check(self.parts.view.stats().events_handled)));
+                checks.push(("syncloop", self.check(events_handled)));
             }
         }
         let (code, words) = match check {
@@ -61,7 +66,7 @@ impl KubeletServer {
                 None => return answers::not_found(),
             },
             None => {
-                let query = find::query(uri);
+                let query = query(uri);
                 let verbose = query.iter().any(|(name, _)| name == "verbose");
                 let excluded = query.iter().filter(|(name, _)| name == "exclude");
                 let excluded: Vec<&str> = excluded.map(|(_, value)| value.as_str()).collect();

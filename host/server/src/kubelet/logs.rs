@@ -16,8 +16,9 @@ use witlet_core::pod::PodUid;
 
 use super::answers::Refused;
 use super::log_reader::{LogReader, Piece};
+use super::query::query;
 use super::route::Target;
-use super::{KubeletServer, answers, find};
+use super::{KubeletServer, answers};
 
 /// After so many looks that found nothing, the container is looked at: about once a second.
 const LOOKS_PER_STATUS: u32 = 5;
@@ -50,7 +51,7 @@ impl KubeletServer {
         target: Target<'_>,
         stop: CancellationToken,
     ) -> Response {
-        let request = match LogRequest::from_query(&find::query(uri)) {
+        let request = match LogRequest::from_query(&query(uri)) {
             Ok(request) => request,
             Err(refused) => return answers::text(code_of(refused), refused.to_string()),
         };

@@ -5,6 +5,9 @@ use hyper::Method;
 #[cfg(test)]
 mod tests;
 
+/// What reads take; a `HEAD` isn't one of them, as upstream has it.
+const READS: &[Method] = &[Method::GET];
+
 /// A pod in a path, and what of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target<'a> {
@@ -92,7 +95,7 @@ impl<'a> Route<'a> {
             | Self::Configz
             | Self::Metrics
             | Self::ContainerLogs(_)
-            | Self::NotShown => super::READS,
+            | Self::NotShown => READS,
             Self::Exec(_) | Self::Attach(_) | Self::PortForward(_) => &[Method::GET, Method::POST],
             Self::Run(_) => &[Method::POST],
         }

@@ -9,14 +9,15 @@ use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use witlet_core::runtime::{ContainerRunState, RuntimePod};
 
+use super::query::query;
 use super::route::Target;
-use super::{KubeletServer, answers, find};
+use super::{KubeletServer, answers};
 use crate::pod_list::PodList;
 
 impl KubeletServer {
     /// `/run`: the command is one value, in words between single spaces, as upstream takes it.
     pub(super) async fn run(&self, uri: &Uri, target: Target<'_>) -> Response {
-        let query = find::query(uri);
+        let query = query(uri);
         let command =
             query.iter().find(|(name, _)| name == "cmd").map_or("", |(_, command)| command.as_str());
         let command: Vec<String> = command.split(' ').map(str::to_owned).collect();

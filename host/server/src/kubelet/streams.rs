@@ -9,8 +9,9 @@ use hyper::{HeaderMap, Request, header};
 use tokio_util::sync::CancellationToken;
 use witlet_ports::{RuntimeError, StreamOptions};
 
+use super::query::query;
 use super::route::Target;
-use super::{KubeletServer, answers, find};
+use super::{KubeletServer, answers};
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +29,7 @@ impl KubeletServer {
         target: Target<'_>,
         stop: CancellationToken,
     ) -> Response {
-        let query = find::query(request.uri());
+        let query = query(request.uri());
         let options = match options(&query) {
             Ok(options) => options,
             Err(refused) => return answers::text(StatusCode::BAD_REQUEST, refused),
@@ -48,7 +49,7 @@ impl KubeletServer {
         target: Target<'_>,
         stop: CancellationToken,
     ) -> Response {
-        let options = match options(&find::query(request.uri())) {
+        let options = match options(&query(request.uri())) {
             Ok(options) => options,
             Err(refused) => return answers::text(StatusCode::BAD_REQUEST, refused),
         };
@@ -65,7 +66,7 @@ impl KubeletServer {
         target: Target<'_>,
         stop: CancellationToken,
     ) -> Response {
-        let ports = match ports(request.headers(), &find::query(request.uri())) {
+        let ports = match ports(request.headers(), &query(request.uri())) {
             Ok(ports) => ports,
             Err(refused) => return answers::text(StatusCode::BAD_REQUEST, refused),
         };

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn pairs(query: &str) -> Vec<(String, String)> {
-    find::query(&format!("/x?{query}").parse().expect("a path"))
+fn pairs(text: &str) -> Vec<(String, String)> {
+    query(&format!("/x?{text}").parse().expect("a path"))
 }
 
 #[test]
