@@ -1,6 +1,7 @@
 //! The command line: names, defaults and help of every command and flag.
 
 mod cluster;
+mod common;
 mod plugin;
 
 use std::net::IpAddr;
@@ -8,18 +9,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use cluster::ClusterArgs;
+pub(crate) use common::{API_SOCKET, COMPONENT_CACHE_VARIABLE, ComponentCacheArgs, OutputFormat};
 use plugin::LIST_HELP;
 pub(crate) use plugin::{
     BenchArgs, LoginArgs, NewArgs, Plugin, PluginListArgs, PullArgs, PushArgs, RegistryArgs, ReplayArgs,
     ReportFormat, TestArgs,
 };
 use witlet_core::runtime::CgroupDriver;
-
-/// Where the daemon's own socket is unless a flag says otherwise.
-pub(crate) const API_SOCKET: &str = "/run/witlet/witlet.sock";
-
-/// Names the folder of compiled components where no flag does.
-pub(crate) const COMPONENT_CACHE_VARIABLE: &str = "WITLET_COMPONENT_CACHE_DIR";
 
 /// Exit codes, in the words of `--help`.
 const EXIT_CODES: &str = "Exit codes:
@@ -213,22 +209,6 @@ pub(crate) struct PodArgs {
     pub(crate) container_logs_dir: Option<PathBuf>,
 }
 
-/// Where compiled code of components is kept.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct ComponentCacheArgs {
-    /// Folder for the compiled code of components, which only its owner may enter; below --root-dir, or for commands that end by
-    /// themselves a temporary one, if not given
-    #[arg(long, value_name = "FOLDER", env = COMPONENT_CACHE_VARIABLE, hide_env_values = true)]
-    pub(crate) component_cache_dir: Option<PathBuf>,
-}
-
-impl ComponentCacheArgs {
-    /// The folder, or this one if none was given.
-    pub(crate) fn or(&self, default: impl Into<PathBuf>) -> PathBuf {
-        self.component_cache_dir.clone().unwrap_or_else(|| default.into())
-    }
-}
-
 /// `witlet runtime`
 #[derive(Debug, Args)]
 pub(crate) struct RuntimeArgs {
@@ -307,19 +287,6 @@ pub(crate) struct GetArgs {
     /// Socket of the daemon
     #[arg(long, value_name = "PATH", default_value = API_SOCKET)]
     pub(crate) api_socket: PathBuf,
-}
-
-/// Looks of answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// A table for people.
-    Table,
-    /// The table with more columns.
-    Wide,
-    /// JSON.
-    Json,
-    /// YAML.
-    Yaml,
 }
 
 /// Who makes cgroups.

@@ -1,5 +1,6 @@
 //! `witlet get`: asks the daemon over its socket, and prints the answer.
 
+pub(crate) mod error;
 mod node;
 pub(crate) mod table;
 mod usage;
@@ -8,33 +9,12 @@ use jiff::Timestamp;
 use k8s_openapi::List;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
-use thiserror::Error;
 use witlet_ports::Clock;
-use witlet_server::{ClientError, LocalClient};
+use witlet_server::LocalClient;
 
 use crate::cli::{Get, GetArgs, OutputFormat, PodsArgs};
-use crate::output::{OutputError, print, structured};
-
-/// Why there is nothing to show.
-#[derive(Debug, Error)]
-pub(crate) enum GetError {
-    /// The daemon couldn't be asked.
-    #[error(transparent)]
-    Client(#[from] ClientError),
-    /// The answer couldn't be written.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-    /// There is no such thing.
-    #[error("{kind} {name:?} not found{place}")]
-    NotFound {
-        /// `pod`, `plugin`.
-        kind: &'static str,
-        /// What was asked for.
-        name: String,
-        /// ` in namespace "x"`, or nothing.
-        place: String,
-    },
-}
+use crate::output::{print, structured};
+use error::GetError;
 
 /// Prints what was asked for.
 pub(crate) async fn run(get: Get, clock: &dyn Clock) -> Result<(), GetError> {

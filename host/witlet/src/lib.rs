@@ -91,13 +91,13 @@ async fn dispatch(command: Command) -> ExitCode {
             done(runtime::run(args).await)
         }
         Command::Get(what) => match get::run(what, &SystemClock).await {
-            Err(get::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
+            Err(get::error::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
             other => done(other),
         },
         Command::Plugin(Plugin::Bench(args)) => done(plugin::bench::run(&args).await),
         Command::Plugin(Plugin::New(args)) => done(plugin::new::run(&args)),
         Command::Plugin(Plugin::List(args)) => match plugin::list::run(&args).await {
-            Err(get::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
+            Err(get::error::GetError::Client(cause)) => fail(&cause, exit::NO_DAEMON),
             other => done(other),
         },
         Command::Plugin(Plugin::Inspect { file, registry, output }) => {

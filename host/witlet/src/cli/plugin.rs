@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use witlet_conformance::Layer;
 use witlet_templates::{Language, Name, Role};
 
-use super::{API_SOCKET, ComponentCacheArgs, OutputFormat};
+use super::common::{API_SOCKET, ComponentCacheArgs, OutputFormat};
 
 /// What the columns of `witlet plugin list` mean.
 pub(super) const LIST_HELP: &str = "Columns:

@@ -9,7 +9,8 @@ use witlet_core::node::conditions;
 use witlet_core::pod::quantity;
 use witlet_server::{ClientError, LocalClient};
 
-use super::{GetError, table};
+use super::error::GetError;
+use super::table;
 use crate::cli::{GetArgs, OutputFormat};
 use crate::output::{print, structured};
 

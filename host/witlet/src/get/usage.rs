@@ -4,7 +4,8 @@ use serde_json::Value;
 use witlet_core::pod::quantity;
 use witlet_server::LocalClient;
 
-use super::{GetError, table};
+use super::error::GetError;
+use super::table;
 use crate::cli::{GetArgs, OutputFormat};
 use crate::output::{print, structured};
 

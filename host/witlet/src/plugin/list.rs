@@ -4,7 +4,8 @@ use serde_json::Value;
 use witlet_server::LocalClient;
 
 use crate::cli::{OutputFormat, PluginListArgs};
-use crate::get::{GetError, table};
+use crate::get::error::GetError;
+use crate::get::table;
 use crate::output::{print, structured};
 
 const HEADER: [&str; 10] =

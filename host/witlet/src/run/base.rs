@@ -2,19 +2,41 @@
 
 use std::sync::Arc;
 
+use thiserror::Error;
 use witlet_agent::KUBELET_STATE;
 use witlet_core::node::facts;
-use witlet_cri::{CriClient, CriOptions, Deadlines};
+use witlet_cri::{ConnectError, CriClient, CriOptions, Deadlines, EndpointError};
 use witlet_egress::Egress;
-use witlet_node::{FileStateStore, Gauge, NodeInfo, NodeOptions, PodsCgroup, SystemClock, ThreadJitter};
+use witlet_node::{
+    FileStateStore, Gauge, NodeError, NodeInfo, NodeOptions, PodsCgroup, SystemClock, ThreadJitter,
+};
 use witlet_ports::{Runtime, SourceHealth};
 
-use crate::run::RunError;
 use crate::run::embedded::{self, Embedded};
 use crate::run::own_files::OwnFiles;
 use crate::run::reported_state::ReportedState;
 use crate::run::runtime_facts::RuntimeFacts;
 use crate::settings::{RuntimeSettings, Settings};
+
+/// Why the parts can't be made.
+#[derive(Debug, Error)]
+pub(crate) enum BaseError {
+    /// `--container-runtime-endpoint` or `--image-service-endpoint` is no endpoint.
+    #[error("--{flag}")]
+    Endpoint {
+        /// The flag.
+        flag: &'static str,
+        /// What is wrong with it.
+        #[source]
+        cause: EndpointError,
+    },
+    /// No client of the runtime could be made.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The machine can't be described.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+}
 
 /// Made first, and shared by all.
 pub(crate) struct Base {
@@ -37,7 +59,7 @@ pub(crate) struct Base {
 
 impl Base {
     /// Reads the machine. Nothing is asked of the runtime yet.
-    pub(crate) fn new(settings: &Settings) -> Result<Self, RunError> {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, BaseError> {
         let (clock, jitter) = (Arc::new(SystemClock), Arc::new(ThreadJitter));
         let machine = Arc::new(NodeInfo::new(node_options(settings), &*clock)?);
         let gates = settings.feature_gates.iter();
@@ -78,9 +100,9 @@ impl Base {
 }
 
 /// The runtime's client. Nothing is asked of the runtime yet.
-fn cri(settings: &Settings, clock: Arc<SystemClock>) -> Result<CriClient, RunError> {
+fn cri(settings: &Settings, clock: Arc<SystemClock>) -> Result<CriClient, BaseError> {
     let RuntimeSettings { endpoint, image_endpoint, request_timeout, .. } = &settings.runtime;
-    let parsed = |flag, text: &str| text.parse().map_err(|cause| RunError::Endpoint { flag, cause });
+    let parsed = |flag, text: &str| text.parse().map_err(|cause| BaseError::Endpoint { flag, cause });
     let image_endpoint = match image_endpoint {
         Some(text) => Some(parsed("image-service-endpoint", text)?),
         None => None,

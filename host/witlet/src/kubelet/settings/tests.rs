@@ -385,7 +385,7 @@ fn container_gc_follows_its_flags_with_upstreams_defaults() {
         ("--maximum-dead-containers=5 --maximum-dead-containers=-5", policy(0, Some(1), None)),
     ];
     for (line, expected) in cases {
-        assert_eq!(crate::run::agent_config(&good("", line)).container_gc, expected, "{line}");
+        assert_eq!(crate::run::agent_settings(&good("", line)).container_gc, expected, "{line}");
     }
     let refused = [
         (
