@@ -14,19 +14,20 @@ use serde_json::Value;
 use wasmtime::Engine;
 use witlet_core::admission::{AdmissionRequest, Verdict};
 use witlet_core::probe::{ProbeOutcome, ProbeRequest};
-use witlet_core::sources::allow::{Allowance, SecurityLevel};
+use witlet_core::sources::allow::Allowance;
 use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
+use witlet_core::sources::pod_security::SecurityLevel;
 use witlet_ports::{Clock, Containers};
 
 use crate::compile::CompilerConfig;
 use crate::guest::{Given, Secrets};
 pub use crate::guest::{HEARD_MAX, HeardLine, LogTap};
 use crate::host::{Machinery, StartError, Surroundings};
-use crate::plugin::async_engine::{AsyncCalled, AsyncInstancePool};
+use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::config::{
     Grants, INTERVAL_DEFAULT, MEMORY_BYTES_DEFAULT, PodSourceRole, ProbeRole, TIMEOUT_DEFAULT, Warm,
 };
-use crate::plugin::{CallError, Called, Caller, InstancePool, LoadError, Loaded, Spec};
+use crate::plugin::{CallError, Called, Caller, LoadError, Loaded, Spec, SyncPlugin};
 use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::probe::facts::ProbeFacts;
@@ -150,7 +151,7 @@ impl DirectHost {
         wasm: Arc<[u8]>,
         options: DirectOptions,
     ) -> Result<DirectWaiting, LoadError> {
-        let guests = self.load(role, wasm, options).await?.async_pool;
+        let guests = self.load(role, wasm, options).await?.async_plugin;
         Ok(DirectWaiting { role, guests: guests.ok_or(LoadError::Interrupted)? })
     }
 
@@ -205,7 +206,7 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, Given) {
 #[derive(Clone)]
 pub struct DirectPlugin {
     caller: Caller,
-    guests: Arc<InstancePool>,
+    guests: Arc<SyncPlugin>,
 }
 
 impl DirectPlugin {
@@ -235,7 +236,7 @@ impl DirectPlugin {
 #[derive(Clone)]
 pub struct DirectWaiting {
     role: Role,
-    guests: Arc<AsyncInstancePool>,
+    guests: Arc<AsyncPlugin>,
 }
 
 impl DirectWaiting {

@@ -1,12 +1,12 @@
 //! What a store holds for its guest: limits, the question it is asked, its log, and a WASI that grants nothing.
 
 pub(crate) mod async_guest;
-mod log;
-mod secrets;
+pub(crate) mod log;
+pub(crate) mod secrets;
 
-pub(crate) use log::{GuestLog, Line, misleads, printable};
+pub(crate) use log::{GuestLog, misleads, printable};
 pub use log::{HEARD_MAX, HeardLine, LogTap};
-pub(crate) use secrets::{GrantedSecrets, NoSecret, Secrets};
+pub(crate) use secrets::{GrantedSecrets, Secrets};
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -7,6 +7,7 @@ mod retry;
 mod secrets;
 mod set;
 mod shadow;
+mod shadow_queue;
 mod sources;
 mod supervisor;
 
@@ -64,7 +65,7 @@ pub struct PluginHostConfig {
     pub recorder: Option<RecorderConfig>,
     /// Wall time for `validate`.
     pub clock: Arc<dyn Clock>,
-    /// Hears of quarantines, swaps, shadows that differ, and broken files.
+    /// Receives events about quarantines, swaps, shadows that differ, and broken files.
     pub events: Arc<dyn EventSink>,
 }
 
@@ -183,7 +184,7 @@ pub(crate) struct Shared {
     node: Option<Arc<dyn NodeWatch>>,
     /// Requests that are being decided: shadows wait for none.
     deciding: AtomicUsize,
-    shadows: shadow::Queue,
+    shadows: shadow_queue::ShadowQueue,
     events: Arc<dyn EventSink>,
 }
 
@@ -198,7 +199,7 @@ impl PluginHost {
             state_folder: config.state_folder,
         };
         let Machinery { engine: _, caller, loader, secrets } = Machinery::new(compiler, clock, surroundings)?;
-        let (shadows, questions) = shadow::queue();
+        let (shadows, requests) = shadow_queue::queue();
         let shared = Arc::new(Shared {
             loader,
             caller,
@@ -224,7 +225,7 @@ impl PluginHost {
         let (supervisor, tried) = supervisor::Supervisor::start(&shared, sources).await?;
         let (mut tasks, look) = (JoinSet::new(), Arc::new(Notify::new()));
         tasks.spawn(supervisor.run(Arc::downgrade(&shared), look.clone()));
-        tasks.spawn(shadow::run(Arc::downgrade(&shared), questions));
+        tasks.spawn(shadow::run(Arc::downgrade(&shared), requests));
         Ok(Arc::new(Self { shared, tried, look, _tasks: tasks }))
     }
 

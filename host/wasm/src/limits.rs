@@ -1,11 +1,13 @@
 //! What a guest may take: memory summed over its store, tables, instances, and time.
 
+mod cpu;
 mod shared;
 mod ticker;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cpu::thread_cpu;
 pub(crate) use shared::{MemoryPool, PooledLimits, SHARED_MEMORY_BYTES_MAX, Usage};
 pub use ticker::{EpochTicker, TickerError, Ticking};
 

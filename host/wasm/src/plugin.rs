@@ -6,6 +6,7 @@ pub mod config;
 mod conformance;
 mod health;
 mod load;
+mod pool;
 mod shadow;
 mod spec;
 mod status;
@@ -19,7 +20,7 @@ pub use shadow::{DIFFERENCES_MAX, Difference, EVENT_PERIOD, ShadowReport};
 pub use spec::{BUILTIN_TIMEOUT, Builtin, BuiltinRole};
 pub use status::{ConformanceStatus, PluginState, PluginStatus, RoleStatus};
 
-pub(crate) use call::{Called, Caller, EPOCH_PERIOD, InstancePool};
+pub(crate) use call::{Called, Caller, EPOCH_PERIOD, SyncPlugin};
 #[cfg(test)]
 pub(crate) use conformance::Demand;
 #[cfg(test)]

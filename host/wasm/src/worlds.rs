@@ -1,6 +1,7 @@
 //! The contracts, one adapter per role and version. The host has one vocabulary (`witlet_core`); an adapter
 //! translates it for the components of its version.
 
+mod adapter;
 pub(crate) mod admission;
 pub(crate) mod detect;
 pub(crate) mod document;

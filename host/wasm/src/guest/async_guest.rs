@@ -14,10 +14,11 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 use witlet_egress::{Egress, Reach};
 use witlet_ports::Containers;
 
-use super::{GrantedSecrets, GuestLog};
+use super::log::GuestLog;
+use super::secrets::GrantedSecrets;
 use crate::limits::{PooledLimits, Usage};
 use crate::plugin::config::Grants;
-use crate::wasi::async_host::{self, ConnectionBudget, Hooks};
+use crate::wasi::async_host::{self, ConnectionBudget, Connections, Hooks};
 use crate::worlds::host::HostView;
 use crate::worlds::probe::facts::ProbeFacts;
 
@@ -64,22 +65,6 @@ pub(crate) struct AsyncState {
     hooks: Hooks,
 }
 
-/// The sockets that an instance made. They count until the end of the call, however many were closed before.
-pub(crate) struct Connections {
-    budget: ConnectionBudget,
-    made: Vec<async_host::ConnectionPermit>,
-}
-
-impl Connections {
-    /// Counts one more, unless there are as many as there may be.
-    pub(crate) fn open(&mut self) -> bool {
-        let permit = self.budget.take();
-        let opened = permit.is_some();
-        self.made.extend(permit);
-        opened
-    }
-}
-
 impl AsyncState {
     pub(crate) fn new(setting: Arc<GuestSetting>, limits: PooledLimits, budget: ConnectionBudget) -> Self {
         let mut table = ResourceTable::new();
@@ -92,7 +77,7 @@ impl AsyncState {
             deadline: Instant::now(),
             reach: Reach::nothing(),
             table,
-            connections: Connections { budget: budget.clone(), made: Vec::new() },
+            connections: Connections::new(budget.clone()),
             clocks: async_host::clocks(setting.clock_ahead),
             wasi: None,
             http: WasiHttpCtx::new(),
@@ -136,11 +121,11 @@ impl AsyncState {
         self.probe = None;
         self.log.end();
         self.set_reach(Reach::nothing());
-        let made = !std::mem::take(&mut self.connections.made).is_empty();
+        let made = self.connections.end();
         let mut held = self.table.iter_mut();
         let holds_sockets = made && held.any(|entry| entry.is::<TcpSocket>() || entry.is::<UdpSocket>());
         // What is left of the budget now are exchanges by HTTP.
-        !holds_sockets && self.connections.budget.is_unused()
+        !holds_sockets && self.connections.is_unused()
     }
 
     /// As JSON text.
@@ -186,14 +171,12 @@ impl AsyncState {
         HostView { log: &self.log, config: &self.setting.config, secrets: &self.setting.secrets }
     }
 
-    pub(crate) fn counted(&mut self) -> async_host::Counted<'_> {
+    /// The sockets of the instance, and how many it may make.
+    pub(crate) fn sockets_and_connections(&mut self) -> (WasiSocketsCtxView<'_>, &mut Connections) {
         // Makes the context, if it isn't there yet.
         self.sockets();
         let ctx = self.wasi.get_or_insert_with(WasiCtx::default).sockets();
-        async_host::Counted {
-            view: WasiSocketsCtxView { ctx, table: &mut self.table },
-            connections: &mut self.connections,
-        }
+        (WasiSocketsCtxView { ctx, table: &mut self.table }, &mut self.connections)
     }
 }
 

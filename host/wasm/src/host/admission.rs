@@ -15,9 +15,9 @@ use witlet_core::node::conditions::with_pressures;
 use witlet_ports::Admission;
 
 use super::Shared;
-use super::shadow::Question;
+use super::shadow_queue::DecidedRequest;
 use crate::metrics::{Call, CallOutcome};
-use crate::plugin::{CallError, Called, InstancePool, Plugin};
+use crate::plugin::{CallError, Called, Plugin, SyncPlugin};
 use crate::role::Role;
 use crate::worlds::admission::facts::RequestFacts;
 
@@ -74,7 +74,7 @@ impl Admission for HostAdmission {
             plugins.iter().any(|plugin| plugin.spec.is_shadow() && plugin.spec.admits_in(&namespace));
         if has_shadows {
             let decision = decision.clone();
-            shared.shadows.push(Question { facts: asking.facts, namespace, decision, plugins });
+            shared.shadows.push(DecidedRequest { facts: asking.facts, namespace, decision, plugins });
         }
         decision
     }
@@ -202,7 +202,7 @@ impl Shared {
     async fn ask(
         &self,
         plugin: &Plugin,
-        guests: &Arc<InstancePool>,
+        guests: &Arc<SyncPlugin>,
         facts: &Arc<RequestFacts>,
         purpose: Purpose,
     ) -> Result<Called<Verdict>, CallError> {

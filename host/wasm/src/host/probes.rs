@@ -11,7 +11,7 @@ use witlet_ports::{ProbeError, ProbeTypes};
 
 use super::Shared;
 use crate::metrics::{Call, CallOutcome};
-use crate::plugin::async_engine::{AsyncCalled, AsyncInstancePool};
+use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::{CallError, Plugin};
 use crate::role::Role;
 use crate::worlds::probe::facts::ProbeFacts;
@@ -54,7 +54,7 @@ impl Shared {
     async fn probe(&self, plugin: &Plugin, request: &ProbeRequest) -> Result<ProbeOutcome, ProbeError> {
         let started = Instant::now();
         let guests = match plugin.gate(Role::Probe, started) {
-            Ok(loaded) => loaded.async_pool.clone(),
+            Ok(loaded) => loaded.async_plugin.clone(),
             Err(error) => {
                 self.note_probe(plugin, Duration::ZERO, Duration::ZERO, 0, &Err(error.clone()));
                 return Err(probe_error(plugin, &error));
@@ -78,7 +78,7 @@ impl Shared {
     async fn check_parameters(
         &self,
         plugin: &Plugin,
-        guests: &Arc<AsyncInstancePool>,
+        guests: &Arc<AsyncPlugin>,
         parameters: &Arc<str>,
     ) -> Result<(), ProbeError> {
         if let Some(answer) = guests.checked(parameters) {

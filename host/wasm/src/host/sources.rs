@@ -5,87 +5,26 @@ mod kept;
 mod plugins;
 mod poller;
 mod reading;
+mod spec;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::pod::SourceName;
 use witlet_core::sources::plugin::PodStatusChange;
-use witlet_core::sources::polling::{Polled, Settings};
-use witlet_ports::{
-    Clock, EventSink, Jitter, NotTold, PodFare, PodSourceSet, SourceEvent, SourceHealth, StateStore,
-};
+use witlet_ports::{NotTold, PodFare, PodSourceSet, SourceEvent};
 
 use poller::Poller;
+pub use spec::SourcesConfig;
+use spec::{SourcePlugins, SourceSpec};
 
 #[cfg(test)]
 mod tests;
-
-/// A plugin that is a source.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct SourceSpec {
-    pub(super) name: SourceName,
-    pub(super) settings: Settings,
-    /// The plugin's own configuration, which a cursor belongs to.
-    pub(super) config: Arc<str>,
-    /// Whether it may keep something over a restart of the agent.
-    pub(super) keeps_state: bool,
-    /// Whether it wants to know how its pods fare.
-    pub(super) listens: bool,
-    /// Another number whenever other code runs.
-    pub(super) version: usize,
-}
-
-impl SourceSpec {
-    /// Of the configuration, so that a cursor isn't handed to a source that looks elsewhere now.
-    fn config_digest(&self) -> String {
-        crate::compile::hex(&Sha256::digest(self.config.as_bytes()))
-    }
-
-    /// Where what it left is kept: a name that a [`StateStore`] takes, whatever the source's is.
-    fn state_name(&self) -> String {
-        let digest = crate::compile::hex(&Sha256::digest(self.name.as_str().as_bytes()));
-        format!("source-{}", &digest[..16])
-    }
-}
-
-/// The plugins that are sources, as far as polling is concerned.
-#[async_trait]
-pub(super) trait SourcePlugins: Send + Sync + 'static {
-    /// All of them, also those that aren't loaded: their pods are theirs.
-    fn sources(&self) -> Vec<SourceSpec>;
-
-    /// Changes whenever one of them may have changed.
-    fn changes(&self) -> watch::Receiver<u64>;
-
-    /// Asks one of them. Whoever stops waiting ends the call.
-    async fn poll(&self, name: &SourceName, cursor: Option<&str>) -> Polled;
-
-    /// Tells one of them how its pods fare.
-    async fn tell(&self, name: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), NotTold>;
-}
-
-/// What the sources of plugins need beside the plugins.
-pub struct SourcesConfig {
-    /// This node's name, which the names of pods end in.
-    pub node_name: String,
-    /// Keeps what a source had for the next start.
-    pub state: Arc<dyn StateStore>,
-    /// Hears of trouble, and of pods that aren't run.
-    pub events: Arc<dyn EventSink>,
-    /// Shows which sources can't be read.
-    pub health: Arc<SourceHealth>,
-    /// Wall time.
-    pub clock: Arc<dyn Clock>,
-    /// Keeps sources that failed together from being asked together.
-    pub jitter: Arc<dyn Jitter>,
-}
 
 /// The port [`PodSourceSet`] over plugins.
 pub(super) struct HostSources<P> {

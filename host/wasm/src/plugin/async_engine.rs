@@ -6,9 +6,10 @@
 
 mod checked;
 mod error;
+mod functions;
+mod instance;
 mod metered;
-mod pool;
-mod question;
+mod plugin;
 mod state;
 mod threads;
 
@@ -16,7 +17,7 @@ mod threads;
 mod tests;
 
 pub(crate) use error::AsyncStartError;
-pub(crate) use pool::{AsyncCalled, AsyncInstancePool};
+pub(crate) use plugin::{AsyncCalled, AsyncPlugin};
 pub use state::StateExcess;
 
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ use wasmtime::component::{Component, Linker};
 use witlet_egress::Egress;
 
 use super::config::{Grants, Warm};
+use super::pool::InstancePool;
 use crate::engine::{self, WAITING_SLOTS, WAITING_TABLES_PER_SLOT};
 use crate::guest::async_guest::{AsyncState, GuestSetting};
 use crate::guest::{Given, GrantedSecrets, GuestLog};
@@ -104,7 +106,7 @@ const fn three_quarters(of: usize) -> usize {
 
 /// What the host needs to know of a plugin of these roles, beside its code.
 #[derive(Clone, Debug)]
-pub(crate) struct AsyncPoolSpec {
+pub(crate) struct AsyncPluginSpec {
     pub(crate) name: Arc<str>,
     /// As JSON text.
     pub(crate) config: Arc<str>,
@@ -143,7 +145,7 @@ impl AsyncHost {
     }
 
     /// What a store of this plugin may take.
-    pub(crate) fn limits(spec: &AsyncPoolSpec, detected: &Detected) -> Limits {
+    pub(crate) fn limits(spec: &AsyncPluginSpec, detected: &Detected) -> Limits {
         let mut limits = Limits::with_memory(spec.memory_bytes);
         if detected.pod_source.is_some() {
             limits.hostcall_bytes_max = SOURCE_HOSTCALL_BYTES_MAX;
@@ -155,16 +157,18 @@ impl AsyncHost {
     /// its imports or exports doesn't fit the contract.
     pub(crate) fn link(
         &self,
-        spec: AsyncPoolSpec,
+        spec: AsyncPluginSpec,
         given: &Given,
         component: &Component,
         detected: &Detected,
-    ) -> Result<Arc<AsyncInstancePool>, AsyncStartError> {
+    ) -> Result<Arc<AsyncPlugin>, AsyncStartError> {
         let machine = self.machine()?;
         let linked = machine
             .link(component, detected)
             .map_err(|error| AsyncStartError::Mismatch { message: format!("{error:#}") })?;
         let limits = Self::limits(&spec, detected);
+        let slots = slots(&StaticNeeds::of(component));
+        let warm_slots = machine.warm_slots.clone();
         let setting = GuestSetting {
             log: GuestLog::new(spec.name.clone(), given.log.clone()),
             name: spec.name,
@@ -176,17 +180,16 @@ impl AsyncHost {
             egress: self.egress.share(),
             grants: spec.grants,
         };
-        Ok(Arc::new(AsyncInstancePool {
+        Ok(Arc::new(AsyncPlugin {
             share: Share::of(&machine),
             machine,
             setting: Arc::new(setting),
             linked,
             limits,
-            slots: slots(&StaticNeeds::of(component)),
+            slots,
             source_timeout: spec.source_timeout,
             validate_timeout: spec.validate_timeout,
-            warm: spec.warm,
-            idle: Mutex::default(),
+            pool: InstancePool::new(spec.warm, limits.memory_bytes_max, slots, warm_slots),
             checked: Mutex::default(),
         }))
     }
@@ -199,7 +202,7 @@ fn slots(needs: &StaticNeeds) -> u32 {
 
 /// A component's roles, linked and type-checked.
 struct Linked {
-    prober: Option<ProberPre>,
+    prober: Option<Box<dyn ProberPre>>,
     source: Option<SourcePre>,
 }
 
@@ -241,7 +244,7 @@ impl Machine {
             None => None,
         };
         let prober = match detected.probe {
-            Some(version) => Some(ProberPre::new(pre, version)?),
+            Some(adapter) => Some((adapter.link)(pre)?),
             None => None,
         };
         Ok(Linked { prober, source })
@@ -250,7 +253,7 @@ impl Machine {
 
 fn linker(engine: &Engine) -> wasmtime::Result<Linker<AsyncState>> {
     let mut linker = Linker::new(engine);
-    wasi::async_host::add_to_linker(&mut linker)?;
+    wasi::async_link::add_to_linker(&mut linker)?;
     host::v0_1_0::add_to_linker(&mut linker, AsyncState::host)?;
     probe::add_to_linker(&mut linker)?;
     Ok(linker)

@@ -5,7 +5,7 @@ mod error;
 pub use error::{CallError, WaitedIn};
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -15,10 +15,11 @@ use witlet_core::admission::Verdict;
 use witlet_ports::Clock;
 
 use super::Spec;
-use super::config::Warm;
+use super::pool::{Instance, InstancePool, Pooled};
 use crate::engine::POOL_SLOTS;
 use crate::guest::{Given, GrantedSecrets, GuestLog, GuestState, printable};
-use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits};
+use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits, thread_cpu};
+use crate::role::Role;
 use crate::wasi::WouldBlock;
 use crate::worlds::Unfit;
 use crate::worlds::admission::facts::RequestFacts;
@@ -33,52 +34,47 @@ pub(crate) const VALIDATORS_MAX: usize = 2;
 pub(crate) const SHADOWS_MAX: usize = 1;
 /// How many slots of the pool's memories instances may hold while they wait for their next call; the rest is for fresh
 /// ones.
-pub(crate) const WARM_MEMORIES_MAX: usize = POOL_SLOTS as usize / 2;
+pub(crate) const WARM_SLOTS_MAX: usize = POOL_SLOTS as usize / 2;
 /// Time between two ticks of the epoch: how exactly a guest's deadline is kept.
 pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(2);
 /// How long after its deadline a call is given up that the epoch didn't end, because it isn't in the guest.
 pub(crate) const WALL_SLACK: Duration = Duration::from_millis(50);
 
-/// A linked handler with its limits, and the instances of it that wait for their next call.
-pub(crate) struct InstancePool {
+/// A linked handler with its limits and its kept instances.
+pub(crate) struct SyncPlugin {
     log: GuestLog,
     config: Arc<str>,
-    pre: HandlerPre,
+    pre: Box<dyn HandlerPre>,
     limits: Limits,
     timeout: Duration,
-    warm: Option<Warm>,
     secrets: GrantedSecrets,
     /// How much later than it is `validate` is told that it is.
     clock_ahead: Duration,
     /// Goes into random numbers.
     random_salt: Arc<str>,
-    /// Of one instance.
-    memories: u32,
-    idle: Mutex<Idle>,
+    pool: InstancePool<SyncInstance>,
 }
 
-impl fmt::Debug for InstancePool {
+impl fmt::Debug for SyncPlugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InstancePool").field("name", &self.log.plugin()).finish_non_exhaustive()
+        f.debug_struct("SyncPlugin").field("name", &self.log.plugin()).finish_non_exhaustive()
     }
 }
 
-/// Instances that wait for their next call.
-#[derive(Default)]
-struct Idle {
-    guests: Vec<Guest>,
-    /// Nothing is kept any more: another version of the plugin runs.
-    retired: bool,
+/// An instance on the synchronous engine.
+struct SyncInstance {
+    store: Store<GuestState>,
+    handler: Box<dyn Handler>,
 }
 
-/// One instance.
-struct Guest {
-    store: Store<GuestState>,
-    handler: Handler,
-    uses: u64,
-    last_used: Instant,
-    /// Its share of [`WARM_MEMORIES_MAX`], once it was kept.
-    share: Option<OwnedSemaphorePermit>,
+impl Instance for SyncInstance {
+    fn role(&self) -> Role {
+        Role::Admission
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.store.data().limits.memory_bytes()
+    }
 }
 
 /// What a call came to, and what it took.
@@ -89,79 +85,44 @@ pub(crate) struct Called<T> {
     pub(crate) cpu: Duration,
 }
 
-impl InstancePool {
+impl SyncPlugin {
+    /// `memories` are those of one instance.
     pub(crate) fn new(
         spec: &Spec,
         given: &Given,
         timeout: Duration,
-        pre: HandlerPre,
+        pre: Box<dyn HandlerPre>,
         limits: Limits,
         memories: u32,
+        caller: &Caller,
     ) -> Self {
+        let warm_slots = caller.warm_slots.clone();
         Self {
             log: GuestLog::new(spec.name.clone(), given.log.clone()),
             config: spec.config.clone(),
             pre,
             limits,
             timeout,
-            warm: spec.warm,
             secrets: GrantedSecrets::new(given.secrets.clone(), spec.grants.secrets.clone()),
             clock_ahead: given.clock_ahead,
             random_salt: given.random_salt.clone(),
-            memories,
-            idle: Mutex::default(),
+            pool: InstancePool::new(spec.warm, limits.memory_bytes_max, memories, warm_slots),
         }
     }
 
-    /// How many instances wait.
+    /// Returns how many instances are kept.
     pub(crate) fn warm(&self) -> usize {
-        self.idle().guests.len()
+        self.pool.count(Role::Admission)
     }
 
-    /// Drops instances that have waited too long.
+    /// See [`InstancePool::shrink`].
     pub(crate) fn shrink(&self, now: Instant) {
-        let Some(warm) = &self.warm else { return };
-        self.idle().guests.retain(|guest| now.saturating_duration_since(guest.last_used) < warm.idle);
+        self.pool.shrink(now);
     }
 
-    /// Drops all instances that wait, and keeps none from now on: neither those that are in use now.
+    /// See [`InstancePool::retire`].
     pub(crate) fn retire(&self) {
-        let mut idle = self.idle();
-        idle.retired = true;
-        let dropped = std::mem::take(&mut idle.guests);
-        // Unmapping them takes time that a call needn't wait for.
-        drop(idle);
-        drop(dropped);
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn take_warm(&self) -> Option<Guest> {
-        self.idle().guests.pop()
-    }
-
-    /// Keeps an instance for the next call, unless it has served its time, has grown too large, or there are enough, of
-    /// this plugin's or of all together.
-    fn keep(&self, mut guest: Guest, shares: &Arc<Semaphore>) {
-        let Some(warm) = &self.warm else { return };
-        guest.uses += 1;
-        let memory = guest.store.data().limits.memory_bytes();
-        if guest.uses >= warm.uses || has_grown(memory, self.limits.memory_bytes_max) {
-            return;
-        }
-        if guest.share.is_none() {
-            match shares.clone().try_acquire_many_owned(self.memories.max(1)) {
-                Ok(share) => guest.share = Some(share),
-                Err(_none_left) => return,
-            }
-        }
-        guest.last_used = Instant::now();
-        let mut idle = self.idle();
-        if !idle.retired && idle.guests.len() < warm.max {
-            idle.guests.push(guest);
-        }
+        self.pool.retire();
     }
 
     fn store(&self, engine: &Engine, now: jiff::Timestamp) -> Store<GuestState> {
@@ -225,13 +186,22 @@ pub(super) fn classify(
     CallError::Trap { message: printable(&message, MESSAGE_BYTES_MAX) }
 }
 
-/// Whether an instance with this much memory isn't worth keeping: the next call would soon run into the limit. Above three
-/// quarters of the limit it is dropped.
-pub(crate) fn has_grown(memory_bytes: usize, limit: usize) -> bool {
-    memory_bytes > limit / 4 * 3
+/// Returns what a guest replied, refusals and replies that the contract doesn't allow as errors.
+pub(super) fn reply_result<T>(reply: Reply<T>) -> Result<T, CallError> {
+    match reply {
+        Reply::Answer(answer) => Ok(answer),
+        Reply::Refusal(words) => Err(CallError::Refused { words: printable(&words, MESSAGE_BYTES_MAX) }),
+        Reply::Malformed(fault) => Err(CallError::BadAnswer { fault: printable(&fault, MESSAGE_BYTES_MAX) }),
+    }
 }
 
-/// Calls guests on an engine, synchronously on the thread it is given.
+/// Whether a call ended because the instance had no memory or table elements left. What other calls left behind may be why:
+/// a fresh instance has all of them.
+pub(super) fn ran_out<T>(result: &Result<T, CallError>) -> bool {
+    matches!(result, Err(CallError::OutOfMemory { .. } | CallError::OutOfTable { .. }))
+}
+
+/// Calls plugin on an engine, synchronously on the thread it is given.
 #[derive(Clone)]
 pub(crate) struct Caller {
     engine: Engine,
@@ -239,7 +209,8 @@ pub(crate) struct Caller {
     workers: Arc<Semaphore>,
     validators: Arc<Semaphore>,
     shadows: Arc<Semaphore>,
-    shares: Arc<Semaphore>,
+    /// Slots that kept instances may hold together.
+    warm_slots: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
 }
 
@@ -247,124 +218,119 @@ impl Caller {
     pub(crate) fn new(engine: Engine, ticker: Arc<EpochTicker>, clock: Arc<dyn Clock>) -> Self {
         let workers = Arc::new(Semaphore::new(WORKERS_MAX));
         let validators = Arc::new(Semaphore::new(VALIDATORS_MAX));
-        let shares = Arc::new(Semaphore::new(WARM_MEMORIES_MAX));
+        let warm_slots = Arc::new(Semaphore::new(WARM_SLOTS_MAX));
         let shadows = Arc::new(Semaphore::new(SHADOWS_MAX));
-        Self { engine, ticker, workers, validators, shadows, shares, clock }
+        Self { engine, ticker, workers, validators, shadows, warm_slots, clock }
     }
 
     /// Asks the plugin whether it is content with its configuration.
-    pub(crate) async fn validate(&self, guests: &Arc<InstancePool>) -> Result<(), CallError> {
+    pub(crate) async fn validate(&self, plugin: &Arc<SyncPlugin>) -> Result<(), CallError> {
         let caller = self.clone();
-        let guests = guests.clone();
+        let plugin = plugin.clone();
         // However long the others take, nobody waits for this one.
         let permit = self.validators.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
-        on_thread(permit, guests.timeout, move || caller.validate_here(&guests)).await?.result
+        on_thread(permit, plugin.timeout, move || caller.validate_here(&plugin)).await?.result
     }
 
     /// Asks the plugin about a pod. Returns within twice its deadline and [`WALL_SLACK`]: once for a thread, once for
     /// the answer.
     pub(crate) async fn admit(
         &self,
-        guests: &Arc<InstancePool>,
+        plugin: &Arc<SyncPlugin>,
         facts: &Arc<RequestFacts>,
     ) -> Result<Called<Verdict>, CallError> {
         let caller = self.clone();
-        let guests = guests.clone();
+        let plugin = plugin.clone();
         let facts = facts.clone();
         // No thread for so long says nothing about this plugin: others hold them.
-        let permit = tokio::time::timeout(guests.timeout, self.workers.clone().acquire_owned())
+        let permit = tokio::time::timeout(plugin.timeout, self.workers.clone().acquire_owned())
             .await
             .map_err(|_elapsed| CallError::Busy)?
             .map_err(|_closed| CallError::Host)?;
-        on_thread(permit, guests.timeout, move || caller.admit_measured(&guests, &facts)).await
+        on_thread(permit, plugin.timeout, move || caller.admit_measured(&plugin, &facts)).await
     }
 
     /// Asks a shadow about a pod, one shadow at a time, on a thread that no verdict that counts waits for.
     pub(crate) async fn admit_shadow(
         &self,
-        guests: &Arc<InstancePool>,
+        plugin: &Arc<SyncPlugin>,
         facts: &Arc<RequestFacts>,
     ) -> Result<Called<Verdict>, CallError> {
-        let (caller, guests, facts) = (self.clone(), guests.clone(), facts.clone());
+        let (caller, plugin, facts) = (self.clone(), plugin.clone(), facts.clone());
         let permit = self.shadows.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
-        on_thread(permit, guests.timeout, move || caller.admit_measured(&guests, &facts)).await
+        on_thread(permit, plugin.timeout, move || caller.admit_measured(&plugin, &facts)).await
     }
 
     /// As [`Self::admit_here`], with the CPU time.
-    pub(crate) fn admit_measured(&self, guests: &InstancePool, facts: &Arc<RequestFacts>) -> Called<Verdict> {
+    pub(crate) fn admit_measured(&self, plugin: &SyncPlugin, facts: &Arc<RequestFacts>) -> Called<Verdict> {
         let before = thread_cpu();
-        let called = self.admit_here(guests, facts);
+        let called = self.admit_here(plugin, facts);
         Called { cpu: thread_cpu().saturating_sub(before), ..called }
     }
 
-    fn validate_here(&self, guests: &InstancePool) -> Called<()> {
+    fn validate_here(&self, plugin: &SyncPlugin) -> Called<()> {
         let _ticking = self.ticker.ticking();
         let now = self.clock.now();
         // A time that can't be told is the newest that can.
-        let now = now.checked_add(guests.clock_ahead).unwrap_or(jiff::Timestamp::MAX);
-        let mut store = guests.store(&self.engine, now);
-        store.set_epoch_deadline(self.ticker.deadline(guests.timeout));
-        let replied = guests
+        let now = now.checked_add(plugin.clock_ahead).unwrap_or(jiff::Timestamp::MAX);
+        let mut store = plugin.store(&self.engine, now);
+        store.set_epoch_deadline(self.ticker.deadline(plugin.timeout));
+        let replied = plugin
             .pre
             .instantiate(&mut store)
-            .and_then(|handler| handler.validate(&mut store, &guests.config));
+            .and_then(|handler| handler.validate(&mut store, &plugin.config));
         store.data().log.end();
         match replied {
             Ok(reply) => finish(reply, &store),
-            Err(error) => guests.failed(&error, store.data()),
+            Err(error) => plugin.failed(&error, store.data()),
         }
     }
 
     /// Asks on the caller's own thread: for benchmarks, and for [`Self::admit`].
-    pub(crate) fn admit_here(&self, guests: &InstancePool, facts: &Arc<RequestFacts>) -> Called<Verdict> {
+    pub(crate) fn admit_here(&self, plugin: &SyncPlugin, facts: &Arc<RequestFacts>) -> Called<Verdict> {
         let _ticking = self.ticker.ticking();
-        if let Some(guest) = guests.take_warm() {
-            let called = self.ask(guests, guest, facts);
-            // What other questions left behind may be why it ran out: a fresh instance has the whole memory.
-            if !matches!(called.result, Err(CallError::OutOfMemory { .. } | CallError::OutOfTable { .. })) {
+        if let Some(pooled) = plugin.pool.take(Role::Admission) {
+            let called = self.ask(plugin, pooled, facts);
+            if !ran_out(&called.result) {
                 return called;
             }
         }
-        let mut store = guests.store(&self.engine, facts.now);
+        let mut store = plugin.store(&self.engine, facts.now);
         store.data_mut().begin(facts.clone());
         // One deadline for instantiation and call together.
-        store.set_epoch_deadline(self.ticker.deadline(guests.timeout));
-        match guests.pre.instantiate(&mut store) {
-            Ok(handler) => {
-                let guest = Guest { store, handler, uses: 0, last_used: Instant::now(), share: None };
-                self.ask_begun(guests, guest)
-            }
-            Err(error) => guests.failed(&error, store.data()),
+        store.set_epoch_deadline(self.ticker.deadline(plugin.timeout));
+        match plugin.pre.instantiate(&mut store) {
+            Ok(handler) => ask_begun(plugin, Pooled::new(SyncInstance { store, handler })),
+            Err(error) => plugin.failed(&error, store.data()),
         }
     }
 
-    fn ask(&self, guests: &InstancePool, mut guest: Guest, facts: &Arc<RequestFacts>) -> Called<Verdict> {
-        guest.store.data_mut().begin(facts.clone());
-        guest.store.set_epoch_deadline(self.ticker.deadline(guests.timeout));
-        self.ask_begun(guests, guest)
-    }
-
-    fn ask_begun(&self, guests: &InstancePool, mut guest: Guest) -> Called<Verdict> {
-        let replied = guest.handler.admit(&mut guest.store);
-        guest.store.data_mut().end();
-        match replied {
-            Ok(reply) => {
-                let called = finish(reply, &guest.store);
-                guests.keep(guest, &self.shares);
-                called
-            }
-            // An instance that trapped can't be entered again.
-            Err(error) => guests.failed(&error, guest.store.data()),
-        }
+    fn ask(
+        &self,
+        plugin: &SyncPlugin,
+        mut pooled: Pooled<SyncInstance>,
+        facts: &Arc<RequestFacts>,
+    ) -> Called<Verdict> {
+        let store = &mut pooled.instance.store;
+        store.data_mut().begin(facts.clone());
+        store.set_epoch_deadline(self.ticker.deadline(plugin.timeout));
+        ask_begun(plugin, pooled)
     }
 }
 
-/// CPU time that this thread has used.
-fn thread_cpu() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    // Neither is ever negative, and nanoseconds are less than a second.
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+fn ask_begun(plugin: &SyncPlugin, mut pooled: Pooled<SyncInstance>) -> Called<Verdict> {
+    let SyncInstance { store, handler } = &mut pooled.instance;
+    let replied = handler.admit(&mut *store);
+    store.data_mut().end();
+    match replied {
+        Ok(reply) => {
+            let called = finish(reply, store);
+            plugin.pool.keep(pooled);
+            called
+        }
+        // An instance that trapped can't be entered again.
+        Err(error) => plugin.failed(&error, store.data()),
+    }
 }
 
 /// Runs a call on a thread of the runtime's. The thread and its permit are held until the call ends, though its caller
@@ -390,11 +356,6 @@ async fn on_thread<T: Send + 'static>(
 }
 
 fn finish<T>(reply: Reply<T>, store: &Store<GuestState>) -> Called<T> {
-    let result = match reply {
-        Reply::Answer(answer) => Ok(answer),
-        Reply::Refusal(words) => Err(CallError::Refused { words: printable(&words, MESSAGE_BYTES_MAX) }),
-        Reply::Malformed(fault) => Err(CallError::BadAnswer { fault: printable(&fault, MESSAGE_BYTES_MAX) }),
-    };
     let memory_bytes_peak = store.data().limits.memory_bytes_peak();
-    Called { result, memory_bytes_peak, cpu: Duration::ZERO }
+    Called { result: reply_result(reply), memory_bytes_peak, cpu: Duration::ZERO }
 }

@@ -13,8 +13,8 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 use witlet_ports::ComponentFetcher;
 
-use super::async_engine::{AsyncHost, AsyncInstancePool, AsyncPoolSpec};
-use super::call::{Caller, InstancePool};
+use super::async_engine::{AsyncHost, AsyncPlugin, AsyncPluginSpec};
+use super::call::{Caller, SyncPlugin};
 use super::config::{AdmissionRole, Grants, SOURCE_TIMEOUT_DEFAULT};
 use super::conformance::Vouched;
 use super::{Origin, Spec, VALIDATE_TIMEOUT};
@@ -33,9 +33,9 @@ pub use error::LoadError;
 #[derive(Debug)]
 pub(crate) struct Loaded {
     /// As an admission handler, if its entry names that role.
-    pub(crate) admission: Option<Arc<InstancePool>>,
+    pub(crate) admission: Option<Arc<SyncPlugin>>,
     /// As a probe type and a pod source, if its entry names one of these roles.
-    pub(crate) async_pool: Option<Arc<AsyncInstancePool>>,
+    pub(crate) async_plugin: Option<Arc<AsyncPlugin>>,
     /// SHA-256 of the component, in hexadecimal.
     pub(crate) digest: String,
     pub(crate) size_bytes: usize,
@@ -61,7 +61,7 @@ impl Loaded {
     pub(crate) fn warm(&self, role: Role) -> usize {
         match role {
             Role::Admission => self.admission.as_ref().map_or(0, |guests| guests.warm()),
-            Role::Probe | Role::PodSource => self.async_pool.as_ref().map_or(0, |guests| guests.warm(role)),
+            Role::Probe | Role::PodSource => self.async_plugin.as_ref().map_or(0, |guests| guests.warm(role)),
         }
     }
 
@@ -70,7 +70,7 @@ impl Loaded {
         if let Some(guests) = &self.admission {
             guests.shrink(now);
         }
-        if let Some(guests) = &self.async_pool {
+        if let Some(guests) = &self.async_plugin {
             guests.shrink(now);
         }
     }
@@ -80,7 +80,7 @@ impl Loaded {
         if let Some(guests) = &self.admission {
             guests.retire();
         }
-        if let Some(guests) = &self.async_pool {
+        if let Some(guests) = &self.async_plugin {
             guests.retire();
         }
     }
@@ -92,7 +92,7 @@ impl Loaded {
     pub(crate) fn uncalled(digest: &str) -> Self {
         let (versions, unused, vouched) = (Vec::new(), Vec::new(), None);
         let digest = digest.to_owned();
-        Self { admission: None, async_pool: None, digest, size_bytes: 0, versions, unused, vouched }
+        Self { admission: None, async_plugin: None, digest, size_bytes: 0, versions, unused, vouched }
     }
 }
 
@@ -168,7 +168,7 @@ struct Seen {
 impl Loader {
     pub(crate) fn new(engine: Engine, parts: LoaderParts) -> wasmtime::Result<Self> {
         let mut linker = Linker::new(&engine);
-        wasi::add_to_linker(&mut linker)?;
+        wasi::sync_link::add_to_linker(&mut linker)?;
         admission::add_to_linker(&mut linker)?;
         Ok(Self { engine, linker, parts })
     }
@@ -237,13 +237,13 @@ impl Loader {
             Some(role) => Some(self.load_admission(spec, given, role, &seen).await?),
             None => None,
         };
-        let async_pool = match spec.async_memory_bytes() {
+        let async_plugin = match spec.async_memory_bytes() {
             Some(memory_bytes) => Some(self.load_async(spec, given, memory_bytes, &seen).await?),
             None => None,
         };
         Ok(Loaded {
             admission,
-            async_pool,
+            async_plugin,
             size_bytes: seen.wasm.len(),
             digest: seen.digest,
             versions: seen.detected.roles(),
@@ -258,14 +258,16 @@ impl Loader {
         given: &Given,
         role: &AdmissionRole,
         seen: &Seen,
-    ) -> Result<Arc<InstancePool>, LoadError> {
+    ) -> Result<Arc<SyncPlugin>, LoadError> {
         let limits = Limits::with_memory(role.memory_bytes);
         seen.needs.check(&limits).map_err(LoadError::Needs)?;
         let component = self.compile(&self.engine, EngineKind::Synchronous, seen, &limits).await?;
         let needs = StaticNeeds::of(&component);
         let pre = self.link(&component, &seen.detected)?;
-        let guests = Arc::new(InstancePool::new(spec, given, role.timeout, pre, limits, needs.memories));
-        self.parts.caller.validate(&guests).await.map_err(LoadError::of_validate)?;
+        let caller = &self.parts.caller;
+        let memories = needs.memories;
+        let guests = Arc::new(SyncPlugin::new(spec, given, role.timeout, pre, limits, memories, caller));
+        caller.validate(&guests).await.map_err(LoadError::of_validate)?;
         Ok(guests)
     }
 
@@ -275,8 +277,8 @@ impl Loader {
         given: &Given,
         memory_bytes: usize,
         seen: &Seen,
-    ) -> Result<Arc<AsyncInstancePool>, LoadError> {
-        let pool_spec = AsyncPoolSpec {
+    ) -> Result<Arc<AsyncPlugin>, LoadError> {
+        let pool_spec = AsyncPluginSpec {
             name: spec.name.clone(),
             config: spec.config.clone(),
             source_timeout: spec.pod_source.as_ref().map_or(SOURCE_TIMEOUT_DEFAULT, |role| role.timeout),
@@ -335,11 +337,11 @@ impl Loader {
         }
     }
 
-    fn link(&self, component: &Component, detected: &Detected) -> Result<HandlerPre, LoadError> {
+    fn link(&self, component: &Component, detected: &Detected) -> Result<Box<dyn HandlerPre>, LoadError> {
         let ty = component.component_type();
         let imports: Vec<_> = ty.imports(&self.engine).collect();
         let mismatch = |error: wasmtime::Error| LoadError::Mismatch { message: format!("{error:#}") };
-        let Some(version) = detected.admission else {
+        let Some(adapter) = detected.admission else {
             return Err(LoadError::refused(without(Role::Admission, detected)));
         };
         let given = wasi::Given::of(&self.engine, &imports);
@@ -352,7 +354,7 @@ impl Loader {
                 wasi::define_denied(&self.engine, &mut instance, wanted, &given).map_err(mismatch)?;
             }
         }
-        HandlerPre::link(&linker, component, version).map_err(mismatch)
+        linker.instantiate_pre(component).and_then(adapter.link).map_err(mismatch)
     }
 }
 

@@ -164,7 +164,7 @@ async fn probe(
     let grants = Grants { exec, ..Grants::default() };
     let spec = Spec { admission: None, probe: Some(role), ..spec(recorded, grants) };
     let loaded = machinery.loader.load_bytes(&spec, wasm).await?;
-    let guests = loaded.async_pool.ok_or(LoadError::Interrupted)?;
+    let guests = loaded.async_plugin.ok_or(LoadError::Interrupted)?;
     let started = Instant::now();
     let parameters = request.parameters.clone();
     let checked = guests.check_parameters(&parameters).await.result;

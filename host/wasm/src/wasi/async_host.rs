@@ -8,13 +8,10 @@
 mod ahead;
 mod budget;
 mod http;
-mod lookup;
-mod sockets;
 
 pub(crate) use ahead::clocks;
-pub(crate) use budget::{CONNECTIONS_ALL_MAX, ConnectionBudget, ConnectionPermit};
+pub(crate) use budget::{CONNECTIONS_ALL_MAX, ConnectionBudget, Connections};
 pub(crate) use http::Hooks;
-pub(crate) use sockets::Counted;
 
 use std::future::ready;
 use std::net::SocketAddr;
@@ -22,39 +19,14 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use tracing::Level;
-use wasmtime::component::Linker;
-use wasmtime_wasi::clocks::WasiClocks;
 use wasmtime_wasi::sockets::SocketAddrUse;
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder};
-use wasmtime_wasi_io::IoView;
 use witlet_egress::Reach;
 
 use super::RANDOM_BYTES_MAX;
 use super::stdio::LogStream;
-use crate::guest::GuestLog;
-use crate::guest::async_guest::AsyncState;
+use crate::guest::log::GuestLog;
 use crate::plugin::config::{Grants, STATE_PATH};
-
-/// Adds all of WASI 0.2 and `wasi:http`'s outgoing half.
-pub(crate) fn add_to_linker(linker: &mut Linker<AsyncState>) -> wasmtime::Result<()> {
-    use wasmtime_wasi::p2::bindings::clocks;
-    wasmtime_wasi::p2::add_to_linker_async(linker)?;
-    linker.allow_shadowing(true);
-    // These need no context, which is dear, and are all that most probes use.
-    wasmtime_wasi_io::add_to_linker_async(linker)?;
-    clocks::monotonic_clock::add_to_linker::<_, WasiClocks>(linker, AsyncState::clocks_view)?;
-    clocks::wall_clock::add_to_linker::<_, WasiClocks>(linker, AsyncState::clocks_view)?;
-    sockets::add_to_linker(linker)?;
-    lookup::add_to_linker(linker)?;
-    linker.allow_shadowing(false);
-    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
-}
-
-impl IoView for AsyncState {
-    fn table(&mut self) -> &mut wasmtime::component::ResourceTable {
-        self.resources()
-    }
-}
 
 /// A guest's WASI within its grants.
 pub(crate) fn granted(grants: &Grants, state: Option<&Path>, reach: Reach, log: &GuestLog) -> WasiCtx {
@@ -65,7 +37,7 @@ pub(crate) fn granted(grants: &Grants, state: Option<&Path>, reach: Reach, log: 
         .max_random_size(RANDOM_BYTES_MAX)
         .allow_tcp(network)
         .allow_udp(network)
-        // Names are looked up by `lookup`, which stands in front.
+        // Names are looked up by `async_link::lookup`, which stands in front.
         .allow_ip_name_lookup(false)
         .socket_addr_check(move |address, usage| Box::pin(ready(may_use(&reach, address, usage))));
     for grant in &grants.files {

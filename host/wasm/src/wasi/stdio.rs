@@ -11,7 +11,7 @@ use tracing::Level;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
-use crate::guest::{GuestLog, Line};
+use crate::guest::log::{GuestLog, Line};
 
 /// How much of an unfinished line is kept; a longer one becomes several lines.
 const LINE_BYTES_MAX: usize = 2 << 10;

@@ -1,5 +1,6 @@
 //! Nothing waits, and randomness follows from its seed.
 
+use super::sync_link::at_once;
 use super::*;
 
 #[test]

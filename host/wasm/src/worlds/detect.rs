@@ -18,16 +18,6 @@ const GIVEN: [&str; 2] = ["witlet:host/log@0.1.0", "witlet:host/config@0.1.0"];
 const SECRET: &str = "witlet:host/secret@0.1.0";
 /// See [`SECRET`].
 const EXEC: &str = "witlet:probe/exec@0.1.0";
-/// The words of the roles, which come with them.
-const TYPES: &[(Role, &str)] = &[
-    (Role::Admission, "witlet:admission/types@0.1.0"),
-    #[cfg(feature = "next-version")]
-    (Role::Admission, "witlet:admission/types@0.2.1"),
-    (Role::Probe, "witlet:probe/types@0.1.0"),
-    #[cfg(test)]
-    (Role::Probe, "witlet:probe/types@0.2.0"),
-    (Role::PodSource, "witlet:pod-source/types@0.1.0"),
-];
 /// The packages of WASI 0.2 that link as they are; other WASI interfaces link as refusals.
 const WASI_BASIC: [&str; 6] =
     ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
@@ -51,8 +41,8 @@ impl Capabilities {
 /// What a component is, as far as this host can use it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Detected {
-    pub(crate) admission: Option<admission::Version>,
-    pub(crate) probe: Option<probe::Version>,
+    pub(crate) admission: Option<&'static admission::Adapter>,
+    pub(crate) probe: Option<&'static probe::Adapter>,
     pub(crate) pod_source: Option<pod_source::Version>,
     /// Whether it is a pod source that wants to know how its pods fare.
     pub(crate) feedback: bool,
@@ -69,8 +59,8 @@ pub(crate) struct Detected {
 impl Detected {
     /// Its roles with the versions that serve them.
     pub(crate) fn roles(&self) -> Vec<(Role, &'static str)> {
-        let admission = self.admission.map(|version| (Role::Admission, version.as_str()));
-        let probe = self.probe.map(|version| (Role::Probe, version.as_str()));
+        let admission = self.admission.map(|adapter| (Role::Admission, adapter.version));
+        let probe = self.probe.map(|adapter| (Role::Probe, adapter.version));
         let pod_source = self.pod_source.map(|version| (Role::PodSource, version.as_str()));
         admission.into_iter().chain(probe).chain(pod_source).collect()
     }
@@ -167,10 +157,10 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
             list.push(import.to_owned());
         }
     };
-    if let Some((role, _)) = TYPES.iter().find(|(_, types)| is_served(types, import)) {
+    if let Some(role) = role_of_types(import) {
         // On the other engine than its role's it is of no use, but the component has it.
-        denied(*role == Role::Admission, &mut detected.denied);
-        denied(*role != Role::Admission, &mut detected.denied_async);
+        denied(role == Role::Admission, &mut detected.denied);
+        denied(role != Role::Admission, &mut detected.denied_async);
         return None;
     }
     match import {
@@ -197,6 +187,22 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
     }
 }
 
+/// The interfaces with the types of the roles' contracts, which come with the roles, and their versions.
+const TYPES: [(Role, &str, &[&str]); 3] = [
+    (Role::Admission, admission::TYPES, admission::VERSIONS),
+    (Role::Probe, probe::TYPES, probe::VERSIONS),
+    (Role::PodSource, pod_source::TYPES, pod_source::VERSIONS),
+];
+
+/// The role whose types an import is, in a version that is served.
+fn role_of_types(import: &str) -> Option<Role> {
+    let (wanted, older) = import.split_once('@')?;
+    let is_it = |(_, interface, versions): &&(Role, &str, &[&str])| {
+        *interface == wanted && versions.iter().any(|version| serves(version, older))
+    };
+    TYPES.iter().find(is_it).map(|(role, ..)| *role)
+}
+
 /// Whether this interface, in this version, serves who asks for that one.
 fn is_served(served: &str, wanted: &str) -> bool {
     match (served.split_once('@'), wanted.split_once('@')) {
@@ -214,11 +220,10 @@ pub(crate) fn versions_here(interface: &str) -> Vec<&'static str> {
         (pod_source::SOURCE, pod_source::VERSIONS),
         (pod_source::FEEDBACK, pod_source::VERSIONS),
     ];
-    let imported = TYPES.iter().map(|(_, types)| *types).chain([SECRET, EXEC]).chain(GIVEN);
-    let imported = imported.filter_map(|given| given.split_once('@'));
-    let exported =
-        exported.iter().flat_map(|(name, versions)| versions.iter().map(|version| (*name, *version)));
-    imported.chain(exported).filter(|(name, _)| *name == interface).map(|(_, version)| version).collect()
+    let imported = [SECRET, EXEC].into_iter().chain(GIVEN).filter_map(|given| given.split_once('@'));
+    let of_roles = TYPES.iter().map(|(_, types, versions)| (*types, *versions)).chain(exported);
+    let of_roles = of_roles.flat_map(|(name, versions)| versions.iter().map(move |version| (name, *version)));
+    imported.chain(of_roles).filter(|(name, _)| *name == interface).map(|(_, version)| version).collect()
 }
 
 fn not_granted(import: &str, grant: &'static str, granted: bool) -> Option<Obstacle> {
@@ -239,12 +244,12 @@ fn roles(exports: &[&str], detected: &mut Detected, obstacles: &mut Vec<Obstacle
         let Some((interface, version)) = export.split_once('@') else { continue };
         let other = |served| Obstacle::Version { export: told(export), served };
         match interface {
-            admission::HANDLER => match admission::Version::serving(version) {
-                Some(version) => detected.admission = Some(version),
+            admission::HANDLER => match admission::serving(version) {
+                Some(adapter) => detected.admission = Some(adapter),
                 None => others.push(other(admission::VERSIONS)),
             },
-            probe::PROBER => match probe::Version::serving(version) {
-                Some(version) => detected.probe = Some(version),
+            probe::PROBER => match probe::serving(version) {
+                Some(adapter) => detected.probe = Some(adapter),
                 None => others.push(other(probe::VERSIONS)),
             },
             pod_source::SOURCE => match pod_source::Version::serving(version) {

@@ -2,7 +2,8 @@
 
 pub(crate) mod v0_1_0;
 
-use crate::guest::{GrantedSecrets, GuestLog};
+use crate::guest::log::GuestLog;
+use crate::guest::secrets::GrantedSecrets;
 
 /// What a guest's store has for it.
 pub(crate) struct HostView<'a> {

@@ -11,6 +11,8 @@ use crate::guest::async_guest::AsyncState;
 
 /// The interface whose export makes a component a pod source, without its version.
 pub(crate) const SOURCE: &str = "witlet:pod-source/source";
+/// The interface with the types of its contract, without its version.
+pub(crate) const TYPES: &str = "witlet:pod-source/types";
 /// The interface whose export says that the source wants to know how its pods fare.
 pub(crate) const FEEDBACK: &str = "witlet:pod-source/feedback";
 /// The versions of both that this host serves.

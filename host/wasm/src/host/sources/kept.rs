@@ -10,7 +10,7 @@ use witlet_core::error::one_line;
 use witlet_core::sources::polling::Record;
 use witlet_ports::StateStore;
 
-use super::SourceSpec;
+use super::spec::SourceSpec;
 
 /// A source's record is written at most this often, however often its set changes.
 pub(super) const SAVE_INTERVAL: Duration = Duration::from_secs(1);

@@ -13,9 +13,10 @@ use witlet_core::sources::polling::{Polled, Settings};
 use witlet_ports::{NotTold, PodSourceSet};
 
 use super::super::{PluginHost, Shared};
-use super::{HostSources, SourcePlugins, SourceSpec, SourcesConfig};
+use super::HostSources;
+use super::spec::{SourcePlugins, SourceSpec, SourcesConfig};
 use crate::metrics::{Call, CallOutcome};
-use crate::plugin::async_engine::{AsyncCalled, AsyncInstancePool};
+use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
 use crate::plugin::{CallError, Plugin};
 use crate::role::Role;
 
@@ -70,7 +71,7 @@ impl SourcePlugins for Shared {
 /// None unless the plugin is a source. One that isn't loaded is one all the same: its pods are safe.
 fn source_spec(plugin: &Arc<Plugin>) -> Option<SourceSpec> {
     let role = plugin.spec.pod_source.as_ref()?;
-    let guests = plugin.code.ready().and_then(|loaded| loaded.async_pool.as_ref());
+    let guests = plugin.code.ready().and_then(|loaded| loaded.async_plugin.as_ref());
     Some(SourceSpec {
         name: SourceName::from(&*plugin.spec.name),
         settings: Settings { allowance: role.allow.as_ref().clone(), interval: role.interval },
@@ -112,9 +113,9 @@ impl Shared {
     }
 
     /// What can be asked; an attempt that can't is counted.
-    fn source_guests(&self, plugin: &Plugin) -> Result<Arc<AsyncInstancePool>, CallError> {
+    fn source_guests(&self, plugin: &Plugin) -> Result<Arc<AsyncPlugin>, CallError> {
         let gate = plugin.gate(Role::PodSource, Instant::now());
-        gate.and_then(|loaded| loaded.async_pool.clone().ok_or(CallError::Host)).inspect_err(|error| {
+        gate.and_then(|loaded| loaded.async_plugin.clone().ok_or(CallError::Host)).inspect_err(|error| {
             let outcome = CallOutcome::from(error.kind());
             let call = Call { outcome, took: Duration::ZERO, memory_bytes_peak: 0, cpu: Duration::ZERO };
             self.note_source(plugin, call, Some(error));

@@ -10,8 +10,9 @@ use witlet_core::sources::allow::LeftOut;
 use witlet_core::sources::polling::{Kept, Outcome, Polled, Polling, Record, Report, Set};
 use witlet_ports::SourceEvent;
 
+use super::kept;
 use super::reading::Reading;
-use super::{SourcePlugins, SourceSpec, SourcesConfig, kept};
+use super::spec::{SourcePlugins, SourceSpec, SourcesConfig};
 
 /// Why a set may lack pods.
 const LEFT_OUT: &str = "some of its manifests couldn't be read since the start";

@@ -7,7 +7,7 @@ use witlet_core::sources::plugin::SourceFault;
 use witlet_core::sources::polling::Polled;
 use witlet_ports::SourceOutage;
 
-use super::{SourceSpec, SourcesConfig};
+use super::spec::{SourceSpec, SourcesConfig};
 
 /// Follows how the polls of one source end.
 pub(super) struct Reading {

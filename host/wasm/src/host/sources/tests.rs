@@ -9,7 +9,8 @@ use witlet_core::pod::{PodFullName, PodUid};
 use witlet_core::sources::SourceUpdate;
 use witlet_core::sources::allow::Allowance;
 use witlet_core::sources::plugin::{PollAnswer, Snapshot, SourceFault};
-use witlet_ports::FilesError;
+use witlet_core::sources::polling::{Polled, Settings};
+use witlet_ports::{Clock, EventSink, FilesError, Jitter, SourceHealth, StateStore};
 
 use super::*;
 

@@ -41,11 +41,11 @@ impl Drop for Work {
 
 /// A version that was tried and doesn't load.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Failure {
-    pub(in super::super) spec: Spec,
+pub(crate) struct Failure {
+    pub(crate) spec: Spec,
     /// Of the component, if that was read.
     pub(super) digest: Option<String>,
-    pub(in super::super) error: Arc<LoadError>,
+    pub(crate) error: Arc<LoadError>,
     retry: Option<Retry>,
 }
 

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use tokio::time::Instant;
 
-use crate::limits::{EpochTicker, Usage};
+use crate::limits::{EpochTicker, Usage, thread_cpu};
 
 /// It computed for longer than it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +36,9 @@ impl<F: Future> Future for Metered<'_, F> {
         let this = &mut *self;
         let _ticking = this.ticker.ticking();
         let began = Instant::now();
-        let before = thread_time();
+        let before = thread_cpu();
         let polled = this.work.as_mut().poll(context);
-        let spent = this.usage.add_cpu(thread_time().saturating_sub(before));
+        let spent = this.usage.add_cpu(thread_cpu().saturating_sub(before));
         let ended = Instant::now();
         this.usage.add_runnable(ended.saturating_duration_since(this.gave_way.unwrap_or(began)));
         this.gave_way = this.usage.take_yielded().then_some(ended);
@@ -49,11 +48,4 @@ impl<F: Future> Future for Metered<'_, F> {
             Poll::Pending => Poll::Pending,
         }
     }
-}
-
-/// Processor time that this thread has had.
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! InstancePool that wait: what they are given, what they take, and how they end.
+//! Guests on the asynchronous engine: what they are given, what they take, and how they end.
 
 mod node;
 mod probes;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use witlet_core::admission::chain::FailurePolicy;
-use witlet_core::sources::allow::{Allowance, PODS_DEFAULT, PODS_MAX, SecurityLevel};
+use witlet_core::sources::allow::{Allowance, PODS_DEFAULT, PODS_MAX};
+use witlet_core::sources::pod_security::SecurityLevel;
 
 use super::document::{AdmissionDocument, AllowDocument, LimitsDocument, PodSourceDocument, ProbeDocument};
 use super::values::{Globs, told};

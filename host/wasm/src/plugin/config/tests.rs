@@ -5,7 +5,7 @@ mod book;
 use expect_test::{Expect, expect};
 
 use witlet_core::admission::chain::FailurePolicy;
-use witlet_core::sources::allow::SecurityLevel;
+use witlet_core::sources::pod_security::SecurityLevel;
 use witlet_egress::NetworkGrant;
 
 use super::values::{glob, parse_duration};

@@ -5,8 +5,8 @@ use crate::worlds::{pod_source, probe};
 
 fn all() -> Detected {
     Detected {
-        admission: Some(admission::Version::V0_1_0),
-        probe: Some(probe::Version::V0_1_0),
+        admission: admission::serving("0.1.0"),
+        probe: probe::serving("0.1.0"),
         pod_source: Some(pod_source::Version::V0_1_0),
         ..Detected::default()
     }

@@ -46,6 +46,36 @@ impl ConnectionBudget {
     }
 }
 
+/// The sockets that an instance made. They count until the end of the call, however many were closed before.
+pub(crate) struct Connections {
+    budget: ConnectionBudget,
+    made: Vec<ConnectionPermit>,
+}
+
+impl Connections {
+    pub(crate) fn new(budget: ConnectionBudget) -> Self {
+        Self { budget, made: Vec::new() }
+    }
+
+    /// Counts one more, unless there are as many as there may be.
+    pub(crate) fn open(&mut self) -> bool {
+        let permit = self.budget.take();
+        let opened = permit.is_some();
+        self.made.extend(permit);
+        opened
+    }
+
+    /// Ends a call. Returns whether sockets were made in it.
+    pub(crate) fn end(&mut self) -> bool {
+        !std::mem::take(&mut self.made).is_empty()
+    }
+
+    /// Whether no socket and no exchange by HTTP is counted.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.budget.is_unused()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,8 @@ use tracing::Level;
 use wasmtime::component::{HasData, Linker};
 
 use super::HostView;
-use crate::guest::{Line, NoSecret};
+use crate::guest::log::Line;
+use crate::guest::secrets::NoSecret;
 use bindings::witlet::host::{config, log, secret};
 
 pub(crate) mod bindings {

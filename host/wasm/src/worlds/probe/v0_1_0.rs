@@ -4,13 +4,15 @@ mod convert;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use tokio::time::Instant;
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, InstancePre, Linker, Resource};
+use wasmtime::component::{HasSelf, InstancePre, Resource};
 use witlet_core::probe::ProbeOutcome;
 use witlet_ports::RuntimeError;
 
 use super::facts::ProbeFacts;
+use super::{Adapter, Prober, ProberPre};
 use crate::guest::async_guest::AsyncState;
 use crate::worlds::{Reply, unfit};
 use bindings::witlet::probe::{exec, types as wit};
@@ -34,22 +36,54 @@ mod bindings {
     });
 }
 
-pub(crate) type Instance = bindings::Probing;
+pub(super) const ADAPTER: Adapter = Adapter {
+    version: "0.1.0",
+    add_to_linker: |linker| {
+        wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)?;
+        exec::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)
+    },
+    link: |component| {
+        let prober = bindings::ProbingIndices::new(&component)?;
+        Ok(Box::new(Pre { component, prober }))
+    },
+};
 
-pub(crate) struct Pre {
+struct Pre {
     component: InstancePre<AsyncState>,
     prober: bindings::ProbingIndices,
 }
 
-impl Pre {
-    pub(crate) fn new(component: InstancePre<AsyncState>) -> wasmtime::Result<Self> {
-        let prober = bindings::ProbingIndices::new(&component)?;
-        Ok(Self { component, prober })
+#[async_trait]
+impl ProberPre for Pre {
+    async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Box<dyn Prober>> {
+        let instance = self.component.instantiate_async(&mut *store).await?;
+        Ok(Box::new(self.prober.load(store, &instance).map_err(unfit)?))
+    }
+}
+
+#[async_trait]
+impl Prober for bindings::Probing {
+    async fn validate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Reply<()>> {
+        let config = store.data().config();
+        Ok(convert::reply(self.witlet_probe_prober().call_validate(store, &config).await?))
     }
 
-    pub(crate) async fn instantiate(&self, store: &mut Store<AsyncState>) -> wasmtime::Result<Instance> {
-        let instance = self.component.instantiate_async(&mut *store).await?;
-        self.prober.load(store, &instance).map_err(unfit)
+    async fn check_parameters(
+        &self,
+        store: &mut Store<AsyncState>,
+        parameters: &str,
+    ) -> wasmtime::Result<Reply<()>> {
+        Ok(convert::reply(self.witlet_probe_prober().call_check_parameters(store, parameters).await?))
+    }
+
+    async fn probe(
+        &self,
+        store: &mut Store<AsyncState>,
+        parameters: &str,
+    ) -> wasmtime::Result<Reply<ProbeOutcome>> {
+        let target = Resource::new_borrow(store.data().serial());
+        let answer = self.witlet_probe_prober().call_probe(store, target, parameters).await?;
+        Ok(convert::reply(answer.map(convert::outcome)))
     }
 }
 
@@ -58,37 +92,6 @@ impl Pre {
 #[derive(Debug)]
 #[allow(unreachable_pub, reason = "the generated bindings re-export it")]
 pub struct TargetHandle;
-
-pub(crate) fn add_to_linker(linker: &mut Linker<AsyncState>) -> wasmtime::Result<()> {
-    wit::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)?;
-    exec::add_to_linker::<AsyncState, HasSelf<AsyncState>>(linker, |state| state)
-}
-
-pub(crate) async fn validate(
-    instance: &Instance,
-    store: &mut Store<AsyncState>,
-) -> wasmtime::Result<Reply<()>> {
-    let config = store.data().config();
-    Ok(convert::reply(instance.witlet_probe_prober().call_validate(store, &config).await?))
-}
-
-pub(crate) async fn check_parameters(
-    instance: &Instance,
-    store: &mut Store<AsyncState>,
-    parameters: &str,
-) -> wasmtime::Result<Reply<()>> {
-    Ok(convert::reply(instance.witlet_probe_prober().call_check_parameters(store, parameters).await?))
-}
-
-pub(crate) async fn probe(
-    instance: &Instance,
-    store: &mut Store<AsyncState>,
-    parameters: &str,
-) -> wasmtime::Result<Reply<ProbeOutcome>> {
-    let target = Resource::new_borrow(store.data().serial());
-    let answer = instance.witlet_probe_prober().call_probe(store, target, parameters).await?;
-    Ok(convert::reply(answer.map(convert::outcome)))
-}
 
 impl AsyncState {
     pub(super) fn target(&self, target: &Resource<TargetHandle>) -> wasmtime::Result<&Arc<ProbeFacts>> {

@@ -9,7 +9,7 @@ use witlet_core::probe::{ProbeOutcome, ProbeRequest};
 
 use super::node::{Setting, ask, called, http_server, request};
 use crate::plugin::CallError;
-use crate::plugin::async_engine::AsyncInstancePool;
+use crate::plugin::async_engine::AsyncPlugin;
 use crate::plugin::config::Warm;
 use crate::role::Role;
 
@@ -26,7 +26,7 @@ fn with_timeout(parameters: &str, milliseconds: u64) -> ProbeRequest {
 }
 
 /// The outcome's own text, whatever it is.
-async fn text(guests: &Arc<AsyncInstancePool>, parameters: &str) -> String {
+async fn text(guests: &Arc<AsyncPlugin>, parameters: &str) -> String {
     match ask(guests, parameters).await {
         Ok(ProbeOutcome::Success(text)) => format!("success: {text}"),
         Ok(ProbeOutcome::Warning(text)) => format!("warning: {text}"),

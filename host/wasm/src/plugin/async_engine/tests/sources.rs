@@ -7,12 +7,12 @@ use tempfile::TempDir;
 use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, Snapshot, SourceFault};
 
 use super::node::Setting;
-use crate::plugin::async_engine::AsyncInstancePool;
+use crate::plugin::async_engine::AsyncPlugin;
 use crate::plugin::config::{FileGrant, Grants};
 use crate::plugin::{CallError, StateExcess};
 use crate::role::Role;
 
-fn source(config: &'static str) -> Arc<AsyncInstancePool> {
+fn source(config: &'static str) -> Arc<AsyncPlugin> {
     Setting { config, ..Setting::default() }.sourcer()
 }
 
@@ -24,7 +24,7 @@ fn pods(texts: &[&str]) -> Snapshot {
     Snapshot::Pods(texts.iter().map(|text| (*text).to_owned()).collect())
 }
 
-async fn poll(guests: &Arc<AsyncInstancePool>) -> Result<PollAnswer, SourceFault> {
+async fn poll(guests: &Arc<AsyncPlugin>) -> Result<PollAnswer, SourceFault> {
     guests.poll(None).await.result.expect("an answer that the contract allows")
 }
 

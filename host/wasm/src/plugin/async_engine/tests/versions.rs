@@ -11,7 +11,7 @@ use crate::role::Role;
 /// A probe type of version 0.2.0 that finds nothing out, and says in which container.
 fn later_prober() -> Vec<u8> {
     let mut wit = Resolve::default();
-    for package in ["../../wit/host", "src/worlds/probe/v0_2_0"] {
+    for package in ["../../wit/host", "../../tests/guests/next-version/wit/probe"] {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/").to_owned() + package;
         wit.push_path(path).expect("the contract is valid");
     }

@@ -1,4 +1,4 @@
-//! A plugin's instances, and the calls into them.
+//! A plugin on the asynchronous engine, and the calls into it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,25 +12,21 @@ use witlet_core::probe::ProbeOutcome;
 use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
 
 use super::checked::Checked;
+use super::functions::{CheckParameters, Function, Poll, Probe, Statuses, Validate};
+use super::instance::{AsyncInstance, Handle};
 use super::metered::{Metered, TooBusy};
-use super::question::{CheckParameters, Poll, Probe, Question, Statuses, Validate};
 use super::state::StateExcess;
 use super::{GRACE, Linked, Machine, Share, cpu_limit, state};
 use crate::guest::async_guest::{AsyncState, GuestSetting};
-use crate::guest::printable;
 use crate::limits::{HANDLES_MAX, Limits, PooledLimits, Usage};
-use crate::plugin::call::{CallError, classify, has_grown};
-use crate::plugin::config::Warm;
+use crate::plugin::call::{CallError, classify, ran_out, reply_result};
+use crate::plugin::pool::{InstancePool, Pooled};
 use crate::role::Role;
 use crate::wasi::async_host::ConnectionBudget;
-use crate::worlds::Reply;
-use crate::worlds::admission::MESSAGE_BYTES_MAX;
-use crate::worlds::pod_source::Source;
-use crate::worlds::probe::Prober;
 use crate::worlds::probe::facts::ProbeFacts;
 
-/// A linked plugin with its limits, and the instances of it that wait for their next call.
-pub(crate) struct AsyncInstancePool {
+/// A linked plugin with its limits and its kept instances.
+pub(crate) struct AsyncPlugin {
     pub(super) machine: Arc<Machine>,
     pub(super) share: Share,
     pub(super) setting: Arc<GuestSetting>,
@@ -40,50 +36,14 @@ pub(crate) struct AsyncInstancePool {
     pub(super) slots: u32,
     pub(super) source_timeout: Duration,
     pub(super) validate_timeout: Duration,
-    pub(super) warm: Option<Warm>,
-    pub(super) idle: Mutex<Idle>,
+    pub(super) pool: InstancePool<AsyncInstance>,
     pub(super) checked: Mutex<Checked>,
 }
 
-/// The instances that wait.
-#[derive(Default)]
-pub(super) struct Idle {
-    guests: Vec<Guest>,
-    /// No more are kept: the plugin was replaced.
-    retired: bool,
-}
-
-impl fmt::Debug for AsyncInstancePool {
+impl fmt::Debug for AsyncPlugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AsyncInstancePool").field("name", &self.setting.name).finish_non_exhaustive()
+        f.debug_struct("AsyncPlugin").field("name", &self.setting.name).finish_non_exhaustive()
     }
-}
-
-/// The role that an instance was made for.
-pub(super) enum Handle {
-    Prober(Prober),
-    Source(Source),
-}
-
-impl Handle {
-    fn role(&self) -> Role {
-        match self {
-            Self::Prober(_) => Role::Probe,
-            Self::Source(_) => Role::PodSource,
-        }
-    }
-}
-
-/// One instance.
-pub(super) struct Guest {
-    pub(super) store: Store<AsyncState>,
-    pub(super) handle: Handle,
-    uses: u64,
-    last_used: Instant,
-    /// What it has of its plugin's share, and of the pool.
-    _slots: (OwnedSemaphorePermit, OwnedSemaphorePermit),
-    /// Its share of those that may wait, once it was kept.
-    warm_slots: Option<OwnedSemaphorePermit>,
 }
 
 /// What a call came to, and what it took.
@@ -104,7 +64,7 @@ enum Ended<T> {
     Waiting,
 }
 
-impl AsyncInstancePool {
+impl AsyncPlugin {
     /// Whether it has this role.
     pub(crate) fn has(&self, role: Role) -> bool {
         match role {
@@ -131,8 +91,8 @@ impl AsyncInstancePool {
 
     /// Asks whether a probe with these parameters makes sense, and keeps the answer.
     pub(crate) async fn check_parameters(self: &Arc<Self>, parameters: &Arc<str>) -> AsyncCalled<()> {
-        let question = CheckParameters(parameters.clone());
-        let called = self.call(question, self.validate_timeout).await.finish(self.validate_timeout);
+        let function = CheckParameters(parameters.clone());
+        let called = self.call(function, self.validate_timeout).await.finish(self.validate_timeout);
         let answer = match &called.result {
             Ok(()) => Ok(()),
             Err(CallError::Refused { words }) => Err(words.clone()),
@@ -176,49 +136,40 @@ impl AsyncInstancePool {
         self.call_source(Statuses(changed)).await
     }
 
-    async fn call_source<Q: Question>(self: &Arc<Self>, question: Q) -> AsyncCalled<Q::Answer> {
-        let Call { ended, at, usage } = self.call(question, self.source_timeout).await;
+    async fn call_source<F: Function>(self: &Arc<Self>, function: F) -> AsyncCalled<F::Output> {
+        let Call { ended, at, usage } = self.call(function, self.source_timeout).await;
         let ended = self.within_state(ended).await;
         Call { ended, at, usage }.finish(self.source_timeout)
     }
 
-    /// How many instances wait for their next call in this role.
+    /// Returns how many instances are kept in this role.
     pub(crate) fn warm(&self, role: Role) -> usize {
-        self.lock().guests.iter().filter(|guest| guest.handle.role() == role).count()
+        self.pool.count(role)
     }
 
-    /// Drops instances that have waited too long.
+    /// See [`InstancePool::shrink`].
     pub(crate) fn shrink(&self, now: Instant) {
-        let Some(warm) = &self.warm else { return };
-        self.lock().guests.retain(|guest| now.saturating_duration_since(guest.last_used) < warm.idle);
+        self.pool.shrink(now);
     }
 
-    /// Drops all instances that wait, and keeps none from now on.
+    /// See [`InstancePool::retire`].
     pub(crate) fn retire(&self) {
-        let mut idle = self.lock();
-        idle.retired = true;
-        let guests = std::mem::take(&mut idle.guests);
-        drop(idle);
-        drop(guests);
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pool.retire();
     }
 
     /// Asks on the plugins' threads. A caller that goes away cancels the call.
-    async fn call<Q: Question>(self: &Arc<Self>, question: Q, timeout: Duration) -> Call<Q::Answer> {
+    async fn call<F: Function>(self: &Arc<Self>, function: F, timeout: Duration) -> Call<F::Output> {
         let usage = Arc::new(Usage::default());
         let Some(threads) = self.machine.threads.handle() else {
             return Call { ended: Ended::By(Err(CallError::Host)), at: Instant::now(), usage };
         };
         let deadline = Instant::now() + timeout;
         let mut task = JoinSet::new();
-        let (guests, counted) = (self.clone(), usage.clone());
+        let (plugin, counted) = (self.clone(), usage.clone());
         task.spawn_on(
             async move {
-                let ended = guests.call_here(question, counted, deadline, timeout).await;
-                // Here, for whoever waits for it may have no turn at once.
+                let ended = plugin.call_here(function, counted, deadline, timeout).await;
+                // Taken here: the task that awaits this one may not run at once.
                 (ended, Instant::now())
             },
             threads,
@@ -234,16 +185,16 @@ impl AsyncInstancePool {
         Call { ended, at, usage }
     }
 
-    async fn call_here<Q: Question>(
+    async fn call_here<F: Function>(
         self: &Arc<Self>,
-        question: Q,
+        function: F,
         usage: Arc<Usage>,
         deadline: Instant,
         timeout: Duration,
-    ) -> Ended<Q::Answer> {
+    ) -> Ended<F::Output> {
         let limit = cpu_limit(timeout);
-        let asking = self.ask(&question, usage.clone(), deadline);
-        let metered = Metered::new(asking, &self.machine.ticker, usage.clone(), limit);
+        let calling = self.call_instance(&function, usage.clone(), deadline);
+        let metered = Metered::new(calling, &self.machine.ticker, usage.clone(), limit);
         let ended = tokio::select! {
             biased;
             ended = timeout_at(deadline + GRACE, metered) => ended,
@@ -278,17 +229,16 @@ impl AsyncInstancePool {
         }
     }
 
-    /// Asks a used instance or a fresh one.
-    async fn ask<Q: Question>(
+    /// Calls a kept instance or a fresh one.
+    async fn call_instance<F: Function>(
         &self,
-        question: &Q,
+        function: &F,
         usage: Arc<Usage>,
         deadline: Instant,
-    ) -> Result<Q::Answer, CallError> {
-        if let Some(guest) = self.take_warm(question.role()) {
-            let result = self.ask_guest(guest, question, usage.clone(), deadline).await;
-            // What other calls left behind may be why it ran out: a fresh instance has the whole memory.
-            if !matches!(result, Err(CallError::OutOfMemory { .. } | CallError::OutOfTable { .. })) {
+    ) -> Result<F::Output, CallError> {
+        if let Some(pooled) = self.pool.take(function.role()) {
+            let result = self.call_kept(pooled, function, usage.clone(), deadline).await;
+            if !ran_out(&result) {
                 return result;
             }
         }
@@ -299,8 +249,8 @@ impl AsyncInstancePool {
             .map_err(|_closed| CallError::Host)?;
         let mut store = self.store();
         store.data_mut().begin(usage.clone(), deadline);
-        question.begin(store.data_mut());
-        let instantiated = match question.role() {
+        function.begin(store.data_mut());
+        let instantiated = match function.role() {
             Role::Probe => match &self.linked.prober {
                 Some(pre) => pre.instantiate(&mut store).await.map(Handle::Prober),
                 None => return Err(CallError::Host),
@@ -312,52 +262,48 @@ impl AsyncInstancePool {
             Role::Admission => return Err(CallError::Host),
         };
         let handle = instantiated.map_err(|error| self.failure(&error, store.data()))?;
-        let guest =
-            Guest { store, handle, uses: 0, last_used: Instant::now(), _slots: slots, warm_slots: None };
-        self.ask_begun(guest, question).await
+        self.call_begun(Pooled::new(AsyncInstance { store, handle, _slots: slots }), function).await
     }
 
-    async fn ask_guest<Q: Question>(
+    async fn call_kept<F: Function>(
         &self,
-        mut guest: Guest,
-        question: &Q,
+        mut pooled: Pooled<AsyncInstance>,
+        function: &F,
         usage: Arc<Usage>,
         deadline: Instant,
-    ) -> Result<Q::Answer, CallError> {
-        let state = guest.store.data_mut();
+    ) -> Result<F::Output, CallError> {
+        let store = &mut pooled.instance.store;
+        let state = store.data_mut();
         state.begin(usage, deadline);
-        question.begin(state);
-        guest.store.set_epoch_deadline(1);
-        self.ask_begun(guest, question).await
+        function.begin(state);
+        store.set_epoch_deadline(1);
+        self.call_begun(pooled, function).await
     }
 
-    async fn ask_begun<Q: Question>(&self, mut guest: Guest, question: &Q) -> Result<Q::Answer, CallError> {
-        let replied = question.ask(&mut guest).await;
+    async fn call_begun<F: Function>(
+        &self,
+        mut pooled: Pooled<AsyncInstance>,
+        function: &F,
+    ) -> Result<F::Output, CallError> {
+        let replied = function.call(&mut pooled.instance).await;
+        let state = pooled.instance.store.data_mut();
         match replied {
             Ok(reply) => {
-                if guest.store.data_mut().end() {
-                    self.keep(guest);
+                if state.end() {
+                    self.pool.keep(pooled);
                 }
-                match reply {
-                    Reply::Answer(answer) => Ok(answer),
-                    Reply::Refusal(words) => {
-                        Err(CallError::Refused { words: printable(&words, MESSAGE_BYTES_MAX) })
-                    }
-                    Reply::Malformed(fault) => {
-                        Err(CallError::BadAnswer { fault: printable(&fault, MESSAGE_BYTES_MAX) })
-                    }
-                }
+                reply_result(reply)
             }
             // An instance that trapped can't be entered again.
             Err(error) => {
-                let failure = self.failure(&error, guest.store.data());
-                guest.store.data_mut().end();
+                let failure = self.failure(&error, state);
+                state.end();
                 Err(failure)
             }
         }
     }
 
-    /// Its own share first, so that who waits for that keeps nobody else waiting.
+    /// Acquires the plugin's own share first: while it waits for that, it holds no slot that another plugin could use.
     async fn free_slots(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), AcquireError> {
         let own = self.share.slots.clone().acquire_many_owned(self.slots).await?;
         let all = self.machine.slots.clone().acquire_many_owned(self.slots).await?;
@@ -386,34 +332,6 @@ impl AsyncInstancePool {
             return CallError::Busy;
         }
         classify(error, state.limits.hit(), &self.limits, self.source_timeout)
-    }
-
-    fn take_warm(&self, role: Role) -> Option<Guest> {
-        let mut idle = self.lock();
-        let at = idle.guests.iter().rposition(|guest| guest.handle.role() == role)?;
-        Some(idle.guests.remove(at))
-    }
-
-    /// Keeps an instance for the next call, unless it has served its time, has grown, or there are enough.
-    fn keep(&self, mut guest: Guest) {
-        let Some(warm) = &self.warm else { return };
-        guest.uses += 1;
-        let grown = has_grown(guest.store.data().limits.memory_bytes(), self.limits.memory_bytes_max);
-        if guest.uses >= warm.uses || grown {
-            return;
-        }
-        if guest.warm_slots.is_none() {
-            match self.machine.warm_slots.clone().try_acquire_many_owned(self.slots) {
-                Ok(slots) => guest.warm_slots = Some(slots),
-                Err(_none_left) => return,
-            }
-        }
-        guest.last_used = Instant::now();
-        let mut idle = self.lock();
-        let enough = idle.guests.iter().filter(|other| other.handle.role() == guest.handle.role()).count();
-        if !idle.retired && enough < warm.max {
-            idle.guests.push(guest);
-        }
     }
 }
 

@@ -1,13 +1,13 @@
-//! `witlet:admission@0.2.1`, which only the tests have.
+//! The adapter of `witlet:admission@0.2.1`, a module of `witlet-wasm` with its feature `next-version`.
 
 mod convert;
 
 use wasmtime::Store;
-use wasmtime::component::{HasSelf, InstancePre, Linker, Resource};
+use wasmtime::component::{HasSelf, InstancePre, Resource};
 use witlet_core::admission::Verdict;
 
-use super::Reply;
 use super::handles::{NodeHandle, PodHandle, RequestHandle, handle};
+use super::{Adapter, Handler, HandlerPre, Reply};
 use crate::guest::GuestState;
 use crate::worlds::unfit;
 use bindings::witlet::admission::types as wit;
@@ -27,48 +27,44 @@ mod bindings {
     });
 }
 
-pub(crate) type Instance = bindings::AdmissionHandler;
+pub(super) const ADAPTER: Adapter = Adapter {
+    version: "0.2.1",
+    add_to_linker: |linker| wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state),
+    link: |component| {
+        let handler = bindings::AdmissionHandlerIndices::new(&component)?;
+        Ok(Box::new(Pre { component, handler }))
+    },
+};
 
-pub(crate) struct Pre {
+struct Pre {
     component: InstancePre<GuestState>,
     handler: bindings::AdmissionHandlerIndices,
 }
 
-impl Pre {
-    pub(crate) fn new(component: InstancePre<GuestState>) -> wasmtime::Result<Self> {
-        let handler = bindings::AdmissionHandlerIndices::new(&component)?;
-        Ok(Self { component, handler })
-    }
-
-    pub(crate) fn instantiate(&self, store: &mut Store<GuestState>) -> wasmtime::Result<Instance> {
+impl HandlerPre for Pre {
+    fn instantiate(&self, store: &mut Store<GuestState>) -> wasmtime::Result<Box<dyn Handler>> {
         let instance = self.component.instantiate(&mut *store)?;
-        self.handler.load(store, &instance).map_err(unfit)
+        Ok(Box::new(self.handler.load(store, &instance).map_err(unfit)?))
     }
 }
 
-pub(crate) fn add_to_linker(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    wit::add_to_linker::<GuestState, HasSelf<GuestState>>(linker, |state| state)
-}
-
-pub(crate) fn validate(
-    instance: &Instance,
-    store: &mut Store<GuestState>,
-    config: &str,
-) -> wasmtime::Result<Reply<()>> {
-    match instance.witlet_admission_handler().call_validate(store, config)? {
-        Ok(()) => Ok(Reply::Answer(())),
-        Err(words) => Ok(Reply::Refusal(words)),
+impl Handler for bindings::AdmissionHandler {
+    fn validate(&self, store: &mut Store<GuestState>, config: &str) -> wasmtime::Result<Reply<()>> {
+        match self.witlet_admission_handler().call_validate(store, config)? {
+            Ok(()) => Ok(Reply::Answer(())),
+            Err(words) => Ok(Reply::Refusal(words)),
+        }
     }
-}
 
-pub(crate) fn admit(instance: &Instance, store: &mut Store<GuestState>) -> wasmtime::Result<Reply<Verdict>> {
-    let request = Resource::new_borrow(handle(store.data().serial(), 0));
-    match instance.witlet_admission_handler().call_admit(store, request)? {
-        Ok(verdict) => Ok(match convert::verdict(verdict) {
-            Ok(verdict) => Reply::Answer(verdict),
-            Err(fault) => Reply::Malformed(fault.to_string()),
-        }),
-        Err(words) => Ok(Reply::Refusal(words)),
+    fn admit(&self, store: &mut Store<GuestState>) -> wasmtime::Result<Reply<Verdict>> {
+        let request = Resource::new_borrow(handle(store.data().serial(), 0));
+        match self.witlet_admission_handler().call_admit(store, request)? {
+            Ok(verdict) => Ok(match convert::verdict(verdict) {
+                Ok(verdict) => Reply::Answer(verdict),
+                Err(fault) => Reply::Malformed(fault.to_string()),
+            }),
+            Err(words) => Ok(Reply::Refusal(words)),
+        }
     }
 }
 

@@ -6,12 +6,13 @@ use wasmtime_wasi::p2::bindings::sockets::{tcp_create_socket, udp_create_socket}
 use wasmtime_wasi::p2::{SocketError, SocketResult, TcpSocket, UdpSocket};
 use wasmtime_wasi::sockets::WasiSocketsCtxView;
 
-use crate::guest::async_guest::{AsyncState, Connections};
+use crate::guest::async_guest::AsyncState;
+use crate::wasi::async_host::Connections;
 
 /// Sockets of an instance.
-pub(crate) struct Counted<'a> {
-    pub(crate) view: WasiSocketsCtxView<'a>,
-    pub(crate) connections: &'a mut Connections,
+struct Counted<'a> {
+    view: WasiSocketsCtxView<'a>,
+    connections: &'a mut Connections,
 }
 
 struct CountedData;
@@ -20,10 +21,15 @@ impl HasData for CountedData {
     type Data<'a> = Counted<'a>;
 }
 
+fn counted(state: &mut AsyncState) -> Counted<'_> {
+    let (view, connections) = state.sockets_and_connections();
+    Counted { view, connections }
+}
+
 /// Replaces what makes sockets.
 pub(super) fn add_to_linker(linker: &mut Linker<AsyncState>) -> wasmtime::Result<()> {
-    tcp_create_socket::add_to_linker::<_, CountedData>(linker, AsyncState::counted)?;
-    udp_create_socket::add_to_linker::<_, CountedData>(linker, AsyncState::counted)
+    tcp_create_socket::add_to_linker::<_, CountedData>(linker, counted)?;
+    udp_create_socket::add_to_linker::<_, CountedData>(linker, counted)
 }
 
 impl Counted<'_> {

@@ -1,0 +1,140 @@
+//! The functions of the contracts that are called on the asynchronous engine, a type each.
+
+use std::sync::Arc;
+
+use witlet_core::probe::ProbeOutcome;
+use witlet_core::sources::plugin::{PodStatusChange, PollAnswer, SourceFault};
+
+use super::instance::{AsyncInstance, Handle};
+use crate::guest::async_guest::AsyncState;
+use crate::role::Role;
+use crate::worlds::Reply;
+use crate::worlds::probe::facts::ProbeFacts;
+
+/// A call of a guest in one of its roles.
+pub(super) trait Function: Send + Sync + 'static {
+    type Output: Send + 'static;
+
+    /// The role whose function it is.
+    fn role(&self) -> Role;
+
+    /// Puts into the store what the guest may look at.
+    fn begin(&self, state: &mut AsyncState);
+
+    /// Calls the instance.
+    fn call(
+        &self,
+        instance: &mut AsyncInstance,
+    ) -> impl Future<Output = wasmtime::Result<Reply<Self::Output>>> + Send;
+}
+
+/// An instance that was made for another role: the host never hands one out.
+fn other_role<T>() -> wasmtime::Result<Reply<T>> {
+    wasmtime::bail!("the instance was made for another role")
+}
+
+/// `validate`: whether the guest accepts its configuration.
+pub(super) struct Validate(pub(super) Role);
+
+impl Function for Validate {
+    type Output = ();
+
+    fn role(&self) -> Role {
+        self.0
+    }
+
+    fn begin(&self, _state: &mut AsyncState) {}
+
+    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<()>> {
+        match &instance.handle {
+            Handle::Prober(prober) => prober.validate(&mut instance.store).await,
+            Handle::Source(source) => source.validate(&mut instance.store).await,
+        }
+    }
+}
+
+/// `check-parameters`: whether the probe type accepts these parameters.
+pub(super) struct CheckParameters(pub(super) Arc<str>);
+
+impl Function for CheckParameters {
+    type Output = ();
+
+    fn role(&self) -> Role {
+        Role::Probe
+    }
+
+    fn begin(&self, _state: &mut AsyncState) {}
+
+    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<()>> {
+        match &instance.handle {
+            Handle::Prober(prober) => prober.check_parameters(&mut instance.store, &self.0).await,
+            Handle::Source(_) => other_role(),
+        }
+    }
+}
+
+/// `probe`.
+pub(super) struct Probe(pub(super) Arc<ProbeFacts>);
+
+impl Function for Probe {
+    type Output = ProbeOutcome;
+
+    fn role(&self) -> Role {
+        Role::Probe
+    }
+
+    fn begin(&self, state: &mut AsyncState) {
+        state.begin_probe(self.0.clone());
+    }
+
+    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<ProbeOutcome>> {
+        match &instance.handle {
+            Handle::Prober(prober) => prober.probe(&mut instance.store, &self.0.request.parameters).await,
+            Handle::Source(_) => other_role(),
+        }
+    }
+}
+
+/// `poll`: what a source has now.
+pub(super) struct Poll(pub(super) Option<String>);
+
+impl Function for Poll {
+    type Output = Result<PollAnswer, SourceFault>;
+
+    fn role(&self) -> Role {
+        Role::PodSource
+    }
+
+    fn begin(&self, state: &mut AsyncState) {
+        state.open_network();
+    }
+
+    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<Self::Output>> {
+        match &instance.handle {
+            Handle::Source(source) => source.poll(&mut instance.store, self.0.as_deref()).await,
+            Handle::Prober(_) => other_role(),
+        }
+    }
+}
+
+/// `statuses`: how a source's pods are.
+pub(super) struct Statuses(pub(super) Arc<[PodStatusChange]>);
+
+impl Function for Statuses {
+    type Output = ();
+
+    fn role(&self) -> Role {
+        Role::PodSource
+    }
+
+    fn begin(&self, state: &mut AsyncState) {
+        state.open_network();
+    }
+
+    async fn call(&self, instance: &mut AsyncInstance) -> wasmtime::Result<Reply<()>> {
+        match &instance.handle {
+            Handle::Source(source) => source.statuses(&mut instance.store, self.0.to_vec()).await,
+            Handle::Prober(_) => other_role(),
+        }
+    }
+}
