@@ -26,7 +26,7 @@ use crate::runtime::{ContainerSpec, labels};
 
 pub use crate::network::hostname::HOSTNAME_BYTES_MAX;
 pub use cgroup::PodCgroups;
-pub use env::{EnvFileProblem, TooLong, env_files, expand as expand_variables, skipped_names};
+pub use env::{EnvFileProblem, TooLong, env_files, expand as expand_variables};
 pub use error::SpecError;
 pub use input::{ContainerInput, Host, ImageFacts, Objects, SandboxInput};
 pub use linux::{oom_score_adj, sandbox_resources};

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::claims::Claims;
 use super::manifest::{self, ManifestError};
 use super::pod_security::{self, SecurityLevel};
-use crate::pod::static_pod::{CONFIG_HASH, CONFIG_MIRROR, CONFIG_SOURCE, Origin, hex};
+use crate::pod::static_pod::{CONFIG_SOURCE, Origin, hex};
 use crate::pod::{PodFullName, PodUid, SourceName};
 
 #[cfg(test)]

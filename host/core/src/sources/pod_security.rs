@@ -138,7 +138,7 @@ impl Found {
         }
     }
 
-    fn forbid(&mut self, path: &str, what: impl std::fmt::Display) {
+    fn forbid(&mut self, path: &str, what: impl fmt::Display) {
         self.add(format!("{path} may not be {what}"));
     }
 

@@ -84,18 +84,6 @@ impl Environment {
     }
 }
 
-/// Names that `envFrom` would give and that no process can have; they are left out, which upstream tells as the event
-/// `InvalidEnvironmentVariableNames`.
-pub fn skipped_names(input: ContainerInput<'_>) -> Result<Vec<String>, SpecError> {
-    let mut skipped = Vec::new();
-    for source in input.container.env_from.iter().flatten() {
-        let names = from_object(input, source)?.into_iter().map(|(name, _)| name);
-        skipped.extend(names.filter(|name| !is_environment_name(name)));
-    }
-    skipped.sort();
-    Ok(skipped)
-}
-
 /// The environment files that a container's variables come from, by volume and path in it.
 pub fn env_files(container: &Container) -> BTreeSet<(String, String)> {
     let sources = container.env.iter().flatten().filter_map(|variable| variable.value_from.as_ref());

@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 
 use super::*;
+use crate::pod::static_pod::CONFIG_HASH;
 
 fn allowance() -> Allowance {
     Allowance { namespaces: vec!["edge".to_owned(), "team-*".to_owned()], ..Allowance::default() }

@@ -258,18 +258,6 @@ fn whole_objects_come_first_with_their_prefix_and_are_replaced_by_single_variabl
 }
 
 #[test]
-fn names_that_no_process_can_have_are_told() {
-    let container: Container =
-        serde_saphyr::from_str("{name: a, envFrom: [{prefix: p-, configMapRef: {name: odd}}]}").unwrap();
-    let (pod, node) = (pod("Always", &["a"]), fixtures::node("1"));
-    let odd = [("a=b".to_owned(), String::new()), ("ok".to_owned(), String::new())].into();
-    let config_maps = BTreeMap::from([("odd".to_owned(), odd)]);
-    let input = fixtures::input(&pod, &container, fixtures::host(&node));
-    let objects = Objects { config_maps: Some(&config_maps), ..Objects::default() };
-    assert_eq!(skipped_names(ContainerInput { objects, ..input }), Ok(vec!["p-a=b".to_owned()]));
-}
-
-#[test]
 fn variables_come_from_files_of_volumes() {
     let from = |path: &str, key: &str, optional: bool| {
         let reference = format!("{{volumeName: v, path: {path}, key: {key}, optional: {optional}}}");
