@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ExecOutput, LinuxResources, SandboxConfig, SandboxId,
-};
+use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResources, SandboxId, SandboxSpec};
 use witlet_ports::{Containers, RuntimeError};
 
 use super::bytes::bytes;
@@ -73,8 +71,8 @@ impl Containers for Commands {
     async fn create(
         &self,
         _sandbox: &SandboxId,
-        _config: &ContainerConfig,
-        _sandbox_config: &SandboxConfig,
+        _config: &ContainerSpec,
+        _sandbox_config: &SandboxSpec,
     ) -> Result<ContainerId, RuntimeError> {
         not_here("CreateContainer")
     }
