@@ -31,7 +31,7 @@ const VOLUMES: &str = "volumes";
 const SUB_PATHS: &str = "volume-subpaths";
 /// Name of a pod's hosts file.
 const HOSTS: &str = "etc-hosts";
-/// Bytes of a hosts file that are compared; a longer one is written anew.
+/// Bytes of a hosts file that are compared; a longer one is written again.
 const HOSTS_BYTES_MAX: u64 = 1024 * 1024;
 /// Fresh names that are tried for a termination message.
 const NAMES_MAX: usize = 16;
@@ -236,7 +236,7 @@ fn link(links: &Path, name: &str, log: &Path) -> io::Result<()> {
     symlink(log, path)
 }
 
-/// Goes on behind a link that can't be removed, and tells of the first.
+/// Goes on behind a link that can't be removed, and returns the first failure.
 fn remove_dead_links(links: &Path, logs: &Path, running: &[String]) -> io::Result<()> {
     let entries = match fs::read_dir(links) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

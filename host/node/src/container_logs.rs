@@ -21,7 +21,7 @@ use crate::{blocking, failed};
 #[cfg(test)]
 mod tests;
 
-/// Logs below one folder: `<pod>/<container>/<n>.log`, and what was rotated away from them beside.
+/// Logs below one folder: `<pod>/<container>/<n>.log`, and what was rotated away from them next to.
 #[derive(Clone, Debug)]
 pub struct NodeContainerLogs {
     logs: PathBuf,
@@ -122,7 +122,7 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     Ok(rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
 }
 
-/// Packs beside and moves into place, so that a packed log is a whole one.
+/// Packs next to and moves into place, so that a packed log is a whole one.
 fn pack(logs: &Path, path: &Path) -> io::Result<()> {
     let names = names_below(path, logs).ok_or(io::ErrorKind::InvalidInput)?;
     let mut log = open_regular(logs, &names)?.ok_or(io::ErrorKind::NotFound)?;
@@ -130,7 +130,7 @@ fn pack(logs: &Path, path: &Path) -> io::Result<()> {
     remove_entry(&beside)?;
     let packed = pack_into(&mut log, &beside).and_then(|()| fs::rename(&beside, with_end(path, PACKED)));
     if let Err(error) = packed {
-        // The first problem is the one to tell; what is left is removed at the next rotation.
+        // The first problem is the one to report; what is left is removed at the next rotation.
         let _ = remove_entry(&beside);
         return Err(error);
     }

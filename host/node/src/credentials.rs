@@ -1,4 +1,4 @@
-//! Credentials for registries: the node's docker configuration, and the pull secrets of pods where somebody has them.
+//! Credentials for registries: the node's docker configuration, and the pull secrets of pods where someone has them.
 
 use std::collections::BTreeSet;
 use std::fs::{Metadata, OpenOptions};
@@ -62,7 +62,7 @@ impl PullSecrets for ClusterSecrets {
     }
 }
 
-/// The credentials that this node has. Its docker configuration (`config.json`) is read anew whenever the file was
+/// The credentials that this node has. Its docker configuration (`config.json`) is read again whenever the file was
 /// changed; while the new one can't be read, which is logged, the last one that could counts.
 pub struct NodeCredentials {
     config: Option<PathBuf>,
@@ -88,7 +88,7 @@ struct FileVersion {
 
 impl FileVersion {
     fn of(metadata: &Metadata) -> Self {
-        // The time of the change of the inode, which nobody can set back.
+        // The time of the change of the inode, which no one can set back.
         let changed = (metadata.ctime(), metadata.ctime_nsec());
         Self { inode: metadata.ino(), bytes: metadata.len(), changed }
     }
@@ -195,15 +195,15 @@ impl ImageCredentials for NodeCredentials {
 }
 
 /// What is at a file's place now: its version and content, or neither.
-type Found = (Option<FileVersion>, Option<Vec<u8>>);
+type ReadFile = (Option<FileVersion>, Option<Vec<u8>>);
 
 /// None if the file is still the one that was read.
-async fn read_if_changed(path: &Path, last: Option<FileVersion>) -> Result<Option<Found>, FilesError> {
+async fn read_if_changed(path: &Path, last: Option<FileVersion>) -> Result<Option<ReadFile>, FilesError> {
     let file = path.to_owned();
     blocking("read", path, move || read(&file, last).map_err(failed("read", &file))).await
 }
 
-fn read(path: &Path, last: Option<FileVersion>) -> io::Result<Option<Found>> {
+fn read(path: &Path, last: Option<FileVersion>) -> io::Result<Option<ReadFile>> {
     // A pipe in its place must not hold all pulls up.
     let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
     let file = match OpenOptions::new().read(true).custom_flags(nonblocking).open(path) {

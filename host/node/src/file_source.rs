@@ -33,8 +33,6 @@ use crate::SystemClock;
 #[cfg(test)]
 mod tests;
 
-/// How often everything is listed anew: upstream's `fileCheckFrequency`.
-pub const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(20);
 /// A timer without a period is none.
 const FILE_CHECK_INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// How often a look waits for files that are being written, before it takes them as they are: two seconds in all.
@@ -61,7 +59,7 @@ pub struct FileSource {
 
 impl FileSource {
     /// Reads the manifests at `path`, a folder or a file, for this node. `check_interval` is usually
-    /// [`FILE_CHECK_INTERVAL`], and at least 10 ms.
+    /// upstream's `fileCheckFrequency`, and at least 10 ms.
     pub fn new(
         path: impl Into<PathBuf>,
         node_name: impl Into<String>,
@@ -84,7 +82,7 @@ impl FileSource {
         }
     }
 
-    /// Has pods whose files didn't change keep the UIDs that they run with, whoever started them.
+    /// Lets pods whose files didn't change keep the UIDs that they run with, whichever agent started them.
     #[must_use]
     pub fn inheriting(mut self, pods: Arc<dyn PodView>, state: Arc<dyn StateStore>) -> Self {
         self.inherited = Some(Inherited::new(pods, state));
@@ -104,7 +102,7 @@ impl FileSource {
         }
     }
 
-    fn tell(&self, mut report: Report) {
+    fn record(&self, mut report: Report) {
         tracing::warn!(place = report.place, reason = report.reason.as_str(), "{}", report.message);
         shorten(&mut report.message);
         self.events.record(Event {
@@ -209,7 +207,7 @@ impl PodSource for FileSource {
                 Some(error) => self.report(&mut outage, began.elapsed(), error),
                 None => outage.read(),
             }
-            outcome.reports.into_iter().for_each(|report| self.tell(report));
+            outcome.reports.into_iter().for_each(|report| self.record(report));
             if let Some(inherited) = &self.inherited
                 && *state.1.inherited() != saved
             {

@@ -21,7 +21,7 @@ pub fn share_one_arena() {
     };
 }
 
-/// Gives free memory back to the kernel now and then, until it is told to stop.
+/// Gives free memory back to the kernel now and then, until it is stopped.
 pub async fn trim_regularly(stop: CancellationToken) {
     let mut ticks = tokio::time::interval(TRIM_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -31,8 +31,6 @@ pub use request::{ManifestUrl, ManifestUrlError};
 #[cfg(test)]
 mod tests;
 
-/// How often the URL is asked: upstream's `httpCheckFrequency`.
-pub const HTTP_CHECK_INTERVAL: Duration = Duration::from_secs(20);
 /// A timer without a period is none.
 const HTTP_CHECK_INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// For one look, redirects and body included: upstream's client has it.
@@ -82,7 +80,7 @@ pub struct HttpSource {
 }
 
 impl HttpSource {
-    /// Asks `url` for this node's pods. `check_interval` is usually [`HTTP_CHECK_INTERVAL`], and at least 10 ms.
+    /// Asks `url` for this node's pods. `check_interval` is upstream's `httpCheckFrequency`, and at least 10 ms.
     pub fn new(
         url: ManifestUrl,
         node_name: impl Into<String>,
@@ -171,7 +169,7 @@ impl HttpSource {
         Ok(self.egress.send(&Reach::everything(), TlsPolicy::Verify, request, limits).await?)
     }
 
-    fn tell(&self, reason: &'static str, message: String) {
+    fn record(&self, reason: &'static str, message: String) {
         self.events.record(Event {
             object: EventObject::Source {
                 source: self.name().to_string(),
@@ -257,7 +255,7 @@ impl PodSource for HttpSource {
                 }
             };
             if let Some(report) = report {
-                self.tell(report.reason.as_str(), report.message);
+                self.record(report.reason.as_str(), report.message);
             } else if failures > 0 {
                 tracing::debug!(place = self.url.place(), failures, "no pods from the URL, again");
             }

@@ -32,14 +32,12 @@ pub use credentials::{
     ClusterSecrets, DOCKER_CONFIG_BYTES_MAX, NodeCredentials, PullSecretError, PullSecrets,
 };
 pub use disk_usage::DiskUsage;
-pub use file_source::{
-    FILE_CHECK_INTERVAL, FileSource, INHERITED_UIDS, Outcome, Report, ReportReason, check_path,
-};
+pub use file_source::{FileSource, INHERITED_UIDS, Outcome, Report, ReportReason, check_path};
 pub use file_systems::NodeFileSystems;
 pub use gauge::Gauge;
 pub use gauge::memory::PodsCgroup;
 pub use host_files::NodeHostFiles;
-pub use http_source::{HTTP_CHECK_INTERVAL, HttpSource, ManifestUrl, ManifestUrlError, REMEMBERED_MANIFEST};
+pub use http_source::{HttpSource, ManifestUrl, ManifestUrlError, REMEMBERED_MANIFEST};
 pub use memory_notifier::KernelMemoryNotifier;
 pub use mounts::make_shared;
 pub use node_info::{
@@ -67,7 +65,7 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FilesE
 /// Volumes have threads of their own, for what pods mount may hang.
 static OWN_FOLDERS: Semaphore = Semaphore::const_new(8);
 
-/// Runs blocking work in the agent's own folders beside the async threads.
+/// Runs blocking work in the agent's own folders next to the async threads.
 async fn blocking<T: Send + 'static>(
     action: &'static str,
     path: &Path,

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::node::NodeFacts;
 use witlet_ports::{Clock, NodeWatch};
 
-use describe::{Given, Sources, describe};
+use describe::{GivenFacts, Sources, describe};
 use machine::Machine;
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ impl NodeInfo {
     /// Reads the machine once.
     pub fn new(options: NodeOptions, clock: &dyn Clock) -> Result<Self, NodeError> {
         let created = clock.now();
-        let sources = Sources { machine: Machine::read(&options.root)?, given: Given::new() };
+        let sources = Sources { machine: Machine::read(&options.root)?, given: GivenFacts::new() };
         let facts = describe(&sources, &options, created, &NodeFacts::default())?;
         Ok(Self {
             options,
@@ -67,7 +67,7 @@ impl NodeInfo {
         self.facts.borrow().clone()
     }
 
-    /// Looks at the machine every ten seconds until told to stop. A look that fails is logged, and the last facts stay.
+    /// Looks at the machine every ten seconds until stopped. A look that fails is logged, and the last facts stay.
     pub async fn run(&self, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(NODE_REFRESH_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -207,7 +207,7 @@ impl PodFiles for NodePodFiles {
     }
 }
 
-/// A file's first bytes; none if there is no file. A link there is somebody else's.
+/// A file's first bytes; none if there is no file. A link there wasn't made here.
 fn read_up_to(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let place = match rustix::fs::open(path, flags, Mode::empty()) {

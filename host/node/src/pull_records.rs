@@ -19,7 +19,7 @@ mod tests;
 
 /// Bytes of one record: a hundred secrets of some names have a quarter of it.
 const RECORD_BYTES_MAX: u64 = 1024 * 1024;
-/// How every record's name begins; what has another name is nobody's record.
+/// How every record's name begins; what has another name is no one's record.
 const PREFIX: &str = "sha256-";
 
 /// Keeps each record in a file of its own, readable by the owner alone.
@@ -81,7 +81,7 @@ async fn load<T: Send + 'static>(path: PathBuf, parse: Parse<T>) -> Result<Optio
     blocking("read", &path, move || read(&at, parse).map_err(failed("read", &at))).await
 }
 
-/// A record that can't be read is told and passed over.
+/// A record that can't be read is reported and passed over.
 async fn load_all<T: Send + 'static>(folder: PathBuf, parse: Parse<T>) -> Result<Vec<T>, FilesError> {
     let at = folder.clone();
     blocking("read", &folder, move || {

@@ -1,4 +1,4 @@
-//! Opening a file that somebody else may exchange, if it is a regular one.
+//! Opening a file that another process may exchange, if it is a regular one.
 
 use std::fs::File;
 use std::io;

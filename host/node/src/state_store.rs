@@ -22,14 +22,14 @@ const NAME_BYTES_MAX: usize = 64;
 
 /// Keeps each value in a file of its name in one folder, readable by the owner alone.
 ///
-/// A value is written beside its place, flushed, and renamed into it; then the folder is flushed. Whoever pulls the
+/// A value is written next to its place, flushed, and renamed into it; then the folder is flushed. Whoever pulls the
 /// plug finds the old value or the new one.
 #[derive(Clone, Debug)]
 pub struct FileStateStore {
     folder: PathBuf,
     /// Another folder, and the names that lie there.
     elsewhere: Option<(PathBuf, &'static [&'static str])>,
-    /// One writer at a time: the file beside has one name.
+    /// One writer at a time: the file next to has one name.
     writing: Arc<Mutex<()>>,
 }
 
@@ -100,12 +100,12 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(value))
 }
 
-/// Replaces a file by way of another beside it, and flushes both it and its folder, which is made if need be.
+/// Replaces a file by way of another next to it, and flushes both it and its folder, which is made if need be.
 pub(crate) fn write(folder: &Path, path: &Path, value: &[u8]) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = folder.join(format!(".{name}.new"));
-    // A link left there by somebody must not be written through.
+    // A link left there by someone must not be written through.
     match fs::remove_file(&beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

@@ -17,7 +17,7 @@ mod tests;
 /// depth need no more.
 const LEVELS_MAX: usize = 64;
 
-/// How often a folder is read anew until nothing is in it: twice, unless it is the top of a very deep tree, or somebody
+/// How often a folder is read again until nothing is in it: twice, unless it is the top of a very deep tree, or someone
 /// goes on writing to it.
 const PASSES_MAX: usize = 100_000;
 
@@ -58,7 +58,7 @@ struct Emptying<'a> {
 }
 
 impl Emptying<'_> {
-    /// Removes what is in the folder. Goes on behind an entry that can't be removed, and tells of the first.
+    /// Removes what is in the folder. Goes on behind an entry that can't be removed, and returns the first failure.
     fn empty(&mut self, folder: BorrowedFd<'_>, level: usize) -> io::Result<()> {
         for _ in 0..PASSES_MAX {
             let mut found = false;
@@ -81,7 +81,7 @@ impl Emptying<'_> {
                 None => {}
             }
         }
-        Err(io::Error::new(io::ErrorKind::ResourceBusy, "somebody goes on writing to it"))
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, "files are still being written to it"))
     }
 
     fn remove(
@@ -124,7 +124,7 @@ impl Emptying<'_> {
     }
 }
 
-/// Removes a file or an empty folder that nobody needs, if it is there.
+/// Removes a file or an empty folder that no one needs, if it is there.
 pub(crate) fn remove_entry(path: &Path) -> io::Result<()> {
     for flags in [AtFlags::empty(), AtFlags::REMOVEDIR] {
         match rustix::fs::unlinkat(CWD, path, flags) {

@@ -3,10 +3,10 @@
 mod atomic;
 mod empty_dir;
 mod host_path;
+mod locks;
 mod ownership;
 mod read;
 mod sub_path;
-mod turns;
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -22,7 +22,7 @@ use crate::clock::SystemClock;
 use crate::is_folder_name;
 use crate::mounts::{unmount_at, unmount_below};
 use crate::tree::remove_tree;
-use turns::{Part, Taken, Turns};
+use locks::{Part, VolumeLocks, VolumePermit};
 
 #[cfg(test)]
 mod tests;
@@ -44,13 +44,13 @@ const EMPTY_DIR: &str = "kubernetes.io~empty-dir";
 #[derive(Clone, Debug)]
 pub struct NodeVolumes {
     pods: PathBuf,
-    turns: Turns,
+    locks: VolumeLocks,
 }
 
 impl NodeVolumes {
     /// `root` is the agent's own folder (upstream: `/var/lib/kubelet`).
     pub fn new(root: &Path) -> Self {
-        Self { pods: root.join("pods"), turns: Turns::new() }
+        Self { pods: root.join("pods"), locks: VolumeLocks::new() }
     }
 
     fn pod(&self, uid: &PodUid) -> Result<PathBuf, VolumeError> {
@@ -70,14 +70,14 @@ impl Volumes for NodeVolumes {
             | VolumeKind::HugePages { .. }
             | VolumeKind::Files { .. } => Part::Own,
         };
-        let turn = self.turns.take(uid, part).await;
-        blocking(turn, &pod.clone(), move || set_up(&pod, &volume)).await
+        let permit = self.locks.acquire(uid, part).await;
+        blocking(permit, &pod.clone(), move || set_up(&pod, &volume)).await
     }
 
     async fn written(&self, uid: &PodUid, plugin: &str, name: &str) -> Result<Option<PathBuf>, VolumeError> {
         let path = named(&named(&self.pod(uid)?.join(VOLUMES), plugin)?, name)?;
-        let turn = self.turns.take(uid, Part::Own).await;
-        blocking(turn, &path.clone(), move || match atomic::is_written(&path) {
+        let permit = self.locks.acquire(uid, Part::Own).await;
+        blocking(permit, &path.clone(), move || match atomic::is_written(&path) {
             Ok(true) => Ok(Some(path)),
             Ok(false) => Ok(None),
             Err(error) => Err(failed("look at", &path)(error)),
@@ -96,10 +96,10 @@ impl Volumes for NodeVolumes {
         let target = folder.join(sub_path.index.to_string());
         let (at, sub_path) = (volume.to_owned(), sub_path.clone());
         // The volume may be of the host.
-        let turn = self.turns.take(uid, Part::Host).await;
-        let place = blocking(turn, volume, move || sub_path::open(&at, &sub_path)).await?;
-        let turn = self.turns.take(uid, Part::Own).await;
-        blocking(turn, &target.clone(), move || {
+        let permit = self.locks.acquire(uid, Part::Host).await;
+        let place = blocking(permit, volume, move || sub_path::open(&at, &sub_path)).await?;
+        let permit = self.locks.acquire(uid, Part::Own).await;
+        blocking(permit, &target.clone(), move || {
             make_folder(&folder)?;
             sub_path::bind(&place, &target)?;
             Ok(target)
@@ -114,15 +114,15 @@ impl Volumes for NodeVolumes {
         bytes_max: usize,
     ) -> Result<Option<Vec<u8>>, VolumeError> {
         let (volume, path) = (volume.to_owned(), path.to_owned());
-        let turn = self.turns.take_thread().await;
-        blocking(turn, &volume.clone(), move || read::read(&volume, &path, bytes_max)).await
+        let permit = self.locks.acquire_thread().await;
+        blocking(permit, &volume.clone(), move || read::read(&volume, &path, bytes_max)).await
     }
 
     async fn tear_down(&self, uid: &PodUid) -> Result<(), VolumeError> {
         let pod = self.pod(uid)?;
         for attempt in 1.. {
             let folder = pod.clone();
-            match blocking(self.turns.take(uid, Part::Own).await, &pod, move || tear_down(&folder)).await {
+            match blocking(self.locks.acquire(uid, Part::Own).await, &pod, move || tear_down(&folder)).await {
                 Err(VolumeError::Io { cause, .. })
                     if cause.kind() == io::ErrorKind::ResourceBusy && attempt < UNMOUNT_ATTEMPTS => {}
                 result => return result,
@@ -240,7 +240,7 @@ fn write_files(
     empty_dir::on_disk(path, ownership)?;
     if let FilesMedium::Memory { size_bytes, is_secret } = medium {
         match empty_dir::in_memory(path, size_bytes, ownership) {
-            // Nobody but root may mount: what is no secret goes to the disk.
+            // Only root may mount: what is no secret goes to the disk.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_secret => {}
             result => result.map_err(failed("mount tmpfs at", path))?,
         }
@@ -271,14 +271,14 @@ fn failed<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(
     move |cause| VolumeError::Io { action, path: path.to_owned(), cause: cause.into() }
 }
 
-/// The turn is over when the work is, whether anybody still waits for it or not.
+/// The permit is over when the work is, whether anybody still waits for it or not.
 async fn blocking<T: Send + 'static>(
-    turn: Taken,
+    permit: VolumePermit,
     path: &Path,
     work: impl FnOnce() -> Result<T, VolumeError> + Send + 'static,
 ) -> Result<T, VolumeError> {
     let work = move || {
-        let _turn = turn;
+        let _permit = permit;
         work()
     };
     match tokio::task::spawn_blocking(work).await {

@@ -157,7 +157,7 @@ async fn sizes_are_of_logs_alone() {
         let never = async { panic!("nothing is opened anew") };
         place.logs.rotate(&path, 5, at(0), Box::pin(never)).await.expect_err("no log");
     }
-    // A log that is gone can't be rotated, and nothing is opened anew.
+    // A log that is gone can't be rotated, and nothing is opened again.
     let never = async { panic!("nothing is opened anew") };
     place.logs.rotate(&place.at("2.log"), 5, at(0), Box::pin(never)).await.expect_err("gone");
 }

@@ -81,7 +81,7 @@ pub struct Outcome {
     pub pods: Option<Vec<Arc<Pod>>>,
     /// Whether every file could be read and understood at least once.
     pub complete: bool,
-    /// What wasn't told yet.
+    /// What wasn't reported yet.
     pub reports: Vec<Report>,
     /// Why the folder, or a file in it, can't be read now. One that isn't there, or isn't understood, was read.
     pub unread: Option<String>,
@@ -105,7 +105,7 @@ pub struct Folder {
     path: String,
     files: BTreeMap<String, KnownFile>,
     sent: Option<(Vec<Arc<Pod>>, bool)>,
-    told: BTreeSet<Report>,
+    reported: BTreeSet<Report>,
     inherited: InheritedUids,
     /// When each file was changed last, where that is known.
     changes: BTreeMap<String, Timestamp>,
@@ -120,7 +120,7 @@ impl Folder {
             path,
             files: BTreeMap::new(),
             sent: None,
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
             inherited: InheritedUids::default(),
             changes: BTreeMap::new(),
         }
@@ -156,8 +156,8 @@ impl Folder {
         match listing {
             Listing::Unreadable(message) => {
                 reports.insert(whole(format!("can't be listed, its pods stay as they are: {message}")));
-                // What was told of its files still holds.
-                reports.extend(self.told.iter().filter(|report| report.place != self.path).cloned());
+                // What was reported of its files still holds.
+                reports.extend(self.reported.iter().filter(|report| report.place != self.path).cloned());
                 let reports = self.news(reports);
                 return Outcome { pods: None, complete: false, reports, unread: Some(message) };
             }
@@ -210,8 +210,8 @@ impl Folder {
     }
 
     fn news(&mut self, reports: BTreeSet<Report>) -> Vec<Report> {
-        let told = std::mem::replace(&mut self.told, reports);
-        self.told.difference(&told).cloned().collect()
+        let reported = std::mem::replace(&mut self.reported, reports);
+        self.reported.difference(&reported).cloned().collect()
     }
 }
 

@@ -42,7 +42,7 @@ impl Stamp {
         }
     }
 
-    /// A time of change in the future is somebody's wrong clock, and waiting for it would never end.
+    /// A time of change in the future is someone's wrong clock, and waiting for it would never end.
     fn is_fresh(&self, now: Timestamp) -> bool {
         let changed = i128::from(self.changed.0) * 1_000_000_000 + i128::from(self.changed.1);
         let age = now.as_nanosecond() - changed;
@@ -51,7 +51,7 @@ impl Stamp {
 }
 
 /// What a look at one entry saw, before it is read.
-enum Seen {
+enum EntryKind {
     File(Stamp),
     NoFile(&'static str),
     Unreadable(io::Error),
@@ -122,21 +122,25 @@ impl Scanner {
         for path in paths {
             match fs::metadata(&path) {
                 Ok(metadata) => {
-                    let seen = no_file(&metadata).map_or(Seen::File(Stamp::of(&metadata)), Seen::NoFile);
+                    let seen =
+                        no_file(&metadata).map_or(EntryKind::File(Stamp::of(&metadata)), EntryKind::NoFile);
                     found.insert(path, seen);
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // Otherwise it has gone since it was listed.
                     if fs::symlink_metadata(&path).is_ok() {
-                        found.insert(path, Seen::NoFile("is a link to nowhere, there are no pods from it"));
+                        found.insert(
+                            path,
+                            EntryKind::NoFile("is a link to nowhere, there are no pods from it"),
+                        );
                     }
                 }
                 Err(error) => {
-                    found.insert(path, Seen::Unreadable(error));
+                    found.insert(path, EntryKind::Unreadable(error));
                 }
             }
         }
-        let is_fresh = |seen: &Seen| matches!(seen, Seen::File(stamp) if stamp.is_fresh(now));
+        let is_fresh = |seen: &EntryKind| matches!(seen, EntryKind::File(stamp) if stamp.is_fresh(now));
         if patient && found.values().any(is_fresh) {
             return Look { listing: Listing::Files(BTreeMap::new()), settled: false };
         }
@@ -155,17 +159,17 @@ impl Scanner {
         known.filter_map(|(name, stamp)| Some((name.clone(), of(stamp)?))).collect()
     }
 
-    fn read(&mut self, found: BTreeMap<PathBuf, Seen>) -> BTreeMap<String, FileState> {
+    fn read(&mut self, found: BTreeMap<PathBuf, EntryKind>) -> BTreeMap<String, FileState> {
         let known = std::mem::take(&mut self.stamps);
         let mut states = BTreeMap::new();
         for (path, seen) in found {
             let name = name_of(&path);
             let state = match seen {
-                Seen::File(stamp) if known.get(&name) == Some(&stamp) => {
+                EntryKind::File(stamp) if known.get(&name) == Some(&stamp) => {
                     self.stamps.insert(name.clone(), stamp);
                     FileState::Unchanged
                 }
-                Seen::File(stamp) => match read(&path) {
+                EntryKind::File(stamp) => match read(&path) {
                     Ok(bytes) => {
                         self.stamps.insert(name.clone(), stamp);
                         FileState::Content(bytes)
@@ -173,8 +177,8 @@ impl Scanner {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     Err(error) => FileState::Unreadable(format!("can't be read: {error}")),
                 },
-                Seen::Unreadable(error) => FileState::Unreadable(format!("can't be read: {error}")),
-                Seen::NoFile(words) => FileState::NoFile(words),
+                EntryKind::Unreadable(error) => FileState::Unreadable(format!("can't be read: {error}")),
+                EntryKind::NoFile(words) => FileState::NoFile(words),
             };
             states.insert(name, state);
         }

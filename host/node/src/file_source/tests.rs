@@ -98,7 +98,7 @@ fn write(path: &Path, name: &str) {
     fs::rename(new, path).expect("renamed");
 }
 
-/// So long that only inotify can have told.
+/// So long that only inotify can have reported.
 const NEVER: Duration = Duration::from_secs(3600);
 
 #[tokio::test]

@@ -27,7 +27,7 @@ struct Watched {
     path: PathBuf,
     device: u64,
     inode: u64,
-    /// A folder removed and made anew may get the inode of the old one, and the old one's watch is gone.
+    /// A folder removed and made again may get the inode of the old one, and the old one's watch is gone.
     born: Option<SystemTime>,
 }
 

@@ -11,7 +11,7 @@ use witlet_core::sources::manifest;
 #[cfg(test)]
 mod tests;
 
-/// Why something is told of the URL.
+/// Why something is reported of the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     /// It couldn't be read.
@@ -45,7 +45,7 @@ pub(super) struct Report {
 pub(super) struct Outcome {
     /// The full set, if it differs from the last one or is the first.
     pub(super) pods: Option<Vec<Arc<Pod>>>,
-    /// What is to be told now: another trouble than the last, or the same at the second, fourth, eighth, … time.
+    /// What is to be reported now: another trouble than the last, or the same at the second, fourth, eighth, … time.
     pub(super) report: Option<Report>,
     /// Whether this is the first good look after bad ones.
     pub(super) recovered: bool,
@@ -72,7 +72,7 @@ impl Feed {
     }
 
     /// Takes an answer in, or why there is none. A failure keeps the last set. An answer of no bytes means that there are
-    /// no pods, as upstream has it, and is told all the same: it is more often a fault than a wish. Unlike upstream's, a
+    /// no pods, as upstream has it, and is reported all the same: it is more often a fault than a wish. Unlike upstream's, a
     /// server that brings the same pods after that is believed.
     pub(super) fn observe(&mut self, looked: Result<Vec<u8>, String>) -> Outcome {
         let bytes = match looked {

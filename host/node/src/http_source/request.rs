@@ -234,7 +234,7 @@ fn resolve(from: &Uri, location: &str) -> Option<Uri> {
     Uri::builder().scheme(scheme).authority(from.authority()?.clone()).path_and_query(path).build().ok()
 }
 
-/// Nobody's credentials come from a redirect.
+/// No one's credentials come from a redirect.
 fn without_user(uri: Uri) -> Option<Uri> {
     let mut parts = uri.into_parts();
     let authority = parts.authority.take()?;

@@ -32,11 +32,11 @@ const LINUX: &str = "linux";
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
     pub(super) machine: Machine,
-    pub(super) given: Given,
+    pub(super) given: GivenFacts,
 }
 
 /// Facts from elsewhere, by the prefix of their keys.
-pub(super) type Given = BTreeMap<String, BTreeMap<String, String>>;
+pub(super) type GivenFacts = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The node as the API server would have it, by upstream's setters (`nodestatus/setters.go`). `known` is what was said last.
 pub(super) fn describe(
@@ -159,7 +159,11 @@ fn status(
 }
 
 /// What the machine says goes before what was given.
-fn all_facts(machine: &Machine, given: &Given, known: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+fn all_facts(
+    machine: &Machine,
+    given: &GivenFacts,
+    known: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, String> = given
         .iter()
         .flat_map(|(prefix, facts)| {

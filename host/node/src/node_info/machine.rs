@@ -44,7 +44,7 @@ pub(super) struct Machine {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Storage {
     pub(super) bytes: u64,
-    /// For whoever isn't root.
+    /// For users other than root.
     pub(super) bytes_available: u64,
     /// Zero where there is no fixed number of them.
     pub(super) inodes: u64,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use witlet_core::node::allocatable::Reservations;
 
-/// Pods that a node takes unless told otherwise: upstream's default.
+/// Pods that a node takes by default, as upstream.
 pub const PODS_MAX_DEFAULT: u32 = 110;
 
 /// What the operator says about the node.
@@ -16,7 +16,7 @@ pub struct NodeOptions {
     pub name: Option<String>,
     /// How many pods it takes (`--max-pods`).
     pub max_pods: u32,
-    /// Labels beside those that every node has (`--node-labels`); they go before these.
+    /// Labels next to those that every node has (`--node-labels`); they go before these.
     pub labels: BTreeMap<String, String>,
     /// The folder whose file system is the node's ephemeral storage.
     pub root: PathBuf,

@@ -31,7 +31,7 @@ fn machine() -> Machine {
 }
 
 fn described(machine: Machine, options: &NodeOptions) -> Result<NodeFacts, NodeError> {
-    let sources = Sources { machine, given: Given::new() };
+    let sources = Sources { machine, given: GivenFacts::new() };
     describe(&sources, options, Timestamp::UNIX_EPOCH, &NodeFacts::default())
 }
 
@@ -98,7 +98,7 @@ fn what_is_reserved_isnt_for_pods() {
 #[test]
 fn addresses_are_the_operators_or_the_one_that_reaches_the_world() {
     let both = ["192.0.2.7", "2001:db8::7"];
-    // What the operator gave, the node's name, the machine's own, what is told.
+    // What the operator gave, the node's name, the machine's own, what is reported.
     type Case<'a> = (&'a [&'a str], &'a str, &'a [&'a str], &'a [&'a str]);
     let cases: [Case<'_>; 8] = [
         (&[], "edge", &both, &["192.0.2.7"]),
@@ -197,7 +197,7 @@ fn free_bytes_that_moved_a_little_are_no_news() {
         [(3_200_001, "3200000"), (3_100_001, "3200000"), (3_100_000, "3100000"), (3_199_999, "3100000")]
     {
         let storage = Storage { bytes_available: available, ..machine().storage };
-        let sources = Sources { machine: Machine { storage, ..machine() }, given: Given::new() };
+        let sources = Sources { machine: Machine { storage, ..machine() }, given: GivenFacts::new() };
         known = describe(&sources, &options, Timestamp::UNIX_EPOCH, &known).expect("a node");
         assert_eq!(known.facts[facts::NODEFS_AVAILABLE], expected, "{available}");
     }

@@ -1,4 +1,4 @@
-//! What is kept of pulls survives, beside what others left there.
+//! What is kept of pulls survives, next to what others left there.
 
 use std::os::unix::fs::PermissionsExt as _;
 

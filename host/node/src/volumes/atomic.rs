@@ -6,7 +6,7 @@
 //! <volume>/a      -> ..data/a              what containers see
 //! ```
 //!
-//! A reader sees the old files or the new ones. What a crash leaves beside is removed when files change next.
+//! A reader sees the old files or the new ones. What a crash leaves next to is removed when files change next.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -30,7 +30,7 @@ const DATA_NEW: &str = "..data_tmp";
 /// How the disk says that a file isn't there.
 const DIFFERS: [io::ErrorKind; 2] = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
 
-/// Makes the volume hold these files and no others. What is right already isn't written again. `own` is told each new
+/// Makes the volume hold these files and no others. What is right already isn't written again. `own` receives each new
 /// folder before anybody sees it.
 pub(super) fn write(
     volume: &Path,
@@ -51,7 +51,7 @@ pub(super) fn write(
     let fresh = volume.join(&name);
     let written = fill(&fresh, files).and_then(|()| own(&fresh)).and_then(|()| publish(volume, &name));
     if let Err(error) = written {
-        // The first problem is the one to tell.
+        // The first problem is the one to report.
         let _ = remove_tree(&fresh);
         return Err(error);
     }
@@ -89,7 +89,7 @@ fn current(volume: &Path) -> io::Result<Option<PathBuf>> {
     }
 }
 
-/// Whether each file is there with its content. What is there beside has no link that leads to it, or changes `links`,
+/// Whether each file is there with its content. What is there next to has no link that leads to it, or changes `links`,
 /// except below a folder: then the count differs.
 fn holds(folder: &Path, files: &[VolumeFile]) -> io::Result<bool> {
     for file in files {
@@ -161,7 +161,7 @@ fn fill(folder: &Path, files: &[VolumeFile]) -> io::Result<()> {
     Ok(())
 }
 
-/// 0755: whoever runs in the container has to get through.
+/// 0755: any user of the container has to get through.
 fn make_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o755).create(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))

@@ -31,7 +31,7 @@ pub(super) fn on_disk(path: &Path, owner: Option<Ownership>) -> Result<(), Volum
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed("look at", path)(error)),
     }
-    // Made beside and moved into place, so that one that is there has its mode and its owner.
+    // Made next to and moved into place, so that one that is there has its mode and its owner.
     let beside = beside(path);
     remove_tree(&beside).map_err(failed("remove", &beside))?;
     fs::DirBuilder::new().mode(MODE).create(&beside).map_err(failed("create folder", &beside))?;

@@ -44,7 +44,7 @@ pub(super) fn check(path: &Path, check: HostPathCheck) -> Result<(), VolumeError
     }
 }
 
-/// What a path leads to, by the API's word; none if it can't be told, as upstream has it.
+/// What a path leads to, by the API's word; none if it can't be found out, as upstream has it.
 fn kind(path: &Path) -> Option<&'static str> {
     let kind = fs::metadata(path).ok()?.file_type();
     let kinds = [

@@ -1,4 +1,4 @@
-//! A file below a volume, read so that nobody in the pod can exchange it for one outside.
+//! A file below a volume, read so that no one in the pod can exchange it for one outside.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! A place below a volume, held so that nobody in the pod can exchange it for a way out.
+//! A place below a volume, held so that no one in the pod can exchange it for a way out.
 //!
 //! Links within the volume are followed, as upstream does, to learn where the place really is; then the kernel opens that
 //! path from the volume and refuses any link on it (`RESOLVE_NO_SYMLINKS`), such as one that was put there meanwhile. What it
@@ -37,16 +37,16 @@ pub(super) fn open(volume: &Path, sub_path: &SubPath) -> Result<OwnedFd, VolumeE
     let there = there.strip_prefix(&volume).map_err(|_| escapes())?;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let base = rustix::fs::open(&volume, flags, Mode::empty()).map_err(failed("open", &volume))?;
-    let told = |error: Errno| match error {
+    let reported = |error: Errno| match error {
         // What was a folder a moment ago is a link now.
         Errno::XDEV | Errno::LOOP => escapes(),
         error => failed("open", &place)(error),
     };
     if missing.is_empty() {
-        return beneath(base.as_fd(), there, flags).map_err(told);
+        return beneath(base.as_fd(), there, flags).map_err(reported);
     }
     let mode = rustix::fs::fstat(&base).map_err(failed("look at", &volume))?.st_mode;
-    make(base.as_fd(), there, &missing, Mode::from_raw_mode(mode & 0o7777)).map_err(told)
+    make(base.as_fd(), there, &missing, Mode::from_raw_mode(mode & 0o7777)).map_err(reported)
 }
 
 /// The longest part of the path that is there, without links, and the names behind it.
@@ -72,7 +72,7 @@ fn make(base: BorrowedFd<'_>, there: &Path, missing: &[&OsStr], mode: Mode) -> R
     let mut current = beneath(base, there, folder)?;
     for name in missing {
         match rustix::fs::mkdirat(&current, *name, mode) {
-            // Another container was faster, or it is a link that leads nowhere; the next call tells.
+            // Another container was faster, or it is a link that leads nowhere; the next call shows which.
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error),
         }
