@@ -23,9 +23,9 @@ pub struct Artifact {
     pub imports: Vec<String>,
     /// When it was made; the same component and time give the same manifest.
     pub created: Timestamp,
-    /// Annotations of the manifest, beside the time.
+    /// Annotations of the manifest, next to the time.
     pub annotations: BTreeMap<String, String>,
-    /// A signed conformance report that goes beside it.
+    /// A signed conformance report that goes next to it.
     pub report: Option<Bytes>,
 }
 

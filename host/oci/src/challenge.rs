@@ -13,7 +13,7 @@ const CHALLENGE_BYTES_MAX: usize = 4 << 10;
 pub enum Challenge {
     /// User and password with each request.
     Basic,
-    /// A token from somebody else.
+    /// A token from a token server.
     Bearer {
         /// Where tokens are had: a URL.
         realm: String,
@@ -61,7 +61,7 @@ pub struct TokenRequest {
     pub realm: String,
     /// Names and values, not escaped.
     pub parameters: Vec<(&'static str, String)>,
-    /// User and password; none asks as nobody in particular.
+    /// User and password; none asks anonymously.
     pub basic: Option<String>,
     /// Whether the parameters go as a form (an identity token among them) instead of in the URL.
     pub form: bool,

@@ -1,11 +1,8 @@
 //! Pushing a component and pulling one, as the commands do: by tag or digest, and without a folder to keep it in.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use bytes::Bytes;
-use witlet_core::image::docker_config::DockerConfig;
-use witlet_core::image::keyring::Keyring;
 use witlet_core::runtime::ImageAuth;
 use witlet_egress::{Egress, SendLimits};
 
@@ -13,19 +10,19 @@ use crate::artifact::{Artifact, Documents};
 use crate::challenge::Action;
 use crate::credentials::credentials;
 use crate::digest::digest_of;
-use crate::error::{TransferError, What};
+use crate::error::{TransferError, TransferItem};
 use crate::limits::{LIMITS, PULL_TIME_MAX, PUSH_TIME_MAX};
 use crate::manifest::{COMPONENT_BYTES_MAX, INDEX_TYPE, Layer, MANIFEST_TYPE, component_layer};
 use crate::reference::Target;
 use crate::referrers::{self, EMPTY};
-use crate::registry::{MANIFEST_LIMIT, Wanted};
+use crate::registry::{ContentRequest, MANIFEST_LIMIT};
 use crate::retry;
-use crate::session::{BytesSink, Place, Session};
+use crate::session::{BytesSink, Repository, Session};
 
 /// Whose credentials are sent.
 #[derive(Clone)]
 pub enum Login {
-    /// Nobody's.
+    /// No credentials.
     Nobody,
     /// Those of a docker configuration, which must be there.
     File(PathBuf),
@@ -69,7 +66,7 @@ pub struct Pulled {
     pub digest: String,
     /// The component.
     pub wasm: Vec<u8>,
-    /// Envelopes of conformance reports beside it, which nobody has verified.
+    /// Envelopes of conformance reports next to it, which no one has verified.
     pub reports: Vec<Vec<u8>>,
 }
 
@@ -94,7 +91,7 @@ impl Client {
         pushed.await.unwrap_or(Err(TransferError::PushDeadline))
     }
 
-    /// Pulls a component by its digest, else by its tag, with the reports beside it. `progress` hears of the component's bytes,
+    /// Pulls a component by its digest, else by its tag, with the reports next to it. `progress` receives the component's bytes,
     /// and of how many there are.
     ///
     /// # Errors
@@ -119,7 +116,7 @@ impl Client {
                 vec![ImageAuth { username, password, ..ImageAuth::default() }]
             }
         };
-        let place = Place {
+        let place = Repository {
             registry: target.registry(),
             repository: target.repository(),
             plain_http: self.plain_http,
@@ -137,7 +134,7 @@ impl Client {
         let Documents { config, manifest } = artifact.documents();
         let mut sent = 0;
         for (what, bytes, progress) in
-            [(What::Component, &artifact.wasm, Some(progress)), (What::Config, &config, None)]
+            [(TransferItem::Component, &artifact.wasm, Some(progress)), (TransferItem::Config, &config, None)]
         {
             if session.put_blob(what, bytes, progress).await? {
                 sent += bytes.len() as u64;
@@ -145,7 +142,7 @@ impl Client {
         }
         let digest = digest_of(&manifest);
         let name = to.tag().unwrap_or(&digest);
-        session.put_manifest(What::Manifest, name, MANIFEST_TYPE, &manifest).await?;
+        session.put_manifest(TransferItem::Manifest, name, MANIFEST_TYPE, &manifest).await?;
         let report = match &artifact.report {
             Some(report) => Some(push_report(&mut session, report, &digest, manifest.len()).await?),
             None => None,
@@ -161,20 +158,25 @@ impl Client {
         let mut session = self.session(from, Action::Pull).await?;
         let manifest = match (from.digest(), from.tag()) {
             (Some(digest), _) => {
-                let wanted = Wanted { what: What::Manifest, digest, size: None, bytes_max: MANIFEST_LIMIT };
+                let wanted = ContentRequest {
+                    what: TransferItem::Manifest,
+                    digest,
+                    size: None,
+                    bytes_max: MANIFEST_LIMIT,
+                };
                 session.get(&wanted, &|_bytes| {}).await?
             }
             (None, tag) => {
-                let tagged = session.tagged(What::Manifest, tag.unwrap_or(DEFAULT_TAG)).await?;
+                let tagged = session.tagged(TransferItem::Manifest, tag.unwrap_or(DEFAULT_TAG)).await?;
                 let absent =
-                    || TransferError::NotFound { registry: session.registry(), what: What::Manifest };
+                    || TransferError::NotFound { registry: session.registry(), what: TransferItem::Manifest };
                 tagged.ok_or_else(absent)?
             }
         };
         let digest = digest_of(&manifest);
         let Layer { digest: layer, size } = component_layer(&manifest)?;
-        let wanted = Wanted {
-            what: What::Component,
+        let wanted = ContentRequest {
+            what: TransferItem::Component,
             digest: &layer,
             size: Some(size),
             bytes_max: COMPONENT_BYTES_MAX,
@@ -188,24 +190,24 @@ impl Client {
 /// The tag of references that name none.
 const DEFAULT_TAG: &str = "latest";
 
-/// Puts a report beside the component whose manifest has this digest and size.
+/// Puts a report next to the component whose manifest has this digest and size.
 async fn push_report(
     session: &mut Session<'_>,
     report: &Bytes,
     subject: &str,
     subject_bytes: usize,
 ) -> Result<String, TransferError> {
-    session.put_blob(What::Report, report, None).await?;
-    session.put_blob(What::Config, &Bytes::from_static(EMPTY), None).await?;
+    session.put_blob(TransferItem::Report, report, None).await?;
+    session.put_blob(TransferItem::Config, &Bytes::from_static(EMPTY), None).await?;
     let manifest: Bytes = referrers::report_manifest(report, subject, subject_bytes).into();
     let digest = digest_of(&manifest);
-    let put = session.put_manifest(What::Report, &digest, MANIFEST_TYPE, &manifest).await?;
+    let put = session.put_manifest(TransferItem::Report, &digest, MANIFEST_TYPE, &manifest).await?;
     if !put.subject_noted {
-        // A registry from before referrers: the list is kept by whoever pushes.
+        // A registry from before referrers: the client that pushes keeps the list.
         let tag = referrers::fallback_tag(subject);
-        let index = session.tagged(What::Referrers, &tag).await?;
+        let index = session.tagged(TransferItem::Referrers, &tag).await?;
         let index: Bytes = referrers::with_report(index.as_deref(), &manifest)?.into();
-        session.put_manifest(What::Referrers, &tag, INDEX_TYPE, &index).await?;
+        session.put_manifest(TransferItem::Referrers, &tag, INDEX_TYPE, &index).await?;
     }
     Ok(digest)
 }

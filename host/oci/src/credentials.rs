@@ -32,7 +32,7 @@ pub(crate) async fn credentials(
         let found = Keyring::new([(&config, None)]).lookup(&name);
         Ok(found.into_iter().map(|credential| credential.auth).collect())
     });
-    // Only a runtime that ends cancels it; then nobody waits for the answer.
+    // Only a runtime that ends cancels it; then no one waits for the answer.
     read.await.unwrap_or_else(|_cancelled| Ok(Vec::new()))
 }
 

@@ -35,13 +35,13 @@ pub enum TransferError {
     /// The registry's name makes no URL, or it sends us where we don't go.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// Nobody answers.
+    /// The server doesn't answer.
     #[error("{registry} can't be asked for {what}; check its name and this node's network")]
     Send {
         /// The host.
         registry: String,
         /// The manifest, the component, a token.
-        what: What,
+        what: TransferItem,
         /// Why not.
         #[source]
         cause: SendError,
@@ -52,7 +52,7 @@ pub enum TransferError {
         /// The host.
         registry: String,
         /// The manifest, the component, a token.
-        what: What,
+        what: TransferItem,
         /// How.
         #[source]
         cause: BodyError,
@@ -75,7 +75,7 @@ pub enum TransferError {
         /// 401 or 403.
         status: u16,
     },
-    /// It wants credentials of a kind that nobody has.
+    /// It wants credentials of a kind that no one has.
     #[error("{registry} wants to be asked in a way that isn't known here: {challenge:?}")]
     Challenge {
         /// The registry.
@@ -101,17 +101,17 @@ pub enum TransferError {
         /// The registry.
         registry: String,
         /// The manifest, or the component.
-        what: What,
+        what: TransferItem,
     },
     /// Any other answer than the thing itself.
     #[error(
-        "{registry} answered HTTP {status} when asked for {what}; try again later, or ask whoever runs it"
+        "{registry} answered HTTP {status} when asked for {what}; try again later, or ask its administrator"
     )]
     Status {
         /// The host.
         registry: String,
         /// What for.
-        what: What,
+        what: TransferItem,
         /// The status.
         status: u16,
     },
@@ -121,7 +121,7 @@ pub enum TransferError {
         /// The registry.
         registry: String,
         /// What for.
-        what: What,
+        what: TransferItem,
     },
     /// More bytes than were announced, or than there may be.
     #[error("{registry} sends more than the {limit} bytes that {what} may have")]
@@ -129,7 +129,7 @@ pub enum TransferError {
         /// The host.
         registry: String,
         /// What.
-        what: What,
+        what: TransferItem,
         /// The limit.
         limit: u64,
     },
@@ -139,7 +139,7 @@ pub enum TransferError {
         /// The host.
         registry: String,
         /// What.
-        what: What,
+        what: TransferItem,
         /// As the manifest says.
         expected: u64,
         /// As they came.
@@ -147,13 +147,13 @@ pub enum TransferError {
     },
     /// The bytes aren't those that were asked for.
     #[error(
-        "{registry} sent {what} with the digest {found} instead of {expected}: somebody has changed it; don't use this registry before that is cleared up"
+        "{registry} sent {what} with the digest {found} instead of {expected}: its content was changed; don't use this registry until that is cleared up"
     )]
     Digest {
         /// The host.
         registry: String,
         /// What.
-        what: What,
+        what: TransferItem,
         /// What was asked for.
         expected: String,
         /// What came.
@@ -168,7 +168,7 @@ pub enum TransferError {
         /// The registry.
         registry: String,
         /// What was pushed.
-        what: What,
+        what: TransferItem,
         /// The status.
         status: u16,
         /// The registry's own words with something before them; empty if it has none.
@@ -182,7 +182,7 @@ pub enum TransferError {
         /// The registry.
         registry: String,
         /// What was pushed.
-        what: What,
+        what: TransferItem,
         /// The digest of what was pushed.
         expected: String,
         /// The digest that the registry answers.
@@ -201,14 +201,14 @@ pub enum TransferError {
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum TransferItem {
     /// The manifest.
     Manifest,
     /// The layer.
     Component,
     /// A token.
     Token,
-    /// What stands beside the layer in an artifact.
+    /// What stands next to the layer in an artifact.
     Config,
     /// The list of what is attached to a component.
     Referrers,
@@ -216,7 +216,7 @@ pub enum What {
     Report,
 }
 
-impl std::fmt::Display for What {
+impl std::fmt::Display for TransferItem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Manifest => "the manifest",

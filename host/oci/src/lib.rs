@@ -29,7 +29,7 @@ mod upload;
 
 pub use artifact::Artifact;
 pub use client::{Client, Login, Pulled, Pushed};
-pub use error::{TransferError, What};
+pub use error::{TransferError, TransferItem};
 pub use limits::{LIMITS, PULL_TIME_MAX, PUSH_TIME_MAX};
 pub use reference::{Target, TargetError};
 pub use referrers::{REPORT_BYTES_MAX, REPORT_LAYER_TYPE, REPORT_TYPE, REPORTS_MAX, ReferrersError};

@@ -9,7 +9,7 @@ pub const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 pub const INDEX_TYPE: &str = "application/vnd.oci.image.index.v1+json";
 /// The layer that is a component.
 pub const LAYER_TYPE: &str = "application/wasm";
-/// What stands beside that layer.
+/// What stands next to that layer.
 pub const CONFIG_TYPE: &str = "application/vnd.wasm.config.v0+json";
 /// How large a manifest may be; registries refuse larger ones than 4 MiB, and those of components have a thousand bytes.
 pub const MANIFEST_BYTES_MAX: usize = 1 << 20;
@@ -22,7 +22,7 @@ const LAYER_TYPES: [&str; 2] = [LAYER_TYPE, "application/vnd.wasm.content.layer.
 const CONFIG_TYPES: [&str; 2] = [CONFIG_TYPE, "application/vnd.wasm.config.v1+json"];
 /// Lists of manifests, one for each platform.
 const INDEX_TYPES: [&str; 2] = [INDEX_TYPE, "application/vnd.docker.distribution.manifest.list.v2+json"];
-/// How much of a foreign text is told.
+/// How much of a foreign text is reported.
 const TEXT_CHARS_MAX: usize = 128;
 
 /// The layer that is the component.
@@ -38,7 +38,7 @@ pub struct Layer {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ManifestError {
     /// No JSON, or of another shape.
-    #[error("the manifest is malformed at line {line}, column {column}: push the component anew")]
+    #[error("the manifest is malformed at line {line}, column {column}: push the component again")]
     Malformed {
         /// From 1.
         line: usize,
@@ -83,7 +83,7 @@ pub enum ManifestError {
     },
     /// The layer's digest is of a kind that isn't checked here.
     #[error(
-        "its layer's digest isn't `sha256:` and 64 hexadecimal digits in lower case: push the component anew"
+        "its layer's digest isn't `sha256:` and 64 hexadecimal digits in lower case: push the component again"
     )]
     Digest,
     /// Larger than any component should be.
@@ -114,7 +114,7 @@ struct Descriptor {
     size: u64,
 }
 
-/// The component's layer. The bytes are those that have the digest which was asked for: what the registry says beside
+/// The component's layer. The bytes are those that have the digest which was asked for: what the registry says next to
 /// them counts for nothing.
 pub fn component_layer(manifest: &[u8]) -> Result<Layer, ManifestError> {
     let document: Document = serde_json::from_slice(manifest)
@@ -124,17 +124,17 @@ pub fn component_layer(manifest: &[u8]) -> Result<Layer, ManifestError> {
         return Err(ManifestError::Index { manifests: document.manifests.len() });
     }
     if kind != MANIFEST_TYPE || document.schema_version != 2 {
-        return Err(ManifestError::Type { media_type: told(kind) });
+        return Err(ManifestError::Type { media_type: shortened(kind) });
     }
     let config = document.config.as_ref().map(|config| config.media_type.as_str()).unwrap_or_default();
     if !CONFIG_TYPES.contains(&config) {
-        return Err(ManifestError::Config { media_type: told(config) });
+        return Err(ManifestError::Config { media_type: shortened(config) });
     }
     let [layer] = document.layers.as_slice() else {
         return Err(ManifestError::Layers { layers: document.layers.len() });
     };
     if !LAYER_TYPES.contains(&layer.media_type.as_str()) {
-        return Err(ManifestError::Layer { media_type: told(&layer.media_type) });
+        return Err(ManifestError::Layer { media_type: shortened(&layer.media_type) });
     }
     if !is_sha256(&layer.digest) {
         return Err(ManifestError::Digest);
@@ -152,7 +152,7 @@ pub(crate) fn is_sha256(digest: &str) -> bool {
     })
 }
 
-fn told(text: &str) -> String {
+fn shortened(text: &str) -> String {
     text.chars().take(TEXT_CHARS_MAX).collect()
 }
 

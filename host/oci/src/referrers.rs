@@ -1,4 +1,4 @@
-//! Conformance reports beside a component in a registry: manifests that refer to the component's (OCI distribution
+//! Conformance reports next to a component in a registry: manifests that refer to the component's (OCI distribution
 //! specification 1.1, referrers), and the tag that does for registries which don't know of that.
 
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub enum ReferrersError {
     )]
     NoReport,
     /// No room for another one.
-    #[error("the registry's list of conformance reports is full: remove some that nobody needs")]
+    #[error("the registry's list of conformance reports is full: remove reports that are no longer needed")]
     Full,
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn report_manifest(report: &[u8], subject: &str, subject_bytes: usize
     manifest.to_string().into_bytes()
 }
 
-/// A list with one more report. What else is in it stays as it is, also what nobody here knows.
+/// A list with one more report. What else is in it stays as it is, also what no one here knows.
 pub(crate) fn with_report(index: Option<&[u8]>, manifest: &[u8]) -> Result<Vec<u8>, ReferrersError> {
     let mut index: Value = match index {
         Some(index) => serde_json::from_slice(index)?,

@@ -5,13 +5,13 @@ use http_body_util::BodyExt;
 use sha2::{Digest, Sha256};
 
 use crate::digest::text_of;
-use crate::error::{TransferError, What};
+use crate::error::{TransferError, TransferItem};
 use crate::manifest::{INDEX_TYPE, MANIFEST_BYTES_MAX, MANIFEST_TYPE};
 use crate::referrers::{self, REPORT_BYTES_MAX};
 use crate::retry::Attempt;
-use crate::session::{Ask, Failed, Session, read_all};
+use crate::session::{AttemptError, RegistryRequest, Session, read_all};
 
-/// After how many bytes of a component progress is told.
+/// After how many bytes of a component progress is reported.
 const PROGRESS_BYTES: u64 = 1 << 18;
 /// How large a manifest may be, as this counts.
 pub(crate) const MANIFEST_LIMIT: u64 = MANIFEST_BYTES_MAX as u64;
@@ -19,8 +19,8 @@ pub(crate) const MANIFEST_LIMIT: u64 = MANIFEST_BYTES_MAX as u64;
 const NO_REFERRERS: [u16; 4] = [400, 404, 405, 501];
 
 /// What is to be had, and what it must be.
-pub(crate) struct Wanted<'a> {
-    pub(crate) what: What,
+pub(crate) struct ContentRequest<'a> {
+    pub(crate) what: TransferItem,
     /// `sha256:…`
     pub(crate) digest: &'a str,
     /// The exact size, if it is known.
@@ -29,10 +29,10 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Session<'_> {
-    /// The bytes with this digest. `progress` hears of every further [`PROGRESS_BYTES`].
+    /// The bytes with this digest. `progress` receives every further [`PROGRESS_BYTES`].
     pub(crate) async fn get(
         &mut self,
-        wanted: &Wanted<'_>,
+        wanted: &ContentRequest<'_>,
         progress: &(dyn Fn(u64) + Send + Sync),
     ) -> Result<Vec<u8>, TransferError> {
         let mut attempts = 0;
@@ -47,15 +47,20 @@ impl Session<'_> {
 
     async fn attempt(
         &mut self,
-        wanted: &Wanted<'_>,
+        wanted: &ContentRequest<'_>,
         progress: &(dyn Fn(u64) + Send + Sync),
-    ) -> Result<Vec<u8>, Failed> {
+    ) -> Result<Vec<u8>, AttemptError> {
         let (kind, accept) = match wanted.what {
-            What::Manifest => ("manifests", MANIFEST_TYPE),
-            What::Component | What::Token | What::Config | What::Referrers | What::Report => ("blobs", "*/*"),
+            TransferItem::Manifest => ("manifests", MANIFEST_TYPE),
+            TransferItem::Component
+            | TransferItem::Token
+            | TransferItem::Config
+            | TransferItem::Referrers
+            | TransferItem::Report => ("blobs", "*/*"),
         };
         let uri = self.place.uri(&format!("{kind}/{}", wanted.digest))?;
-        let (response, host) = self.ask(&Ask::bare(wanted.what, Method::GET, uri, accept)).await?;
+        let (response, host) =
+            self.ask(&RegistryRequest::bare(wanted.what, Method::GET, uri, accept)).await?;
         match response.status().as_u16() {
             200 => {}
             404 => {
@@ -65,9 +70,9 @@ impl Session<'_> {
         }
         let mut body = response.into_body();
         let limit = wanted.size.unwrap_or(wanted.bytes_max).min(wanted.bytes_max);
-        let (mut bytes, mut hash, mut told) = (Vec::new(), Sha256::new(), 0);
+        let (mut bytes, mut hash, mut reported) = (Vec::new(), Sha256::new(), 0);
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|cause| Failed {
+            let frame = frame.map_err(|cause| AttemptError {
                 error: TransferError::Body { registry: host.clone(), what: wanted.what, cause },
                 attempt: Some(Attempt::Broken),
             })?;
@@ -78,8 +83,8 @@ impl Session<'_> {
             hash.update(part);
             bytes.extend_from_slice(part);
             let now = bytes.len() as u64 / PROGRESS_BYTES;
-            if now > told {
-                told = now;
+            if now > reported {
+                reported = now;
                 progress(bytes.len() as u64);
             }
         }
@@ -96,10 +101,18 @@ impl Session<'_> {
     }
 
     /// A manifest or index by a tag, whatever its digest is; none if there is none.
-    pub(crate) async fn tagged(&mut self, what: What, tag: &str) -> Result<Option<Vec<u8>>, TransferError> {
+    pub(crate) async fn tagged(
+        &mut self,
+        what: TransferItem,
+        tag: &str,
+    ) -> Result<Option<Vec<u8>>, TransferError> {
         let accept = match what {
-            What::Referrers => INDEX_TYPE,
-            What::Manifest | What::Component | What::Token | What::Config | What::Report => MANIFEST_TYPE,
+            TransferItem::Referrers => INDEX_TYPE,
+            TransferItem::Manifest
+            | TransferItem::Component
+            | TransferItem::Token
+            | TransferItem::Config
+            | TransferItem::Report => MANIFEST_TYPE,
         };
         self.listed(what, &format!("manifests/{tag}"), accept, &[404]).await
     }
@@ -107,7 +120,7 @@ impl Session<'_> {
     /// A small document at a place; none if the answer is one of `absent`.
     async fn listed(
         &mut self,
-        what: What,
+        what: TransferItem,
         rest: &str,
         accept: &'static str,
         absent: &[u16],
@@ -124,13 +137,13 @@ impl Session<'_> {
 
     async fn listed_once(
         &mut self,
-        what: What,
+        what: TransferItem,
         rest: &str,
         accept: &'static str,
         absent: &[u16],
-    ) -> Result<Option<Vec<u8>>, Failed> {
+    ) -> Result<Option<Vec<u8>>, AttemptError> {
         let uri = self.place.uri(rest)?;
-        let (response, host) = self.ask(&Ask::bare(what, Method::GET, uri, accept)).await?;
+        let (response, host) = self.ask(&RegistryRequest::bare(what, Method::GET, uri, accept)).await?;
         match response.status().as_u16() {
             200 => Ok(Some(read_all(response, &host, what, MANIFEST_BYTES_MAX).await?)),
             status if absent.contains(&status) => Ok(None),
@@ -141,9 +154,9 @@ impl Session<'_> {
     /// The reports that refer to the manifest with this digest, those that can be had: what isn't one is passed over.
     pub(crate) async fn reports(&mut self, digest: &str) -> Result<Vec<Vec<u8>>, TransferError> {
         let place = format!("referrers/{digest}?artifactType={}", referrers::REPORT_TYPE_ESCAPED);
-        let index = match self.listed(What::Referrers, &place, INDEX_TYPE, &NO_REFERRERS).await? {
+        let index = match self.listed(TransferItem::Referrers, &place, INDEX_TYPE, &NO_REFERRERS).await? {
             Some(index) => Some(index),
-            None => self.tagged(What::Referrers, &referrers::fallback_tag(digest)).await?,
+            None => self.tagged(TransferItem::Referrers, &referrers::fallback_tag(digest)).await?,
         };
         let Some(index) = index else { return Ok(Vec::new()) };
         let mut reports = Vec::new();
@@ -166,11 +179,21 @@ impl Session<'_> {
     }
 
     async fn report(&mut self, manifest: &str) -> Result<Vec<u8>, TransferError> {
-        let wanted = Wanted { what: What::Manifest, digest: manifest, size: None, bytes_max: MANIFEST_LIMIT };
+        let wanted = ContentRequest {
+            what: TransferItem::Manifest,
+            digest: manifest,
+            size: None,
+            bytes_max: MANIFEST_LIMIT,
+        };
         let manifest = self.get(&wanted, &|_bytes| {}).await?;
         let layer = referrers::report_layer(&manifest)?;
         let bytes_max = REPORT_BYTES_MAX as u64;
-        let wanted = Wanted { what: What::Report, digest: &layer.digest, size: Some(layer.size), bytes_max };
+        let wanted = ContentRequest {
+            what: TransferItem::Report,
+            digest: &layer.digest,
+            size: Some(layer.size),
+            bytes_max,
+        };
         self.get(&wanted, &|_bytes| {}).await
     }
 }

@@ -18,35 +18,35 @@ use witlet_egress::{Egress, NetworkGrant, Reach, ResponseBody, SendLimits, TlsPo
 
 use crate::address::{self, AddressError, REDIRECTS_MAX};
 use crate::challenge::{self, Action, Credential, Step, TokenRequest};
-use crate::error::{TransferError, What};
+use crate::error::{TransferError, TransferItem};
 use crate::retry::{self, Attempt};
 
 /// How witlet names itself.
 const AGENT: &str = concat!("witlet/", env!("CARGO_PKG_VERSION"));
 /// How many credentials are tried one after the other.
 const CREDENTIALS_MAX: usize = 8;
-/// How often a token that has run out is had anew: one lasts a minute at least, and a push half an hour at most.
+/// How often an expired token is replaced: one lasts a minute at least, and a push half an hour at most.
 const RENEWALS_MAX: u32 = 32;
 /// How large the answer with a token may be.
 const TOKEN_BYTES_MAX: usize = 64 << 10;
-/// What is handed to the connection at once, and how often progress is told.
+/// What is handed to the connection at once, and how often progress is reported.
 const UPLOAD_PART_BYTES: usize = 64 << 10;
 /// The slowest upload that is waited for.
 const UPLOAD_BYTES_PER_SECOND_MIN: u64 = 16 << 10;
 
-/// Hears how many bytes have gone out, or come in.
+/// Receives how many bytes were sent or received.
 pub type BytesSink = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// What is asked, and where.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Repository<'a> {
     pub(crate) registry: &'a str,
     pub(crate) repository: &'a str,
     /// Whether TLS is left out also where the registry isn't on this machine.
     pub(crate) plain_http: bool,
 }
 
-impl Place<'_> {
+impl Repository<'_> {
     /// The URL of `/v2/REPOSITORY/…`.
     pub(crate) fn uri(&self, rest: &str) -> Result<Uri, AddressError> {
         let path = format!("/v2/{}/{rest}", self.repository);
@@ -55,8 +55,8 @@ impl Place<'_> {
 }
 
 /// One request.
-pub(crate) struct Ask {
-    pub(crate) what: What,
+pub(crate) struct RegistryRequest {
+    pub(crate) what: TransferItem,
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) accept: &'static str,
@@ -71,32 +71,32 @@ pub(crate) struct Content {
     pub(crate) progress: Option<BytesSink>,
 }
 
-impl Ask {
+impl RegistryRequest {
     /// A request that carries nothing.
-    pub(crate) fn bare(what: What, method: Method, uri: Uri, accept: &'static str) -> Self {
+    pub(crate) fn bare(what: TransferItem, method: Method, uri: Uri, accept: &'static str) -> Self {
         Self { what, method, uri, accept, content: None }
     }
 }
 
 /// A failed attempt, and whether another may help.
-pub(crate) struct Failed {
+pub(crate) struct AttemptError {
     pub(crate) error: TransferError,
     pub(crate) attempt: Option<Attempt>,
 }
 
-impl From<TransferError> for Failed {
+impl From<TransferError> for AttemptError {
     fn from(error: TransferError) -> Self {
         Self { error, attempt: None }
     }
 }
 
-impl From<AddressError> for Failed {
+impl From<AddressError> for AttemptError {
     fn from(error: AddressError) -> Self {
         TransferError::from(error).into()
     }
 }
 
-/// A request's body in parts, so that it can be told how much of it has gone.
+/// A request's body in parts, so that it can be reported how much of it was sent.
 struct Upload {
     rest: Bytes,
     sent: u64,
@@ -137,7 +137,7 @@ pub(crate) struct Session<'a> {
     egress: &'a Egress,
     limits: SendLimits,
     wait: retry::Wait,
-    pub(crate) place: Place<'a>,
+    pub(crate) place: Repository<'a>,
     action: Action,
     /// Credentials that weren't tried yet, the best last.
     untried: Vec<ImageAuth>,
@@ -155,7 +155,7 @@ impl<'a> Session<'a> {
     pub(crate) fn new(
         egress: &'a Egress,
         (limits, wait): (SendLimits, retry::Wait),
-        place: Place<'a>,
+        place: Repository<'a>,
         action: Action,
         mut credentials: Vec<ImageAuth>,
     ) -> Self {
@@ -181,12 +181,12 @@ impl<'a> Session<'a> {
     }
 
     /// Waits before the next attempt, after this many; the failure if there should be none.
-    pub(crate) async fn pause(&self, attempts: u32, failed: Failed) -> Result<(), TransferError> {
-        let Failed { error, attempt } = failed;
+    pub(crate) async fn pause(&self, attempts: u32, failed: AttemptError) -> Result<(), TransferError> {
+        let AttemptError { error, attempt } = failed;
         let Some(wait) = attempt.and_then(|attempt| (self.wait)(attempts, attempt)) else {
             return Err(error);
         };
-        let Place { registry, repository, .. } = self.place;
+        let Repository { registry, repository, .. } = self.place;
         tracing::info!(registry, repository, attempts, ?wait, %error, "the registry is asked again");
         tokio::time::sleep(wait).await;
         Ok(())
@@ -194,7 +194,10 @@ impl<'a> Session<'a> {
 
     /// Asks with credentials, as far as the registry wants some, and where redirects lead. The answer has any other status
     /// than 401 of the registry's own, and comes with the host that gave it.
-    pub(crate) async fn ask(&mut self, ask: &Ask) -> Result<(Response<ResponseBody>, String), Failed> {
+    pub(crate) async fn ask(
+        &mut self,
+        ask: &RegistryRequest,
+    ) -> Result<(Response<ResponseBody>, String), AttemptError> {
         let home = self.place.uri("")?;
         loop {
             let (response, host) = self.follow(&home, ask).await?;
@@ -213,7 +216,11 @@ impl<'a> Session<'a> {
     }
 
     /// Sends the request where redirects lead it. Credentials go to the registry alone, and so does what a request carries.
-    async fn follow(&self, home: &Uri, ask: &Ask) -> Result<(Response<ResponseBody>, String), Failed> {
+    async fn follow(
+        &self,
+        home: &Uri,
+        ask: &RegistryRequest,
+    ) -> Result<(Response<ResponseBody>, String), AttemptError> {
         let mut uri = ask.uri.clone();
         for _ in 0..=REDIRECTS_MAX {
             let mut request = Request::builder()
@@ -243,8 +250,8 @@ impl<'a> Session<'a> {
         request: http::request::Builder,
         content: Option<Content>,
         home: &Uri,
-        what: What,
-    ) -> Result<Response<ResponseBody>, Failed> {
+        what: TransferItem,
+    ) -> Result<Response<ResponseBody>, AttemptError> {
         let (bytes, progress) =
             content.map_or((Bytes::new(), None), |content| (content.bytes, content.progress));
         let seconds = bytes.len() as u64 / UPLOAD_BYTES_PER_SECOND_MIN;
@@ -255,14 +262,14 @@ impl<'a> Session<'a> {
             .map_err(|_invalid| malformed("the registry"))?;
         let (reach, host) = (reach(request.uri(), home)?, host_of(request.uri()));
         let limits = SendLimits { first_byte, ..self.limits };
-        self.egress.send(&reach, TlsPolicy::Verify, request, limits).await.map_err(|cause| Failed {
+        self.egress.send(&reach, TlsPolicy::Verify, request, limits).await.map_err(|cause| AttemptError {
             error: TransferError::Send { registry: host, what, cause },
             attempt: Some(Attempt::Broken),
         })
     }
 
     /// Makes the credential that the next request has. Fails when all were tried.
-    async fn authenticate(&mut self, headers: &HeaderMap, home: &Uri) -> Result<(), Failed> {
+    async fn authenticate(&mut self, headers: &HeaderMap, home: &Uri) -> Result<(), AttemptError> {
         let registry = self.registry();
         let header = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
         let header = header.collect::<Vec<_>>().join(", ");
@@ -282,7 +289,7 @@ impl<'a> Session<'a> {
         loop {
             let auth = match self.untried.pop() {
                 Some(auth) => Some(auth),
-                // Nobody in particular may have a token; once that was tried, that's all.
+                // An anonymous client may have a token; once that was tried, that's all.
                 None if self.tried => return Err(TransferError::Refused { registry, status: 401 }.into()),
                 None if self.credential.is_none() => None,
                 None => return Err(TransferError::NoCredentials { registry }.into()),
@@ -294,7 +301,9 @@ impl<'a> Session<'a> {
                 Step::NoCredentials => return Err(TransferError::NoCredentials { registry }.into()),
                 Step::Token(request) => match self.token(request, home).await {
                     Ok(token) => Credential::Bearer(token),
-                    Err(Failed { error: TransferError::Refused { .. }, .. }) if !self.untried.is_empty() => {
+                    Err(AttemptError { error: TransferError::Refused { .. }, .. })
+                        if !self.untried.is_empty() =>
+                    {
                         continue;
                     }
                     Err(failed) => return Err(failed),
@@ -306,7 +315,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    async fn token(&self, request: TokenRequest, home: &Uri) -> Result<String, Failed> {
+    async fn token(&self, request: TokenRequest, home: &Uri) -> Result<String, AttemptError> {
         let TokenRequest { realm, parameters, basic, form } = request;
         let mut uri = address::follow(home, &realm, home, "the place for tokens")?;
         let encoded = challenge::encode(&parameters);
@@ -322,9 +331,9 @@ impl<'a> Session<'a> {
             let media_type = "application/x-www-form-urlencoded";
             let content = Content { media_type, bytes: encoded.into(), progress: None };
             let request = request.method(Method::POST).header(CONTENT_TYPE, media_type);
-            self.send(request, Some(content), home, What::Token).await?
+            self.send(request, Some(content), home, TransferItem::Token).await?
         } else {
-            self.send(request.method(Method::GET), None, home, What::Token).await?
+            self.send(request.method(Method::GET), None, home, TransferItem::Token).await?
         };
         let status = response.status().as_u16();
         let refused = TransferError::Token { registry: self.registry(), realm: host.clone(), status };
@@ -335,17 +344,22 @@ impl<'a> Session<'a> {
             } else {
                 refused
             };
-            return Err(Failed { error, attempt: Some(attempt) });
+            return Err(AttemptError { error, attempt: Some(attempt) });
         }
-        let answer = read_all(response, &host, What::Token, TOKEN_BYTES_MAX).await?;
+        let answer = read_all(response, &host, TransferItem::Token, TOKEN_BYTES_MAX).await?;
         challenge::token(&answer).ok_or_else(|| refused.into())
     }
 
     /// The failure that any other answer than those expected is.
-    pub(crate) fn unexpected(&self, response: &Response<ResponseBody>, host: String, what: What) -> Failed {
+    pub(crate) fn unexpected(
+        &self,
+        response: &Response<ResponseBody>,
+        host: String,
+        what: TransferItem,
+    ) -> AttemptError {
         let status = response.status().as_u16();
         let attempt = Attempt::Answered { status, retry_after: retry_after(response.headers()) };
-        Failed { error: TransferError::Status { registry: host, what, status }, attempt: Some(attempt) }
+        AttemptError { error: TransferError::Status { registry: host, what, status }, attempt: Some(attempt) }
     }
 }
 
@@ -353,13 +367,13 @@ impl<'a> Session<'a> {
 pub(crate) async fn read_all(
     response: Response<ResponseBody>,
     host: &str,
-    what: What,
+    what: TransferItem,
     bytes_max: usize,
-) -> Result<Vec<u8>, Failed> {
+) -> Result<Vec<u8>, AttemptError> {
     let mut body = response.into_body();
     let mut answer = Vec::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|cause| Failed {
+        let frame = frame.map_err(|cause| AttemptError {
             error: TransferError::Body { registry: host.to_owned(), what, cause },
             attempt: Some(Attempt::Broken),
         })?;

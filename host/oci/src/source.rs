@@ -11,12 +11,12 @@ use witlet_ports::{ComponentFetcher, ComponentReference, FetchError, Reports};
 
 use crate::challenge::Action;
 use crate::credentials::credentials as stored_credentials;
-use crate::error::{TransferError, What};
+use crate::error::{TransferError, TransferItem};
 use crate::limits::{LIMITS, PULL_TIME_MAX};
 use crate::manifest::{COMPONENT_BYTES_MAX, Layer, component_layer};
-use crate::registry::{MANIFEST_LIMIT, Wanted};
+use crate::registry::{ContentRequest, MANIFEST_LIMIT};
 use crate::retry;
-use crate::session::{Place, Session};
+use crate::session::{Repository, Session};
 use crate::store::{Store, StoreError};
 
 /// Components that are pulled at once, each held in memory.
@@ -32,7 +32,7 @@ pub struct Progress<'a> {
     pub total: u64,
 }
 
-/// Hears how far long pulls are: after each further megabyte.
+/// Receives the progress of pulls after each further megabyte.
 pub type ProgressSink = Arc<dyn Fn(Progress<'_>) + Send + Sync>;
 
 /// What the fetcher needs.
@@ -43,7 +43,7 @@ pub struct RegistriesConfig {
     pub egress: Egress,
     /// The node's own credentials, a docker configuration that need not be there.
     pub credentials: Option<PathBuf>,
-    /// Hears of long pulls.
+    /// Receives the progress of pulls.
     pub progress: ProgressSink,
 }
 
@@ -90,23 +90,24 @@ impl Registries {
         }
         // It is never closed. Without its permit a pull would only take more memory.
         let _permit = self.pulls.acquire().await;
-        // Somebody else may have pulled it meanwhile.
+        // Another task may have pulled it meanwhile.
         if let Some(known) = self.stored(reference).await? {
             return Ok(known);
         }
         let mut session = self.session(reference, credentials).await?;
         let digest = reference.digest();
-        let wanted = Wanted { what: What::Manifest, digest, size: None, bytes_max: MANIFEST_LIMIT };
+        let wanted =
+            ContentRequest { what: TransferItem::Manifest, digest, size: None, bytes_max: MANIFEST_LIMIT };
         let manifest = session.get(&wanted, &|_bytes| {}).await?;
         let Layer { digest: layer, size } = component_layer(&manifest)?;
-        let wanted = Wanted {
-            what: What::Component,
+        let wanted = ContentRequest {
+            what: TransferItem::Component,
             digest: &layer,
             size: Some(size),
             bytes_max: COMPONENT_BYTES_MAX,
         };
-        let tell = |bytes| (self.progress)(Progress { reference, bytes, total: size });
-        let component = session.get(&wanted, &tell).await?;
+        let report = |bytes| (self.progress)(Progress { reference, bytes, total: size });
+        let component = session.get(&wanted, &report).await?;
         self.keep(digest, manifest).await;
         Ok(self.keep(&layer, component).await)
     }
@@ -120,7 +121,7 @@ impl Registries {
             let layer = component_layer(&manifest)?;
             Ok(store.read(&layer.digest, COMPONENT_BYTES_MAX))
         });
-        // Only a runtime that ends cancels it; then nobody waits for the answer.
+        // Only a runtime that ends cancels it; then no one waits for the answer.
         found.await.unwrap_or(Ok(None))
     }
 
@@ -148,7 +149,7 @@ impl Registries {
             (None, None) => Vec::new(),
         };
         let (registry, repository) = (reference.registry(), reference.repository());
-        let place = Place { registry, repository, plain_http: false };
+        let place = Repository { registry, repository, plain_http: false };
         Ok(Session::new(&self.egress, (self.limits, self.wait), place, Action::Pull, credentials))
     }
 

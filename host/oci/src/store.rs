@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW};
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::digest::digest_of;
 use crate::referrers::{REPORT_BYTES_MAX, REPORTS_MAX};
 
-/// How much room all components together may take; those that nobody asked for longest go first.
+/// How much room all components together may take; those that no one asked for longest go first.
 pub const STORE_BYTES_MAX: u64 = 1 << 30;
 /// How many files there may be.
 pub const STORE_FILES_MAX: usize = 512;
@@ -47,8 +46,8 @@ pub enum StoreError {
         #[source]
         cause: io::Error,
     },
-    /// Somebody else could put components there.
-    #[error("{} must be a folder of this user's own that nobody else can write: remove it, or choose another --root-dir", path.display())]
+    /// Another user could put components there.
+    #[error("{} must be a folder of this user's own that no other user can write: remove it, or choose another --root-dir", path.display())]
     Unsafe {
         /// The folder.
         path: PathBuf,
@@ -84,7 +83,7 @@ impl Store {
         Ok(Self { folder: folder.to_owned(), bytes_max, files_max })
     }
 
-    /// What has this digest (`sha256:…`); none if nobody has put it here, or it isn't what it was, which removes it.
+    /// What has this digest (`sha256:…`); none if no one has put it here, or it isn't what it was, which removes it.
     pub fn read(&self, digest: &str, bytes_max: u64) -> Option<Vec<u8>> {
         let path = self.path(digest)?;
         let found = self.read_checked(&path, digest, bytes_max);
@@ -92,7 +91,7 @@ impl Store {
             && error.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(path = %path.display(), %error, "a stored component is pulled again");
-            // Whatever is in the way is replaced by the next pull, which tells if it can't be.
+            // Whatever is in the way is replaced by the next pull, which fails if it can't be.
             let _ = std::fs::remove_file(&path);
         }
         found.ok()
@@ -128,7 +127,7 @@ impl Store {
         self.write_file(&path, bytes)
     }
 
-    /// The reports that were put beside what has this digest. Their signatures are what vouches for them.
+    /// The reports that were put next to what has this digest. Their signatures are what vouches for them.
     pub fn read_reports(&self, digest: &str) -> Vec<Vec<u8>> {
         let Some(path) = self.reports_path(digest) else { return Vec::new() };
         let Ok(bytes) = self.read_file(&path, REPORTS_BYTES_MAX) else { return Vec::new() };
@@ -136,7 +135,7 @@ impl Store {
         reports.into_iter().map(String::into_bytes).collect()
     }
 
-    /// Puts reports in place of those that were beside what has this digest. One that isn't text isn't kept: it is no report.
+    /// Puts reports in place of those that were next to what has this digest. One that isn't text isn't kept: it is no report.
     pub fn write_reports(&self, digest: &str, reports: &[Vec<u8>]) -> Result<(), StoreError> {
         let Some(path) = self.reports_path(digest) else { return Ok(()) };
         let texts: Vec<&str> = reports.iter().filter_map(|report| std::str::from_utf8(report).ok()).collect();

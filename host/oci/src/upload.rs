@@ -6,15 +6,16 @@ use serde::Deserialize;
 
 use crate::address;
 use crate::digest::digest_of;
-use crate::error::{TransferError, What};
+use crate::error::{TransferError, TransferItem};
 use crate::retry::Attempt;
 use crate::session::{
-    Ask, BytesSink, Content, Failed, Session, location, malformed, read_all, retry_after, with_query,
+    AttemptError, BytesSink, Content, RegistryRequest, Session, location, malformed, read_all, retry_after,
+    with_query,
 };
 
 /// How much of a registry's answer to what it doesn't take is read.
 const WORDS_BYTES_MAX: usize = 16 << 10;
-/// How much of it is told.
+/// How much of it is reported.
 const WORDS_CHARS_MAX: usize = 256;
 /// The media type of a blob on its way.
 const BLOB_TYPE: &str = "application/octet-stream";
@@ -27,10 +28,10 @@ pub(crate) struct PutManifest {
 
 impl Session<'_> {
     /// Puts a blob where it isn't yet: in one piece, which every registry takes. Says whether it had to go. A failed
-    /// upload is begun anew.
+    /// upload is begun again.
     pub(crate) async fn put_blob(
         &mut self,
-        what: What,
+        what: TransferItem,
         bytes: &Bytes,
         progress: Option<&BytesSink>,
     ) -> Result<bool, TransferError> {
@@ -47,20 +48,20 @@ impl Session<'_> {
 
     async fn put_blob_once(
         &mut self,
-        what: What,
+        what: TransferItem,
         digest: &str,
         bytes: &Bytes,
         progress: Option<&BytesSink>,
-    ) -> Result<bool, Failed> {
+    ) -> Result<bool, AttemptError> {
         let uri = self.place.uri(&format!("blobs/{digest}"))?;
-        let (response, host) = self.ask(&Ask::bare(what, Method::HEAD, uri, "*/*")).await?;
+        let (response, host) = self.ask(&RegistryRequest::bare(what, Method::HEAD, uri, "*/*")).await?;
         match response.status().as_u16() {
             200 => return Ok(false),
             404 => {}
             _ => return Err(self.unexpected(&response, host, what)),
         }
         let uri = self.place.uri("blobs/uploads/")?;
-        let (response, host) = self.ask(&Ask::bare(what, Method::POST, uri, "*/*")).await?;
+        let (response, host) = self.ask(&RegistryRequest::bare(what, Method::POST, uri, "*/*")).await?;
         if response.status() != 202 {
             return Err(self.declined(response, host, what).await);
         }
@@ -70,7 +71,7 @@ impl Session<'_> {
         let uri = with_query(&uri, &format!("digest={digest}")).ok_or_else(|| malformed(place))?;
         drop(response);
         let content = Content { media_type: BLOB_TYPE, bytes: bytes.clone(), progress: progress.cloned() };
-        let ask = Ask { what, method: Method::PUT, uri, accept: "*/*", content: Some(content) };
+        let ask = RegistryRequest { what, method: Method::PUT, uri, accept: "*/*", content: Some(content) };
         let (response, host) = self.ask(&ask).await?;
         if response.status() != 201 {
             return Err(self.declined(response, host, what).await);
@@ -81,7 +82,7 @@ impl Session<'_> {
     /// Puts a manifest or index under a tag or its own digest.
     pub(crate) async fn put_manifest(
         &mut self,
-        what: What,
+        what: TransferItem,
         name: &str,
         media_type: &'static str,
         bytes: &Bytes,
@@ -98,14 +99,14 @@ impl Session<'_> {
 
     async fn put_manifest_once(
         &mut self,
-        what: What,
+        what: TransferItem,
         name: &str,
         media_type: &'static str,
         bytes: &Bytes,
-    ) -> Result<PutManifest, Failed> {
+    ) -> Result<PutManifest, AttemptError> {
         let uri = self.place.uri(&format!("manifests/{name}"))?;
         let content = Content { media_type, bytes: bytes.clone(), progress: None };
-        let ask = Ask { what, method: Method::PUT, uri, accept: "*/*", content: Some(content) };
+        let ask = RegistryRequest { what, method: Method::PUT, uri, accept: "*/*", content: Some(content) };
         let (response, host) = self.ask(&ask).await?;
         if response.status() != 201 {
             return Err(self.declined(response, host, what).await);
@@ -124,13 +125,13 @@ impl Session<'_> {
         &self,
         response: http::Response<witlet_egress::ResponseBody>,
         host: String,
-        what: What,
-    ) -> Failed {
+        what: TransferItem,
+    ) -> AttemptError {
         let status = response.status().as_u16();
         let attempt = Attempt::Answered { status, retry_after: retry_after(response.headers()) };
         let answer = read_all(response, &host, what, WORDS_BYTES_MAX).await.unwrap_or_default();
         let error = TransferError::Declined { registry: host, what, status, words: words(&answer) };
-        Failed { error, attempt: Some(attempt) }
+        AttemptError { error, attempt: Some(attempt) }
     }
 }
 
@@ -148,13 +149,14 @@ fn words(answer: &[u8]) -> String {
         message: String,
     }
     let Ok(Answer { errors }) = serde_json::from_slice(answer) else { return String::new() };
-    let told = errors.iter().map(|problem| format!("{} {}", problem.code, problem.message).trim().to_owned());
-    let told = told.filter(|told| !told.is_empty()).collect::<Vec<_>>().join("; ");
-    if told.is_empty() {
-        return told;
+    let words =
+        errors.iter().map(|problem| format!("{} {}", problem.code, problem.message).trim().to_owned());
+    let words = words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ");
+    if words.is_empty() {
+        return words;
     }
-    let told = told.chars().map(|char| if char.is_control() { ' ' } else { char });
-    format!(": {}", told.take(WORDS_CHARS_MAX).collect::<String>())
+    let words = words.chars().map(|char| if char.is_control() { ' ' } else { char });
+    format!(": {}", words.take(WORDS_CHARS_MAX).collect::<String>())
 }
 
 #[cfg(test)]

@@ -213,7 +213,7 @@ async fn a_registry_that_keeps_something_else_is_not_believed() {
     }))
     .await;
     let error = push(&server, &artifact(None), Login::Nobody).await.expect_err("another digest");
-    assert!(matches!(error, TransferError::Kept { what: What::Manifest, .. }), "{error}");
+    assert!(matches!(error, TransferError::Kept { what: TransferItem::Manifest, .. }), "{error}");
     let server = Server::start(registry(|asked| (asked.method == "POST").then(|| status(202)))).await;
     let error = push(&server, &artifact(None), Login::Nobody).await.expect_err("no place");
     assert!(matches!(error, TransferError::Address(AddressError::Malformed { .. })), "{error}");

@@ -120,7 +120,7 @@ async fn bytes_that_are_not_what_was_asked_for_are_named() {
     let other = manifest_of(b"something else").to_string();
     let server = Server::start(move |_| ok(other.clone())).await;
     let error = node.refused(&reference_of(&server, &manifest)).await;
-    assert!(matches!(error, TransferError::Digest { what: What::Manifest, .. }), "{error}");
+    assert!(matches!(error, TransferError::Digest { what: TransferItem::Manifest, .. }), "{error}");
     // The layer: the same size, other bytes.
     let bytes = manifest.clone();
     let server = Server::start(move |asked| {
@@ -128,7 +128,7 @@ async fn bytes_that_are_not_what_was_asked_for_are_named() {
     })
     .await;
     let error = node.refused(&reference_of(&server, &manifest)).await;
-    assert!(matches!(error, TransferError::Digest { what: What::Component, .. }), "{error}");
+    assert!(matches!(error, TransferError::Digest { what: TransferItem::Component, .. }), "{error}");
     assert!(error.to_string().contains(&digest_of(COMPONENT)), "{error}");
     // Larger, smaller.
     let bytes = manifest.clone();
@@ -179,7 +179,7 @@ async fn manifests_of_something_else_are_refused_before_a_layer_is_pulled() {
     let endless = " ".repeat(2 << 20);
     let server = Server::start(honest(endless.clone(), COMPONENT)).await;
     let error = Node::new().refused(&reference_of(&server, &endless)).await;
-    assert!(matches!(error, TransferError::TooLarge { what: What::Manifest, .. }), "{error}");
+    assert!(matches!(error, TransferError::TooLarge { what: TransferItem::Manifest, .. }), "{error}");
 }
 
 #[tokio::test]
@@ -216,7 +216,7 @@ async fn a_registry_that_hangs_is_given_up() {
         () = silence => unreachable!("it goes on for ever"),
     };
     let error: TransferError = *error.cause.downcast().expect("a pull's error");
-    assert!(matches!(error, TransferError::Body { what: What::Component, .. }), "{error}");
+    assert!(matches!(error, TransferError::Body { what: TransferItem::Component, .. }), "{error}");
     assert_eq!(server.asked().len(), 1 + retry::ATTEMPTS_MAX as usize);
 }
 
@@ -240,7 +240,7 @@ async fn failures_that_pass_are_waited_out_and_refusals_are_not() {
 
     let server = Server::start(|_| status(404)).await;
     let error = Node::new().refused(&reference_of(&server, &manifest)).await;
-    assert!(matches!(error, TransferError::NotFound { what: What::Manifest, .. }), "{error}");
+    assert!(matches!(error, TransferError::NotFound { what: TransferItem::Manifest, .. }), "{error}");
     assert_eq!(server.asked().len(), 1);
 }
 
@@ -283,7 +283,10 @@ async fn only_the_registry_itself_says_whom_its_credentials_go_to() {
     let node = Node::new();
     node.logs_in(server.address);
     let error = node.refused(&reference_of(&server, &manifest)).await;
-    assert!(matches!(error, TransferError::Status { status: 401, what: What::Component, .. }), "{error}");
+    assert!(
+        matches!(error, TransferError::Status { status: 401, what: TransferItem::Component, .. }),
+        "{error}"
+    );
     assert!(thief.asked().is_empty(), "{:?}", thief.asked());
 }
 
@@ -302,7 +305,7 @@ async fn redirects_end_and_do_not_lead_into_the_clear() {
     assert!(matches!(error, TransferError::Address(AddressError::Unencrypted { .. })), "{error}");
 }
 
-/// A registry that wants tokens, and gives them itself to whoever has the password.
+/// A registry that wants tokens, and gives them itself to clients with the password.
 fn with_tokens(manifest: String, realm: SocketAddr) -> impl Fn(&Asked) -> Answer + Send + Sync + 'static {
     let honest = honest(manifest, COMPONENT);
     move |asked| match &asked.authorization {
@@ -327,7 +330,7 @@ async fn a_token_is_had_with_the_password_and_used_for_all_requests() {
     let server = Server::start(with_tokens(manifest.clone(), realm.address)).await;
     let node = Node::new();
     let reference = reference_of(&server, &manifest);
-    // Nobody in particular gets none.
+    // An anonymous client gets none.
     let error = node.refused(&reference).await;
     assert!(matches!(error, TransferError::Token { status: 401, .. }), "{error}");
     node.logs_in(server.address);
@@ -351,7 +354,7 @@ async fn an_answer_with_a_token_has_a_bound_however_it_comes() {
             continue;
         }
         let error = node.refused(&reference).await;
-        assert!(matches!(error, TransferError::TooLarge { what: What::Token, .. }), "{error}");
+        assert!(matches!(error, TransferError::TooLarge { what: TransferItem::Token, .. }), "{error}");
     }
 }
 

@@ -50,7 +50,7 @@ fn what_was_tampered_with_is_gone() {
         ("other bytes", &|| std::fs::write(&path, b"c0mponent").expect("written")),
         ("cut off", &|| std::fs::write(&path, b"comp").expect("written")),
         ("endless", &|| std::fs::write(&path, vec![0; LIMIT as usize + 1]).expect("written")),
-        // Right bytes, but in a place that somebody else may write to.
+        // Right bytes, but in a place that someone else may write to.
         ("a link", &|| symlink(&elsewhere, &path).expect("linked")),
     ];
     for (what, tamper) in tampered {
