@@ -56,7 +56,7 @@ pub(crate) async fn connect(
         let time = attempt_time(left, addresses.len() - index);
         match timeout(time, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
-                // Requests are small, and nobody may wait for more of them. Without it a connection works, too.
+                // Requests are small, and no one may wait for more of them. Without it a connection works, too.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }

@@ -42,7 +42,7 @@ impl Egress {
         Self { resolver, ..self }
     }
 
-    /// The same, trusting the certificate authorities in a PEM text beside the node's own.
+    /// The same, trusting the certificate authorities in a PEM text next to the node's own.
     pub fn with_authorities(self, pem: &[u8]) -> Result<Self, AuthorityError> {
         Ok(Self { trust: self.trust.with_authorities(pem)?, ..self })
     }
@@ -78,7 +78,7 @@ impl Egress {
         deadline: Instant,
     ) -> Result<TcpStream, ConnectError> {
         let to = host_port(host, port);
-        // Whoever names an address waits for nobody's names.
+        // An address needs no lookup.
         let addresses = match host.parse::<IpAddr>() {
             Ok(ip) => vec![SocketAddr::new(ip, port)],
             Err(_) if !reach.permits_name(host, port) => return Err(ConnectError::Denied { to }),

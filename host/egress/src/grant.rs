@@ -129,7 +129,7 @@ pub enum GrantError {
         /// The text.
         text: String,
     },
-    /// An IPv6 address without brackets: whether its end is a port can't be told.
+    /// An IPv6 address without brackets: whether its end is a port is ambiguous.
     #[error(
         "network grant {text:?}: an IPv6 address stands in brackets, such as [2001:db8::]/32 or [2001:db8::7]:443"
     )]

@@ -3,7 +3,6 @@
 mod redirect;
 mod target;
 
-use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 use witlet_core::hook::{HttpHook, Scheme};
 use witlet_ports::{HookError, HookRequests};
 
-use crate::connect::{ConnectError, host_port};
+use crate::connect::ConnectError;
 use crate::egress::Egress;
 use crate::grant::{NetworkGrant, TlsPolicy};
 use crate::http::{SendError, SendLimits};

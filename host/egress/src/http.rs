@@ -111,7 +111,7 @@ impl SendError {
 impl Egress {
     /// Sends a request to the authority of its URI, whatever its `Host` says, and answers with the status and headers.
     ///
-    /// Nothing runs beside it: the connection makes progress while this or the answer's body is polled, and it is closed
+    /// Nothing runs next to it: the connection makes progress while this or the answer's body is polled, and it is closed
     /// when either is dropped. Headers that belong to a connection are the connection's: the request's own are left out.
     pub async fn send<B>(
         &self,
@@ -160,7 +160,7 @@ where
     let done = tokio::select! {
         biased;
         done = &mut answer => Some(done),
-        // How the connection ended is told to the request, too.
+        // How the connection ended is passed to the request, too.
         _ = &mut connection => None,
     };
     match done {

@@ -20,10 +20,10 @@ pub const PINS_MAX: usize = 64;
 /// - `pod` opens exactly the pod's addresses, whatever they are: in the embedded runtime they are loopback, in the host's network
 ///   they are the node's.
 /// - `probe-host` opens the host that the probe's parameters name, also where it is loopback, but never link-local
-///   addresses and clouds' metadata servers: whoever may make pods shouldn't get the node to ask there.
+///   addresses and clouds' metadata servers: a user who may create pods shouldn't make the node send requests there.
 /// - A name opens the addresses that it was pinned to, at the ports that its grant names, but never loopback, link-local,
-///   unspecified, multicast or broadcast addresses or clouds' metadata servers, in no form: whoever answers for a name
-///   shouldn't choose which of the node's doors it opens (DNS rebinding). An address grant beside it may still permit them.
+///   unspecified, multicast or broadcast addresses or clouds' metadata servers, in no form: the server that answers for a name
+///   shouldn't choose which of the node's doors it opens (DNS rebinding). An address grant next to it may still permit them.
 #[derive(Clone, Debug)]
 pub struct Reach(Arc<Inner>);
 

@@ -17,7 +17,7 @@ mod tests;
 /// How many names are looked up at the same time. A name server that is silent holds a lookup, and with it one of the
 /// threads that all work on the disk shares, for half a minute: long after its caller gave up.
 pub const LOOKUPS_MAX: usize = 16;
-/// How many of them one plugin may have, so that nobody's silent name servers keep others waiting.
+/// How many of them one plugin may have, so that no one's silent name servers keep others waiting.
 pub const LOOKUPS_SHARE: usize = 4;
 /// So long a lookup is waited for.
 pub const LOOKUP_TIME_MAX: Duration = Duration::from_secs(10);
@@ -53,7 +53,7 @@ pub trait Resolve: Send + Sync {
 /// The resolver of the node: `/etc/hosts`, name servers, search domains, whatever its `nsswitch.conf` says.
 #[derive(Clone, Debug)]
 pub struct SystemResolver {
-    /// Room for everybody's lookups.
+    /// Permits for all lookups.
     all: Arc<Semaphore>,
     /// Room for one plugin's.
     own: Arc<Semaphore>,
@@ -74,7 +74,7 @@ impl SystemResolver {
         Self { all: Arc::new(Semaphore::new(all)), own: Arc::new(Semaphore::new(own)) }
     }
 
-    /// Looks a name up beside the async threads, once there is room. The room is taken until the lookup has really
+    /// Looks a name up next to the async threads, once there is room. The room is taken until the lookup has really
     /// ended, whether anybody still waits for it or not.
     async fn beside<T: Send + 'static>(
         &self,

@@ -134,7 +134,7 @@ impl Trust {
         Ok(Self { added, verifying: Arc::default(), insecure: self.insecure.clone() })
     }
 
-    /// Makes TLS of a connection to this host. Takes as long as the server does. The server is told the host's name,
+    /// Makes TLS of a connection to this host. Takes as long as the server does. The server receives the host's name,
     /// but never an address (RFC 6066 section 3).
     pub(crate) async fn handshake(
         &self,

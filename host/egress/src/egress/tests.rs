@@ -105,7 +105,7 @@ async fn a_name_that_is_rebound_leads_nowhere_new() {
     let again = ends(egress.look_up(&reach, "a.example")).await;
     assert_eq!(again, Ok(vec!["192.0.2.1".parse().expect("an address")]));
     assert_eq!(answers.asked().len(), 1);
-    // The next call asks anew, and is refused.
+    // The next call asks again, and is refused.
     let grant = format!("a.example:{port}");
     let next = Reach::new(vec![grant.parse::<NetworkGrant>().expect("it is a grant")], &[], None);
     let error = connected(&egress, &next, "a.example", port).await.expect_err("it is this host");
@@ -158,7 +158,7 @@ async fn a_silent_resolver_is_waited_for_until_the_deadline() {
 async fn the_next_address_is_tried_where_one_refuses() {
     let server = Server::stuck().await;
     let port = server.port();
-    // Nobody listens at the first.
+    // No one listens at the first.
     let (egress, _) = egress(Answers::default().with("a.example", &[&["127.0.0.9", "127.0.0.1"]]));
     let granted = reach(&[&format!("a.example:{port}"), &format!("127.0.0.0/8:{port}")]);
     assert_eq!(connected(&egress, &granted, "a.example", port).await.expect("the second"), server.address);

@@ -61,7 +61,7 @@ impl ResponseBody {
 
     fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         if let Some(connection) = &mut self.connection {
-            // How it ended is told to the body, too.
+            // How it ended is passed to the body, too.
             if connection.as_mut().poll(context).is_ready() {
                 self.connection = None;
             }

@@ -87,7 +87,7 @@ fn host_and_port(authority: &Authority) -> Result<(&str, Option<u16>), RequestEr
     let invalid = || RequestError::Authority { authority: authority.to_string() };
     let host = authority.host();
     let text = authority.as_str();
-    // A user and password in front are nobody's here.
+    // A user and password in front are no one's here.
     let text = text.rsplit_once('@').map_or(text, |(_, text)| text);
     let rest = text.strip_prefix(host).ok_or_else(invalid)?;
     if host.is_empty() {

@@ -218,7 +218,7 @@ fn a_name_never_reaches_what_only_an_address_grant_may() {
     let reach = Reach::new(grants(&["a.example:80"]), &[], None);
     let private = ips(&["10.0.0.1", "192.168.0.1", "fd00::1"]);
     assert_eq!(reach.pin(&host, &private), Pinned::Addresses(private.clone()));
-    // An address grant beside it says so: then at its own ports only.
+    // An address grant next to it says so: then at its own ports only.
     let both = Reach::new(grants(&["a.example:80", "127.0.0.1:81"]), &[], None);
     assert_eq!(both.pin(&host, &ips(&["127.0.0.1"])), Pinned::Addresses(ips(&["127.0.0.1"])));
     assert!(permitted(&both, "127.0.0.1:81") && !permitted(&both, "127.0.0.1:80"));

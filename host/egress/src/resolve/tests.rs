@@ -48,7 +48,7 @@ async fn addresses_are_used_once_each_and_only_so_many() {
 #[tokio::test(start_paused = true)]
 async fn a_lookup_that_hangs_is_given_up_after_its_time() {
     let (resolver, asked) = (SystemResolver::new(), name("a.example"));
-    // Whoever has the room never ends.
+    // The lookup that holds the permit never ends.
     let room = resolver.own.clone().acquire_many_owned(LOOKUPS_SHARE as u32).await.expect("room");
     let begun = tokio::time::Instant::now();
     let error = resolver.resolve(&asked).await.expect_err("it hangs");
