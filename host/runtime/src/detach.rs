@@ -1,4 +1,4 @@
-//! Starts the runtime as a process of its own, which outlives whoever started it.
+//! Starts the runtime as a process of its own, which outlives the process that started it.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;

@@ -30,7 +30,7 @@
 //! - **Memory** of all instances of a container counts together against its limit, which can be changed while it runs.
 //!   Who asks for too much is ended: the program, the command, or the request.
 //! - **Processor**: a program that computes gives way every 10 ms. Its time is counted. There are no CPU limits: they are
-//!   accepted, and told in the status.
+//!   accepted, and reported in the status.
 //! - **Mounts** of folders are preopened. Single files appear in private folders as hard links, so that both sides see
 //!   one file; from another filesystem they are copied, and copied back at the end. A file can't be mounted into a
 //!   mounted folder. No link leads out of a mount. Stop signals and devices don't exist.

@@ -1,9 +1,9 @@
-//! What the runtime is told when it is started.
+//! Options of the runtime.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a program may take to answer an HTTP request, if nobody says otherwise.
+/// How long a program may take to answer an HTTP request, if no one says otherwise.
 const HTTP_DEADLINE_DEFAULT: Duration = Duration::from_secs(30);
 
 /// Where things are.
@@ -22,7 +22,7 @@ pub struct RuntimeOptions {
     pub component_cache: PathBuf,
     /// How long a program that answers HTTP (`wasi:http/proxy`) may take for one request, body and all.
     pub http_deadline: Duration,
-    /// Leave the session of whoever started this process, so that neither the end of a terminal nor its Ctrl-C
+    /// Leave the session of the parent process, so that neither the end of a terminal nor its Ctrl-C
     /// reaches it.
     pub new_session: bool,
 }

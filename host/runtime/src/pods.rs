@@ -96,7 +96,7 @@ struct Process {
     spec: WorkloadSpec,
     kill: CancellationToken,
     ended: CancellationToken,
-    /// Places for commands beside its own program.
+    /// Places for commands next to its own program.
     commands: Arc<Semaphore>,
     mounts: Arc<Placed>,
 }
@@ -171,8 +171,8 @@ impl Pods {
     }
 
     /// Tells what has just happened to a sandbox or to a container in it.
-    fn tell(&self, registry: &Registry, kind: EventKind, id: &str, sandbox_id: &str) {
-        self.events.tell(|| Event {
+    fn emit(&self, registry: &Registry, kind: EventKind, id: &str, sandbox_id: &str) {
+        self.events.emit(|| Event {
             kind,
             id: id.to_owned(),
             at: (self.now)(),
@@ -213,8 +213,8 @@ impl Pods {
         }
         tracing::info!(sandbox = %id, pod = %record.config.name, ?network, "sandbox made");
         registry.sandboxes.insert(id.clone(), Sandbox { record, claim, cpu_nanoseconds_past: 0 });
-        self.tell(&registry, EventKind::Created, &id, &id);
-        self.tell(&registry, EventKind::Started, &id, &id);
+        self.emit(&registry, EventKind::Created, &id, &id);
+        self.emit(&registry, EventKind::Started, &id, &id);
         Ok(id)
     }
 
@@ -241,7 +241,7 @@ impl Pods {
             registry.addresses.give_back(claim.address());
         }
         if was_ready {
-            self.tell(&registry, EventKind::Stopped, id, id);
+            self.emit(&registry, EventKind::Stopped, id, id);
         }
         Ok(())
     }
@@ -260,7 +260,7 @@ impl Pods {
         let mut registry = self.registry();
         self.sandbox_records.remove(&record_name(id))?;
         if registry.sandboxes.remove(id).is_some() {
-            self.tell(&registry, EventKind::Deleted, id, id);
+            self.emit(&registry, EventKind::Deleted, id, id);
         }
         Ok(())
     }

@@ -10,11 +10,11 @@ use std::path::Path;
 #[cfg(test)]
 mod tests;
 
-/// How often the folder is looked through. Once for each level of a tree that is as deep as it has folders; somebody who
+/// How often the folder is looked through. Once for each level of a tree that is as deep as it has folders; someone who
 /// goes on writing to it doesn't keep this going for ever.
 const PASSES_MAX: usize = 10_000_000;
 
-/// Removes a folder with all in it; links are removed and not followed. Whoever wrote to it must have ended. What lies
+/// Removes a folder with all in it; links are removed and not followed. Its writers must have ended. What lies
 /// deeper is moved up to the top first, so that neither the stack, nor open files, nor paths grow with the depth.
 pub(crate) fn remove_folder(top: &Path) -> io::Result<()> {
     let mut moved = 0;
@@ -38,7 +38,7 @@ pub(crate) fn remove_folder(top: &Path) -> io::Result<()> {
             return fs::remove_dir(top);
         }
     }
-    Err(io::Error::new(io::ErrorKind::ResourceBusy, "somebody goes on writing to it"))
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "files are still being written to it"))
 }
 
 /// Removes what is no folder. Says whether it was that.

@@ -114,7 +114,7 @@ impl Drop for WorkloadThreads {
 /// When another runtime has the folder, or the folder, the socket or the engine can't be used.
 pub async fn serve(options: RuntimeOptions, stop: CancellationToken) -> Result<(), ServeError> {
     if options.new_session {
-        // Fails for the leader of a process group, which is in nobody's way.
+        // Fails for the leader of a process group, which is in no one's way.
         _ = rustix::process::setsid();
     }
     raise_file_limit();

@@ -123,7 +123,7 @@ impl Folder {
         Ok(self.all_names()?.into_iter().filter(|name| !name.ends_with(UNFINISHED)).collect())
     }
 
-    /// Every record with the name of its file. One that can't be read is told and removed: what it was about is gone
+    /// Every record with the name of its file. One that can't be read is reported and removed: what it was about is gone
     /// with the process that ran it.
     pub(crate) fn load_all<T: DeserializeOwned>(&self) -> Result<Vec<(String, T)>, StateError> {
         let mut records = Vec::new();

@@ -21,5 +21,5 @@ pub use program::ProgramsError;
 pub(crate) use program::{Program, ProgramError, Programs};
 pub(crate) use run::{exec, run};
 pub(crate) use spec::WorkloadSpec;
-pub(crate) use stdio::Kept;
+pub(crate) use stdio::CapturedOutput;
 pub(crate) use stop::StopSignal;

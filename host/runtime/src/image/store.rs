@@ -156,11 +156,11 @@ pub(crate) struct ImageStore {
     now: Now,
     /// Held while files and what is known of them change together; taken before `known`.
     changes: Mutex<()>,
-    known: Mutex<Known>,
+    known: Mutex<StoredImages>,
 }
 
 #[derive(Default)]
-struct Known {
+struct StoredImages {
     /// By reference.
     images: BTreeMap<String, Image>,
     /// By identifier; ready to start.
@@ -188,7 +188,7 @@ impl ImageStore {
     /// names.
     pub(crate) fn open(parts: Parts) -> Result<Self, StateError> {
         let Parts { root, blobs, notes, compiler, programs, now } = parts;
-        let mut known = Known::default();
+        let mut known = StoredImages::default();
         for (name, note) in notes.load_all::<Image>()? {
             if blobs.contains(&blob_name(&note.id))? {
                 known.images.insert(note.reference.clone(), note);
@@ -206,7 +206,7 @@ impl ImageStore {
         Ok(Self { root, blobs, notes, compiler, programs, now, changes, known })
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, StoredImages> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -269,7 +269,7 @@ impl ImageStore {
         let own = image.reference.clone();
         let bytes = blocking(move || read(&own, &ImageFile::Absolute(path), Path::new("/"))).await?;
         if id_from(&bytes) != id {
-            // Forgotten, so that nobody takes it for present, and it is pulled again.
+            // Forgotten, so that no one takes it for present, and it is pulled again.
             self.remove(id)
                 .map_err(|cause| ImageError::Keep { reference: image.reference.clone(), cause })?;
             return Err(ImageError::Damaged { reference: image.reference });
@@ -384,7 +384,7 @@ async fn blocking<T: Send + 'static>(
 /// the kernel sees to it, at the moment of opening (openat2, `RESOLVE_BENEATH`).
 fn read(reference: &str, file: &ImageFile, root: &Path) -> Result<Arc<[u8]>, ImageError> {
     let own = || reference.to_owned();
-    // Without NONBLOCK opening a pipe would wait for somebody to write to it.
+    // Without NONBLOCK opening a pipe would wait for someone to write to it.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let (path, opened) = match file {
         ImageFile::Absolute(path) => {

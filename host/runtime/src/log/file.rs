@@ -1,4 +1,4 @@
-//! The file that a container's log goes to, which may be moved away under it and opened anew.
+//! The file that a container's log goes to, which may be moved away under it and opened again.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};

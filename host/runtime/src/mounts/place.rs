@@ -31,7 +31,7 @@ struct Copied {
 }
 
 impl Placed {
-    /// Copies back what the container wrote to copies. What can't be, is told and lost.
+    /// Copies back what the container wrote to copies. What can't be, is reported and lost.
     pub(crate) fn write_back(&self) {
         for Copied { copy, host_path } in &self.copies {
             if let Err(error) = write_back(copy, host_path) {

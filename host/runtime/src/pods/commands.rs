@@ -1,4 +1,4 @@
-//! Commands beside a container's own program: its component, run once more.
+//! Commands next to a container's own program: its component, run once more.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Pods, PodsError};
-use crate::workload::{self, Exit, Kept, StopSignal, WorkloadSpec};
+use crate::workload::{self, CapturedOutput, Exit, StopSignal, WorkloadSpec};
 
 /// How many commands may run in one container at once.
 pub(crate) const COMMANDS_MAX: usize = 8;
@@ -27,7 +27,7 @@ pub(crate) struct Output {
 
 impl Pods {
     /// Runs the component of a running container once more, with `command` as its arguments, and with the container's
-    /// environment, mounts, network and account; waits for its end. After `limit`, or when nobody waits any more, it
+    /// environment, mounts, network and account; waits for its end. After `limit`, or when no one waits any more, it
     /// is killed; if the container ends meanwhile, the command ends with it, by code 137.
     pub(crate) async fn exec(
         &self,
@@ -38,8 +38,8 @@ impl Pods {
         let (process, _) = self.running(id)?;
         let busy = |_| PodsError::TooManyCommands { id: id.to_owned() };
         let place = process.commands.clone().try_acquire_owned().map_err(busy)?;
-        let outputs = Kept::both(OUTPUT_BYTES_MAX);
-        // Its standard input has ended from the beginning, and nobody asks it to stop.
+        let outputs = CapturedOutput::both(OUTPUT_BYTES_MAX);
+        // Its standard input has ended from the beginning, and no one asks it to stop.
         let spec =
             WorkloadSpec { arguments: command, stop: StopSignal::default().into(), ..process.spec.clone() };
         let (over, program, kept) = (process.spec.over.clone(), process.program.clone(), outputs.clone());

@@ -68,7 +68,7 @@ impl Pods {
         let id = record.id.clone();
         self.container_records.store(&record_name(&id), &record)?;
         registry.containers.insert(id.clone(), Container::new(record));
-        self.tell(&registry, EventKind::Created, &id, sandbox_id);
+        self.emit(&registry, EventKind::Created, &id, sandbox_id);
         Ok(id)
     }
 
@@ -102,7 +102,7 @@ impl Pods {
         container.record.life = container.record.life.end(exit.clone(), (self.now)());
         self.container_records.store(&record_name(id), &container.record)?;
         let sandbox_id = container.record.sandbox_id.clone();
-        self.tell(&registry, EventKind::Stopped, id, &sandbox_id);
+        self.emit(&registry, EventKind::Stopped, id, &sandbox_id);
         Ok(())
     }
 
@@ -145,7 +145,7 @@ impl Pods {
         container.process = Some(process.clone());
         let work = self.tasks.spawn_on(workload::run(program, spec), &self.workloads);
         self.tasks.spawn(self.clone().watch(id.clone(), work, process));
-        self.tell(&registry, EventKind::Started, &id, &record.sandbox_id);
+        self.emit(&registry, EventKind::Started, &id, &record.sandbox_id);
         tracing::info!(container = %id, name = %record.config.name, "container started");
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Pods {
                     tracing::error!(container = %id, %error, "the end of a container can't be kept");
                 }
                 let sandbox_id = container.record.sandbox_id.clone();
-                self.tell(&registry, EventKind::Stopped, &id, &sandbox_id);
+                self.emit(&registry, EventKind::Stopped, &id, &sandbox_id);
             }
         }
         process.ended.cancel();
@@ -229,7 +229,7 @@ impl Pods {
         if let Some(sandbox) = registry.sandboxes.get_mut(&sandbox_id) {
             sandbox.cpu_nanoseconds_past += container.account.cpu_nanoseconds();
         }
-        self.tell(&registry, EventKind::Deleted, id, &sandbox_id);
+        self.emit(&registry, EventKind::Deleted, id, &sandbox_id);
         Ok(())
     }
 
@@ -243,7 +243,7 @@ impl Pods {
         Ok(self.registry().container(id)?.record.clone())
     }
 
-    /// Opens a running container's log anew, after it was moved away.
+    /// Opens a running container's log again, after it was moved away.
     pub(crate) fn reopen_log(&self, id: &str) -> Result<(), PodsError> {
         let (process, record) = self.running(id)?;
         let (Some(log), Some(path)) = (process.spec.log, record.log) else { return Ok(()) };
@@ -287,7 +287,7 @@ fn check_startable(record: &ContainerRecord, sandbox_ready: bool) -> Result<(), 
     }
 }
 
-/// A container has a log if both it and its sandbox were told where (CRI: `log_directory`, `log_path`).
+/// A container has a log if both it and its sandbox have a place for it (CRI: `log_directory`, `log_path`).
 fn log_of(sandbox: &SandboxRecord, config: &ContainerSpec) -> Option<PathBuf> {
     let directory = &sandbox.config.log_directory;
     let named = !directory.as_os_str().is_empty() && !config.log_path.as_os_str().is_empty();

@@ -87,7 +87,7 @@ pub(crate) enum PodsError {
         #[source]
         cause: io::Error,
     },
-    /// The component has nothing that could be run beside its own work.
+    /// The component has nothing that could be run next to its own work.
     #[error("container {id} can run no commands: its component doesn't export wasi:cli/run")]
     NoCommand {
         /// Its identifier.

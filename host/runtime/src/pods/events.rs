@@ -1,4 +1,4 @@
-//! What happens to sandboxes and containers, told to whoever listens.
+//! What happens to sandboxes and containers, sent to all subscribers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -41,7 +41,7 @@ pub(crate) struct Event {
     pub(crate) containers: Vec<ContainerRecord>,
 }
 
-/// Hands events to all who listen. Nobody is waited for.
+/// Sends events to all subscribers, without waiting for any.
 #[derive(Debug)]
 pub(crate) struct Events {
     sender: Mutex<Option<Sender<Arc<Event>>>>,
@@ -58,8 +58,8 @@ impl Events {
         self.sender.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Tells an event, which is made only if somebody listens.
-    pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
+    /// Sends an event, which is made only if there is a subscriber.
+    pub(crate) fn emit(&self, event: impl FnOnce() -> Event) {
         if let Some(sender) = self.sender().filter(|sender| sender.receiver_count() > 0) {
             // The last listener may have left just now.
             _ = sender.send(Arc::new(event()));

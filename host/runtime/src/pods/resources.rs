@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const MEMORY_DEFAULT_BYTES: u64 = 256 << 20;
 
 /// A container's resources in the CRI's terms, where 0 is nothing said. Memory is kept to; the processor isn't, and is
-/// only told back.
+/// only reported back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Resources {
@@ -18,7 +18,7 @@ pub(crate) struct Resources {
     pub(crate) cpu_quota: i64,
     /// Microseconds.
     pub(crate) cpu_period: i64,
-    /// What the kernel would be told about whom to kill first.
+    /// What the kernel would use to choose which process to kill first.
     pub(crate) oom_score_adj: i64,
 }
 

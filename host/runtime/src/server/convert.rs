@@ -354,12 +354,12 @@ fn compile_code(error: &CompileError) -> Code {
     }
 }
 
-/// What a client is told about a failure with an image.
+/// What a client receives about a failure with an image.
 pub(super) fn image_status(error: &ImageError) -> Status {
     Status::new(image_code(error), in_one_line(error))
 }
 
-/// What a client is told about a failure with a sandbox or a container.
+/// What a client receives about a failure with a sandbox or a container.
 pub(super) fn pods_status(error: &PodsError) -> Status {
     let code = match error {
         PodsError::NoSandbox { .. } | PodsError::NoContainer { .. } => Code::NotFound,
@@ -381,7 +381,7 @@ pub(super) fn pods_status(error: &PodsError) -> Status {
     Status::new(code, in_one_line(error))
 }
 
-/// What a client is told when the state can't be kept.
+/// What a client receives when the state can't be kept.
 pub(super) fn state_status(error: &crate::state::StateError) -> Status {
     Status::internal(in_one_line(error))
 }

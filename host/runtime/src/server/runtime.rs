@@ -262,7 +262,7 @@ impl RuntimeService for RuntimeServer {
         answer(ReopenContainerLogResponse {})
     }
 
-    /// Tells the runtime what a pod has together, after its containers were told. Pods have no limits of their own
+    /// Passes what a pod has together to the runtime, after its containers were passed. Pods have no limits of their own
     /// here, as in containerd.
     async fn update_pod_sandbox_resources(
         &self,

@@ -16,7 +16,7 @@ const SOCKET_MODE: u32 = 0o600;
 #[derive(Debug, Error)]
 pub enum SocketError {
     /// Another runtime answers there.
-    #[error("somebody answers at {} already", path.display())]
+    #[error("another process already serves {}", path.display())]
     Answered {
         /// The socket.
         path: PathBuf,
@@ -38,7 +38,7 @@ pub enum SocketError {
     },
 }
 
-/// Listens at `path`, in the place of the socket that an earlier process left there, if nobody answers at it. The new
+/// Listens at `path`, in the place of the socket that an earlier process left there, if no one answers at it. The new
 /// one is closed to others before it can be found: it gets its name when it has its mode.
 pub(crate) fn listen(path: &Path) -> Result<UnixListener, SocketError> {
     let own = || path.to_owned();

@@ -49,7 +49,7 @@ const CONNECTION_LIMIT: Duration = Duration::from_secs(300);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A program on its address.
-struct Site {
+struct HttpServer {
     handler: ProxyPre<State>,
     ticker: Arc<EpochTicker>,
     spec: WorkloadSpec,
@@ -59,7 +59,7 @@ struct Site {
     remarks: Logged,
 }
 
-impl Site {
+impl HttpServer {
     fn remark(&self, words: &str) {
         self.remarks.take(format!("{words}\n").as_bytes());
     }
@@ -74,14 +74,14 @@ pub(super) async fn serve(handler: ProxyPre<State>, ticker: Arc<EpochTicker>, sp
     };
     let remarks = Logged::new(Stream::Stderr, spec.log.clone(), spec.now);
     let instances = Arc::new(Semaphore::new(INSTANCES_MAX));
-    let site = Arc::new(Site { handler, ticker, spec, address, instances, remarks });
+    let site = Arc::new(HttpServer { handler, ticker, spec, address, instances, remarks });
     site.remark(&format!("serving HTTP on http://{address}"));
     let connections = TaskTracker::new();
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let asked = site.spec.stop.token();
     loop {
         let accepted = async {
-            // A slot first: connections that nobody serves stay in the kernel's queue.
+            // A slot first: connections that no one serves stay in the kernel's queue.
             let slot = slots.clone().acquire_owned().await;
             (slot, listener.accept().await)
         };
@@ -115,7 +115,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Serves one connection until it, the container, or its time ends.
-async fn connection(site: Arc<Site>, stream: TcpStream, _slot: OwnedSemaphorePermit) {
+async fn connection(site: Arc<HttpServer>, stream: TcpStream, _slot: OwnedSemaphorePermit) {
     // Small answers shouldn't wait for more; a socket that doesn't know this works as well.
     _ = stream.set_nodelay(true);
     let service = service_fn(|request| {

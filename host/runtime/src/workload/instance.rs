@@ -4,10 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, Store};
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder};
@@ -21,11 +18,7 @@ use super::sockets;
 use super::spec::WorkloadSpec;
 use super::state::State;
 use super::stdio::{Outlet, SilentInput, Sink};
-use super::stop::StopSignal;
-use crate::clock::Now;
-use crate::log::LogFile;
 use crate::mounts::Preopen;
-use crate::network::Network;
 
 /// How many handles (sockets, streams, files, timers) an instance may hold; many of them are file descriptors of
 /// this process.

@@ -51,7 +51,7 @@ pub(super) enum Entry {
     Handler {
         /// The handler.
         handler: ProxyPre<State>,
-        /// `wasi:cli/run`, for commands beside it, if it exports that as well.
+        /// `wasi:cli/run`, for commands next to it, if it exports that as well.
         command: Option<CommandPre<State>>,
     },
 }

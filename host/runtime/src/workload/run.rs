@@ -1,4 +1,4 @@
-//! Runs a container's own program, and commands beside it, from start to end.
+//! Runs a container's own program, and commands next to it, from start to end.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::instance::{self, Input, Metered};
 use super::program::{Entry, Program};
 use super::spec::WorkloadSpec;
 use super::state::State;
-use super::stdio::{Kept, Logged, Sink};
+use super::stdio::{CapturedOutput, Logged, Sink};
 use crate::log::Stream;
 
 /// Runs `program` as a container's own until it ends. To kill it, drop the future: it gives way every few
@@ -28,9 +28,13 @@ pub(crate) async fn run(program: Program, spec: WorkloadSpec) -> Exit {
     }
 }
 
-/// Runs a program's command beside the container's own, with the arguments of `spec`, until it ends. None if the
+/// Runs a program's command next to the container's own, with the arguments of `spec`, until it ends. None if the
 /// component has no command. What ended it other than itself is said on its standard error.
-pub(crate) async fn exec(program: Program, spec: WorkloadSpec, outputs: [Arc<Kept>; 2]) -> Option<Exit> {
+pub(crate) async fn exec(
+    program: Program,
+    spec: WorkloadSpec,
+    outputs: [Arc<CapturedOutput>; 2],
+) -> Option<Exit> {
     let Program { entry, ticker } = program;
     let command = match entry {
         Entry::Command(command) => Some(command),

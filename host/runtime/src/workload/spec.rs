@@ -38,7 +38,7 @@ pub(crate) struct WorkloadSpec {
     pub(crate) stop: Arc<StopSignal>,
     /// Cancelled when the container's own program has ended, and all else with it.
     pub(crate) over: CancellationToken,
-    /// The tasks of a container beside its own program.
+    /// The tasks of a container next to its own program.
     pub(crate) helpers: TaskTracker,
     /// The clock of the log.
     pub(crate) now: Now,

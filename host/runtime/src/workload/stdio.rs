@@ -101,12 +101,12 @@ impl Drop for Logged {
 
 /// Output that is kept, up to a bound that both outputs of a command share. What comes after that is dropped; the
 /// command isn't held up.
-pub(crate) struct Kept {
+pub(crate) struct CapturedOutput {
     bytes: Mutex<Vec<u8>>,
     room: Arc<AtomicUsize>,
 }
 
-impl Kept {
+impl CapturedOutput {
     /// Both outputs of a command, together at most `bytes_max`.
     pub(crate) fn both(bytes_max: usize) -> [Arc<Self>; 2] {
         let room = Arc::new(AtomicUsize::new(bytes_max));
@@ -119,7 +119,7 @@ impl Kept {
     }
 }
 
-impl Sink for Kept {
+impl Sink for CapturedOutput {
     fn take(&self, output: &[u8]) {
         let fits = |room: usize| Some(room.saturating_sub(output.len()));
         let room = self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).unwrap_or_default();

@@ -12,13 +12,13 @@ fn event(id: &str) -> Event {
 #[test]
 fn an_event_is_made_only_for_those_who_listen() {
     let events = Events::default();
-    events.tell(|| unreachable!("nobody listens"));
+    events.emit(|| unreachable!("nobody listens"));
     let (mut one, mut other) = (events.listen().expect("a place"), events.listen().expect("a place"));
-    events.tell(|| event("a"));
+    events.emit(|| event("a"));
     assert_eq!(one.try_recv().expect("an event").id, "a");
     assert_eq!(other.try_recv().expect("an event").id, "a");
     drop((one, other));
-    events.tell(|| unreachable!("nobody listens any more"));
+    events.emit(|| unreachable!("nobody listens any more"));
 }
 
 #[tokio::test]
@@ -26,7 +26,7 @@ async fn who_is_too_far_behind_is_told_so_and_holds_up_nobody() {
     let events = Events::default();
     let (mut slow, mut fast) = (events.listen().expect("a place"), events.listen().expect("a place"));
     for number in 0..=EVENTS_MAX {
-        events.tell(|| event(&number.to_string()));
+        events.emit(|| event(&number.to_string()));
         assert_eq!(fast.recv().await.expect("an event").id, number.to_string());
     }
     assert!(matches!(slow.recv().await, Err(RecvError::Lagged(1))));

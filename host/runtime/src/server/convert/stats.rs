@@ -1,4 +1,4 @@
-//! What containers and sandboxes take, in the CRI's terms. What nobody measures is left out, not told as 0.
+//! What containers and sandboxes take, in the CRI's terms. What no one measures is left out, not reported as 0.
 
 use jiff::Timestamp;
 use witlet_proto::cri;

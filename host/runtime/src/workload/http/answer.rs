@@ -17,7 +17,7 @@ use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, Scheme};
 use wasmtime_wasi_http::p2::body::HyperOutgoingBody;
 use wasmtime_wasi_http::{Error as HttpError, WasiHttpView};
 
-use super::{ANSWER_BODY_BYTES_MAX, QUEUE_LIMIT, REQUEST_BODY_BYTES_MAX, Site};
+use super::{ANSWER_BODY_BYTES_MAX, HttpServer, QUEUE_LIMIT, REQUEST_BODY_BYTES_MAX};
 use crate::log::Stream;
 use crate::workload::exit::Exit;
 use crate::workload::instance::{self, Input, Metered};
@@ -30,7 +30,7 @@ type Answered = Result<Response<HyperOutgoingBody>, ErrorCode>;
 
 /// Answers `request`, whatever becomes of the instance: with 413 if its body is too large, 503 if no instance becomes
 /// free, 504 if the instance doesn't begin to answer in time, and 500 if it ends without an answer.
-pub(super) async fn answer(site: Arc<Site>, request: Request<Incoming>) -> Response<AnswerBody> {
+pub(super) async fn answer(site: Arc<HttpServer>, request: Request<Incoming>) -> Response<AnswerBody> {
     if request.body().size_hint().lower() > REQUEST_BODY_BYTES_MAX as u64 {
         return own(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large\n");
     }
@@ -72,7 +72,7 @@ fn own(status: StatusCode, words: &'static str) -> Response<AnswerBody> {
 
 /// Runs one instance until it ends, its time is over, or the container is.
 async fn instance(
-    site: Arc<Site>,
+    site: Arc<HttpServer>,
     request: Request<Incoming>,
     send: oneshot::Sender<Answered>,
     _slot: OwnedSemaphorePermit,
@@ -99,7 +99,7 @@ async fn instance(
 }
 
 async fn handle(
-    site: &Site,
+    site: &HttpServer,
     request: Request<Incoming>,
     send: oneshot::Sender<Answered>,
 ) -> wasmtime::Result<()> {
@@ -114,8 +114,8 @@ async fn handle(
     handler.wasi_http_incoming_handler().call_handle(&mut store, request, answer).await
 }
 
-/// A request of HTTP/1.0 needn't say whom it is for; programs are told.
-fn named(mut request: Request<Incoming>, site: &Site) -> Request<Incoming> {
+/// A request of HTTP/1.0 needn't say whom it is for; programs receive it.
+fn named(mut request: Request<Incoming>, site: &HttpServer) -> Request<Incoming> {
     if request.uri().authority().is_none()
         && !request.headers().contains_key(HOST)
         && let Ok(name) = HeaderValue::from_str(&site.address.to_string())
@@ -125,7 +125,7 @@ fn named(mut request: Request<Incoming>, site: &Site) -> Request<Incoming> {
     request
 }
 
-/// A body whose length nobody announced ends with an error where it becomes too long.
+/// A body whose length no one announced ends with an error where it becomes too long.
 fn limited(request: Request<Incoming>) -> Request<impl Body<Data = Bytes, Error = HttpError> + Send> {
     request.map(|body| {
         Limited::new(body, REQUEST_BODY_BYTES_MAX).map_err(|error| match error.downcast::<hyper::Error>() {

@@ -40,7 +40,7 @@ impl Outgoing {
 /// What drives a connection after the answer has begun.
 type Rest = Box<dyn Future<Output = Result<(), Error>> + Send>;
 /// An answer, and what must be driven while its body is read.
-type Sent = Result<(Response<WasiBody>, Rest), Error>;
+type SendResult = Result<(Response<WasiBody>, Rest), Error>;
 
 impl WasiHttpHooks for Outgoing {
     fn send_request(
@@ -48,13 +48,13 @@ impl WasiHttpHooks for Outgoing {
         request: Request<WasiBody>,
         options: Option<RequestOptions>,
         _fate: Box<dyn Future<Output = Result<(), Error>> + Send>,
-    ) -> Box<dyn Future<Output = Sent> + Send> {
+    ) -> Box<dyn Future<Output = SendResult> + Send> {
         let network = self.network;
         Box::new(async move { send(network, request, options.unwrap_or_default()).await })
     }
 }
 
-async fn send(network: Network, mut request: Request<WasiBody>, options: RequestOptions) -> Sent {
+async fn send(network: Network, mut request: Request<WasiBody>, options: RequestOptions) -> SendResult {
     if request.uri().scheme() == Some(&Scheme::HTTPS) {
         return Err(Error::InternalError(Some("the embedded runtime sends no HTTPS".to_owned())));
     }
@@ -64,7 +64,7 @@ async fn send(network: Network, mut request: Request<WasiBody>, options: Request
         .await
         .map_err(|_late| Error::ConnectionTimeout)??;
     let (mut sender, mut connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    // The server is told the path alone, as whoever isn't a proxy expects.
+    // The server receives the path alone, as servers that aren't proxies expect.
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));
     let sending = sender.send_request(request);

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn both_outputs_together_are_kept_up_to_the_bound() {
-    let [stdout, stderr] = Kept::both(10);
+    let [stdout, stderr] = CapturedOutput::both(10);
     stdout.take(b"12345");
     stderr.take(b"abc");
     stdout.take(b"6789");
