@@ -32,7 +32,7 @@ pub enum ClientError {
         #[source]
         cause: std::io::Error,
     },
-    /// The socket belongs to somebody else.
+    /// The socket belongs to another user.
     #[error("{} may be opened by root only; use sudo", path.display())]
     Denied {
         /// The socket.

@@ -1,4 +1,4 @@
-//! The kubelet's endpoints: port 10250 over TLS for whoever may use them, and the plain ones for health and, if wanted,
+//! The kubelet's endpoints: port 10250 over TLS for authorized clients, and the plain ones for health and, if wanted,
 //! for reading.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use witlet_core::pod::PodFullName;
-use witlet_ports::{AgentView, Clock, Containers, LogFiles, NodeAccess, PodView, Streaming};
+use witlet_ports::{AgentView, Clock, Containers, LogFiles, PodView, Streaming};
 
 use crate::metrics::Metrics;
 use crate::pod_list::PodList;
@@ -49,7 +49,7 @@ pub use tls::{ServerTls, TlsError, TlsOptions};
 /// Streams (commands, attached terminals, forwarded ports) that are open at the same time.
 const STREAMS_MAX: usize = 512;
 
-/// Logs that are shown at the same time. Apart from the streams: whoever follows many keeps nobody from a command.
+/// Logs that are shown at the same time. Apart from the streams, so that many followed logs keep no client from a command.
 const LOGS_MAX: usize = 512;
 
 /// Upstream's `streamingConnectionIdleTimeout`.
@@ -157,19 +157,19 @@ impl KubeletServer {
         })
     }
 
-    /// Serves everything over TLS to whoever may use it (upstream: port 10250), until `stop` is cancelled, which ends streams,
+    /// Serves everything over TLS to authorized clients (upstream: port 10250), until `stop` is cancelled, which ends streams,
     /// too. [`ServerTls::run`] takes care of `tls` meanwhile.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, tls: Arc<ServerTls>, stop: CancellationToken) {
         connections::serve_tls(self, listener, tls, stop).await;
     }
 
-    /// Serves `/healthz` to everybody, in the clear (upstream: port 10248 on the loopback). It says that the process is there,
+    /// Serves `/healthz` to all clients over plain HTTP (upstream: port 10248 on the loopback). It says that the process is there,
     /// and not more, as upstream's: who sets a node up asks it before there are a network and pods.
     pub async fn serve_healthz(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
         connections::serve_plain(self, listener, ServerPort::Healthz, stop).await;
     }
 
-    /// Serves what may be read to everybody, in the clear (upstream: port 10255, off unless asked for).
+    /// Serves what may be read to all clients over plain HTTP (upstream: port 10255, off unless asked for).
     pub async fn serve_read_only(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
         connections::serve_plain(self, listener, ServerPort::ReadOnly, stop).await;
     }

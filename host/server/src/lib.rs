@@ -1,5 +1,5 @@
 //! What a node answers over HTTP: the local API, over a unix socket that only root can open, with a client for it; and the
-//! kubelet's endpoints, over TLS for whoever may use them.
+//! kubelet's endpoints, over TLS for authorized clients.
 //!
 //! The local API is HTTP/1.1 with JSON bodies, and metrics as Prometheus reads them. Its requests are reads of published
 //! state, so none of them waits for the agent.

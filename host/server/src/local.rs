@@ -23,7 +23,7 @@ mod usage;
 use usage::UsageMeter;
 pub use usage::UsagePorts;
 
-/// What is known of the plugins, as JSON objects with `name`, `role`, `state` and whatever else the host tells.
+/// What is known of the plugins, as JSON objects with `name`, `role`, `state` and whatever else the host reports.
 pub trait PluginView: Send + Sync {
     /// One object for each plugin, in the order in which they are asked.
     fn plugins(&self) -> Vec<Value>;

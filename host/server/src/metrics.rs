@@ -1,4 +1,4 @@
-//! Numbers as Prometheus reads them: the agent's own, and those of whoever brings a collector.
+//! Numbers as Prometheus reads them: the agent's own, and those of registered collectors.
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -17,7 +17,7 @@ const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset
 /// The largest answer; 16 plugins have 20 KB.
 const METRICS_BYTES_MAX: usize = 16 << 20;
 
-/// All numbers of this process: whoever serves them has a clone.
+/// All numbers of this process: a server of them has a clone.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics(Arc<RwLock<Registry>>);
 

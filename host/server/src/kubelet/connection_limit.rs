@@ -1,4 +1,4 @@
-//! ConnectionLimit for connections. When all are taken, a stranger's is: whoever was never let in must not shut out others by holding
+//! Limits connections. When all are taken, an unauthenticated client's gives way: it must not shut out others by holding
 //! connections that say nothing.
 
 use std::collections::BTreeMap;

@@ -33,7 +33,7 @@ const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 /// Bytes of a request's head, as upstream limits them, from those whose certificate counts.
 const HEAD_BYTES_MAX: usize = 1024 * 1024;
 
-/// Bytes of a request's head from strangers, any number of whom may come at once. Twice the longest token.
+/// Bytes of a request's head from unauthenticated clients, any number of which may connect at once. Twice the longest token.
 const STRANGERS_HEAD_BYTES_MAX: usize = 128 * 1024;
 
 /// How long a connection may be without a request, and how long a head may take (upstream: `IdleTimeout`).
@@ -42,7 +42,7 @@ const IDLE_MAX: Duration = Duration::from_secs(90);
 /// Requests at the same time on one connection of HTTP/2.
 const REQUESTS_AT_ONCE_MAX: u32 = 100;
 
-/// The same of somebody whose certificate doesn't count.
+/// The same of a client whose certificate doesn't count.
 const STRANGERS_REQUESTS_AT_ONCE_MAX: u32 = 16;
 
 /// How often a silent connection of HTTP/2 is asked whether the other side is still there, and how long that may take.
@@ -159,7 +159,7 @@ fn set_options(stream: &TcpStream) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Somebody who is connected.
+/// A connected client.
 struct Visitor {
     server: Arc<KubeletServer>,
     port: ServerPort,
@@ -196,7 +196,7 @@ impl Visitor {
                 tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
             }
         };
-        self.told(ended);
+        self.log_end(ended);
     }
 
     /// Answers requests side by side.
@@ -232,7 +232,7 @@ impl Visitor {
                 tokio::time::timeout(STOP_GRACE, connection).await.unwrap_or(Ok(()))
             }
         };
-        self.told(ended);
+        self.log_end(ended);
     }
 
     fn answer(
@@ -248,7 +248,7 @@ impl Visitor {
         async move { Ok(answer.await) }
     }
 
-    fn told(&self, ended: hyper::Result<()>) {
+    fn log_end(&self, ended: hyper::Result<()>) {
         if let Err(error) = ended {
             tracing::debug!(from = %self.from, %error, "connection ended");
         }
@@ -316,7 +316,7 @@ impl http_body::Body for Guarded {
     }
 }
 
-/// Runs a connection's requests as tasks that somebody waits for.
+/// Runs a connection's requests as tasks that someone waits for.
 #[derive(Clone)]
 struct Tracked(TaskTracker);
 

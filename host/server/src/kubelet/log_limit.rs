@@ -1,4 +1,4 @@
-//! LogLimit that strangers can cause at will: logged now and then, and counted in between.
+//! Limits messages that unauthenticated clients can cause: logged now and then, and counted in between.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

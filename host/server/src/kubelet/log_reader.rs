@@ -22,7 +22,7 @@ pub(super) enum Piece {
     Shown(Vec<u8>),
     /// There is no more at the moment.
     End,
-    /// Whoever asked has all that they asked for.
+    /// The client has all that it asked for.
     Full,
 }
 

@@ -64,7 +64,7 @@ impl KubeletServer {
         let uid = PodUid::of(&pod);
         let seen = self.parts.pods.pod_status(&uid).await;
         let bare_id = without_scheme(&id);
-        // Once it is known which instance is meant, what fails is told in the log's place, as upstream has it.
+        // Once it is known which instance is meant, what fails is reported in the log's place, as upstream has it.
         let path = match seen {
             Ok(seen) => seen
                 .containers
@@ -120,7 +120,7 @@ impl KubeletServer {
 }
 
 impl Shown {
-    /// What comes next; none at the end. Whoever doesn't want it any more drops this.
+    /// What comes next; none at the end. Dropping this ends it.
     async fn next(&mut self) -> Option<std::io::Result<Vec<u8>>> {
         loop {
             let piece = match self.reader.next().await {

@@ -44,7 +44,7 @@ pub enum Route<'a> {
     PortForward(Target<'a>),
     /// A command that is run to its end.
     Run(Target<'a>),
-    /// The machine's own logs and the process's profile, which nobody is shown.
+    /// The machine's own logs and the process's profile, which no one is shown.
     NotShown,
 }
 

@@ -39,7 +39,7 @@ impl KubeletServer {
         }
     }
 
-    /// `/runningpods/`: what the runtime has, whoever wanted it.
+    /// `/runningpods/`: what the runtime has, whatever created it.
     pub(super) async fn running_pods(&self) -> Response {
         match self.parts.pods.list_pods().await {
             Ok(pods) => answers::json(&PodList::new(pods.iter().filter_map(running).map(Arc::new).collect())),

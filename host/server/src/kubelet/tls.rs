@@ -75,7 +75,7 @@ pub enum TlsError {
 #[derive(Clone, Debug)]
 pub struct TlsOptions {
     /// `tlsCertFile` and `tlsPrivateKeyFile`. If none are given, `kubelet.crt` and `kubelet.key` in `cert_dir`, which are made if
-    /// they aren't there or have expired, and signed by a CA that nobody has.
+    /// they aren't there or have expired, and signed by a CA that no one has.
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// `authentication.x509.clientCAFile`: who signs the certificates of clients. If none is given, none counts.
     pub client_ca: Option<PathBuf>,
@@ -122,7 +122,7 @@ impl ServerTls {
         Ok(Arc::new(Self { options, clock, files, current: RwLock::new(loaded) }))
     }
 
-    /// Looks again and again whether the files changed. What can't be used is told and not used.
+    /// Looks again and again whether the files changed. What can't be used is reported and not used.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         loop {
             tokio::select! {

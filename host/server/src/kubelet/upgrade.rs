@@ -31,7 +31,7 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 /// How long it may take to answer; it only looks its token up.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
-/// How long the other way may go on after one has ended: nobody has anything to say to who is gone.
+/// How long the other way may go on after one has ended: no one has anything to say to who is gone.
 const LINGER: Duration = Duration::from_secs(10);
 
 /// Bytes that are on their way in one direction.
@@ -122,7 +122,7 @@ pub fn origin(url: &str) -> String {
 ///
 /// # Errors
 ///
-/// When it is no URL, or not one of plain HTTP. The words don't have the path, for whoever has that gets the stream.
+/// When it is no URL, or not one of plain HTTP. The words don't have the path, because that path gives access to the stream.
 pub fn place(url: &str) -> io::Result<(String, u16, Uri)> {
     let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
     // `http://:1234/…` has no host, which the parser doesn't take.
@@ -199,7 +199,7 @@ async fn carry(
 }
 
 /// Copies both ways. An end is passed on to the other side, which then has ten seconds to say what it still has to. So has a side
-/// that takes nothing any more: a streaming server that has told all closes while its client may still be sending.
+/// that takes nothing any more: a streaming server that has sent all closes while its client may still be sending.
 pub async fn both_ways(
     left: impl AsyncRead + AsyncWrite + Unpin,
     right: impl AsyncRead + AsyncWrite + Unpin,
@@ -212,7 +212,7 @@ pub async fn both_ways(
     let back = copy(&mut right_read, &mut left_write, &moved);
     tokio::pin!(there, back);
     let mut silence = std::pin::pin!(silent(movement, idle));
-    // How a way ended both sides see; there is nobody else to tell.
+    // How a way ended both sides see; there is no one else to tell.
     let _ = tokio::select! {
         _ = &mut there => tokio::time::timeout(LINGER, back).await,
         _ = &mut back => tokio::time::timeout(LINGER, there).await,

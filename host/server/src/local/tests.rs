@@ -93,7 +93,7 @@ impl PluginView for Fixed {
     }
 }
 
-/// A number that somebody else brings.
+/// A number of another collector.
 #[derive(Debug)]
 struct Extra;
 

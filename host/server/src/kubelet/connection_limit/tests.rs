@@ -21,7 +21,7 @@ async fn the_stranger_who_came_first_gives_way_and_who_is_known_stays() {
     assert!(!is_revoked(&first), "there was a place");
     let third = limit.take();
     assert!(is_revoked(&first) && !is_revoked(&second) && !is_revoked(&known));
-    // Its end frees nothing: the permit is somebody else's.
+    // Its end frees nothing: the permit is someone else's.
     drop(first);
     let fourth = limit.take();
     assert!(is_revoked(&second) && !is_revoked(&third));

@@ -249,7 +249,7 @@ impl LogFiles for Cluster {
     }
 }
 
-/// `admin` may do everything, `reader` may `get` what has a name of its own, `nobody` nothing; about `riddle` nobody knows.
+/// `admin` may do everything, `reader` may `get` what has a name of its own, `no one` nothing; about `riddle` no one knows.
 #[async_trait]
 impl NodeAccess for Cluster {
     async fn review_token(&self, token: &str) -> Result<Option<Identity>, AccessError> {

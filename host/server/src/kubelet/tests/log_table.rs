@@ -140,7 +140,7 @@ async fn a_followed_log_ends_with_its_pod_its_limit_and_its_reader() {
     until(&mut response, &mut String::new(), "three\n").await;
     let count = Arc::strong_count(&world.cluster);
     drop(response);
-    // Whoever goes away leaves nothing behind.
+    // A client that disconnects leaves nothing behind.
     soon(async {
         while Arc::strong_count(&world.cluster) >= count {
             tokio::task::yield_now().await;

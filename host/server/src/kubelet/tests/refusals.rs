@@ -12,7 +12,7 @@ use super::cluster::{running, web};
 use super::soon;
 use super::world::{CONNECTIONS_MAX, Ca, SetUp, Who, World};
 
-/// Every path, with a method that it takes, the code for somebody who may do everything, and whether `reader` may, too.
+/// Every path, with a method that it takes, the code for someone who may do everything, and whether `reader` may, too.
 const PATHS: [(&str, &str, u16, bool); 24] = [
     ("GET", "/healthz", 200, true),
     ("GET", "/healthz/ping", 200, true),
@@ -132,7 +132,7 @@ async fn without_debugging_handlers_only_reads_of_the_agent_are_left() {
         let debugs =
             ["run", "exec", "attach", "portForward", "containerLogs", "runningpods", "logs", "debug"];
         let expected = match first {
-            // Upstream has it beside those, and no words for its absence.
+            // Upstream has it next to those, and no words for its absence.
             "configz" => 404,
             first if debugs.contains(&first) => 405,
             _ => open,
@@ -261,7 +261,7 @@ async fn strangers_that_say_nothing_do_not_shut_out_others() {
     let mut said = String::new();
     soon(known.read_to_string(&mut said)).await.unwrap();
     assert!(said.starts_with("HTTP/1.1 200"), "{said}");
-    // Whoever came first gave way.
+    // The first connection gave way.
     assert_eq!(soon(strangers[0].read(&mut [0])).await.unwrap_or(0), 0);
     // The stop would wait for them.
     drop(strangers);

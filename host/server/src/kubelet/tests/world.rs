@@ -208,7 +208,7 @@ impl World {
         answer(send(stream, request(method, path, &who.token)).await).await
     }
 
-    /// As somebody who may do everything.
+    /// As a user who may do everything.
     pub(super) async fn get(&self, path: &str) -> Answer {
         self.ask(Method::GET, path, &Who::token("admin")).await
     }

@@ -1,4 +1,4 @@
-//! A certificate for a server that nobody gave one: `kubelet.crt` and `kubelet.key`, as upstream makes them.
+//! A certificate for a server that no one gave one: `kubelet.crt` and `kubelet.key`, as upstream makes them.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ use super::{TlsError, TlsOptions};
 /// How long it counts, in days.
 const LIFE_DAYS: i64 = 365;
 
-/// It is made anew so many days before that.
+/// It is made again so many days before that.
 const RENEW_DAYS: i64 = 30;
 
 /// The files, made if they aren't there, can't be read, or come to the end of their time.
@@ -87,7 +87,7 @@ fn params(names: Vec<String>, common_name: &str, now: Timestamp) -> Result<Certi
     Ok(params)
 }
 
-/// Beside, and then into place: a reader finds the old one or the new one.
+/// Next to, and then into place: a reader finds the old one or the new one.
 fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     let beside = path.with_extension("new");
     match fs::remove_file(&beside) {

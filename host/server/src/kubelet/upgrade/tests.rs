@@ -119,7 +119,7 @@ async fn one_end_gives_the_other_way_a_while() {
     assert_eq!(lasted, LINGER);
 }
 
-/// A streaming server that has told all closes, whether or not its client has said all.
+/// A streaming server that has sent all closes, whether or not its client has said all.
 #[tokio::test(start_paused = true)]
 async fn last_words_are_heard_by_who_still_talks() {
     // What is on its way to the sender doesn't fit at once.
