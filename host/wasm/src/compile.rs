@@ -247,7 +247,7 @@ impl Compiler {
         self.cache.remove(&Key::of_digest(engine, kind, digest))
     }
 
-    /// What the cache has; a damaged or unfit entry is told, removed and compiled again.
+    /// What the cache has; a damaged or unfit entry is reported, removed and compiled again.
     async fn lookup(&self, engine: &Engine, key: Key) -> Result<Option<Component>, CompileError> {
         let cache = self.cache.clone();
         let engine = engine.clone();
@@ -380,7 +380,7 @@ pub fn read_component(path: &std::path::Path) -> std::io::Result<Arc<[u8]>> {
     Ok(bytes.into())
 }
 
-/// Opens what is a file and nothing else: a pipe that nobody writes to would be waited for without end.
+/// Opens what is a file and nothing else: a pipe that no one writes to would be waited for without end.
 pub(crate) fn open_file(path: &std::path::Path) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);

@@ -20,7 +20,7 @@ use witlet_core::sources::pod_security::SecurityLevel;
 use witlet_ports::{Clock, Containers};
 
 use crate::compile::CompilerConfig;
-use crate::guest::{Given, Secrets};
+use crate::guest::{GuestServices, Secrets};
 pub use crate::guest::{HEARD_MAX, HeardLine, LogTap};
 use crate::host::{Machinery, StartError, Surroundings};
 use crate::plugin::async_engine::{AsyncCalled, AsyncPlugin};
@@ -51,12 +51,12 @@ pub struct DirectOptions {
     pub containers: Option<Arc<dyn Containers>>,
     /// Gets a folder for the plugin; without it one with the grant `state` doesn't load.
     pub state_folder: Option<PathBuf>,
-    /// Hears what the plugin logs.
+    /// Receives what the plugin logs.
     pub log: Option<LogTap>,
     /// How much later than it is the plugin's clocks say that it is: in `validate`, and in all calls of probe types and pod
     /// sources. In `admit` they stand at the question's time.
     pub clock_ahead: Duration,
-    /// Has random numbers of an admission handler follow from this beside the pod's UID: its verdicts don't depend on them.
+    /// Has random numbers of an admission handler follow from this next to the pod's UID: its verdicts don't depend on them.
     pub random_salt: Arc<str>,
 }
 
@@ -108,12 +108,6 @@ impl<T> Asked<T> {
     /// A result of which nothing was measured.
     pub fn unmeasured(result: Result<T, CallError>) -> Self {
         Self { result, memory_bytes_peak: 0, cpu: None, runnable: None }
-    }
-
-    /// The same call with another result.
-    pub fn with_result<U>(&self, result: Result<U, CallError>) -> Asked<U> {
-        let Self { memory_bytes_peak, cpu, runnable, .. } = *self;
-        Asked { result, memory_bytes_peak, cpu, runnable }
     }
 }
 
@@ -167,11 +161,11 @@ impl DirectHost {
 }
 
 /// In one role.
-fn parts(role: Role, options: DirectOptions) -> (Spec, Given) {
+fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
     let DirectOptions { config, warm, timeout, memory_bytes, grants, .. } = options;
     let secrets = Secrets::default();
     secrets.replace(options.secrets);
-    let given = Given {
+    let given = GuestServices {
         secrets: Arc::new(secrets),
         containers: options.containers,
         state_folder: options.state_folder,
@@ -187,7 +181,7 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, Given) {
             Spec { admission: None, probe: Some(probe), ..spec }
         }
         Role::PodSource => {
-            // Nobody runs what it brings.
+            // No one runs what it brings.
             let allow = Allowance {
                 namespaces: Vec::new(),
                 name_prefix: None,
@@ -260,12 +254,12 @@ impl DirectWaiting {
         self.guests.poll(cursor).await.into()
     }
 
-    /// Whether it is a pod source that wants to know how its pods fare.
+    /// Whether it is a pod source that wants to receive the statuses of its pods.
     pub fn has_feedback(&self) -> bool {
         self.guests.has_feedback()
     }
 
-    /// Tells a pod source how its pods fare. One that doesn't want to know has been told.
+    /// Passes statuses of its pods to a pod source. One without the export takes them as passed.
     pub async fn statuses(&self, changed: Arc<[PodStatusChange]>) -> Asked<()> {
         self.guests.statuses(changed).await.into()
     }

@@ -24,18 +24,18 @@ use crate::worlds::host::HostView;
 
 /// What plugins have of the node, as far as their grants allow.
 #[derive(Clone, Default)]
-pub(crate) struct Given {
+pub(crate) struct GuestServices {
     /// The node's.
     pub(crate) secrets: Arc<Secrets>,
     /// Runs commands for probes, where there is a runtime.
     pub(crate) containers: Option<Arc<dyn Containers>>,
     /// Gets a folder for each plugin that is granted one.
     pub(crate) state_folder: Option<PathBuf>,
-    /// Hears what they log, beside the node's log.
+    /// Receives what they log, in addition to the node's log.
     pub(crate) log: Option<LogTap>,
     /// How much later than it is their clocks say that it is, where they don't stand still.
     pub(crate) clock_ahead: Duration,
-    /// Goes into the random numbers of admission handlers, beside the pod's UID; nothing in the daemon.
+    /// Goes into the random numbers of admission handlers, next to the pod's UID; nothing in the daemon.
     pub(crate) random_salt: Arc<str>,
 }
 
@@ -49,9 +49,9 @@ pub(crate) struct GuestState {
     pub(crate) log: GuestLog,
     /// What it may have of the node's secrets.
     pub(crate) secrets: GrantedSecrets,
-    /// Goes into its random numbers, beside the pod's UID; mostly nothing.
+    /// Goes into its random numbers, next to the pod's UID; mostly nothing.
     pub(crate) random_salt: Arc<str>,
-    /// Counts questions, so that handles of earlier ones are told apart.
+    /// Counts questions, so that handles of earlier ones are distinguished.
     serial: u16,
     now: Timestamp,
     table: ResourceTable,
@@ -86,7 +86,7 @@ impl GuestState {
         HostView { log: &self.log, config: &self.config, secrets: &self.secrets }
     }
 
-    /// Before a question: clocks and random numbers begin anew, so that a used instance sees what a fresh one sees.
+    /// Before a question: clocks and random numbers start over, so that a used instance sees what a fresh one sees.
     pub(crate) fn begin(&mut self, request: Arc<RequestFacts>) {
         self.serial = self.serial.wrapping_add(1);
         self.now = request.now;

@@ -1,4 +1,4 @@
-//! The plugins of this node: loaded beside the start, swapped when their files change, asked in their order.
+//! The plugins of this node: loaded next to the start, swapped when their files change, asked in their order.
 
 mod admission;
 mod files;
@@ -28,7 +28,7 @@ use witlet_ports::{Admission, Clock, ComponentFetcher, Containers, EventSink, No
 
 use crate::compile::{CacheError, Compiler, CompilerConfig};
 use crate::engine::{self, EngineError};
-use crate::guest::{Given, Secrets};
+use crate::guest::{GuestServices, Secrets};
 use crate::limits::{EpochTicker, TickerError};
 use crate::metrics::Metrics;
 use crate::plugin::async_engine::AsyncHost;
@@ -40,7 +40,7 @@ use crate::record::{Recorder, RecorderConfig};
 const MAINTENANCE_PERIOD: Duration = Duration::from_secs(1);
 /// How many plugins are read, fetched, compiled or validated at the same time: each holds its component's bytes.
 const LOADS_MAX: usize = 4;
-/// How many plugins from registries beside these: a registry may take minutes for each.
+/// How many plugins from registries next to these: a registry may take minutes for each.
 const PULLS_MAX: usize = 2;
 
 /// What the host needs.
@@ -158,7 +158,12 @@ impl Machinery {
             caller: caller.clone(),
             async_host,
             fetcher,
-            given: Given { secrets: secrets.clone(), containers, state_folder, ..Given::default() },
+            given: GuestServices {
+                secrets: secrets.clone(),
+                containers,
+                state_folder,
+                ..GuestServices::default()
+            },
         };
         let loader = Loader::new(engine.clone(), parts)
             .map_err(|error| StartError::Linker { message: format!("{error:#}") })?;
@@ -189,7 +194,7 @@ pub(crate) struct Shared {
 }
 
 impl PluginHost {
-    /// Loads the built-ins. Configured plugins load beside what follows: until one is there, its failure policy answers
+    /// Loads the built-ins. Configured plugins load next to what follows: until one is there, its failure policy answers
     /// for it. Fails when nothing can work, or when the configuration file is wrong: there is no older one to go on with.
     pub async fn start(config: PluginHostConfig) -> Result<Arc<Self>, StartError> {
         let PluginHostConfig { compiler, clock, events, .. } = config;
@@ -281,7 +286,7 @@ impl Shared {
     }
 
     /// Tells about a change of a plugin's health; `error` is the failure that made it.
-    pub(crate) fn tell_change(&self, name: &str, change: HealthChange, error: Option<&CallError>) {
+    pub(crate) fn report_change(&self, name: &str, change: HealthChange, error: Option<&CallError>) {
         let (kind, reason, message) = match change {
             HealthChange::Quarantined { lasts } => (
                 EventType::Warning,
@@ -297,10 +302,10 @@ impl Shared {
             }
         };
         tracing::warn!(plugin = name, reason, message);
-        self.tell(name, kind, reason, message);
+        self.record_event(name, kind, reason, message);
     }
 
-    fn tell(&self, plugin: &str, kind: EventType, reason: &str, message: String) {
+    fn record_event(&self, plugin: &str, kind: EventType, reason: &str, message: String) {
         let object = EventObject::Plugin(plugin.to_owned());
         self.events.record(Event {
             object,
@@ -312,7 +317,7 @@ impl Shared {
     }
 
     /// An event about a file of the operator's.
-    fn tell_file(&self, source: &str, place: &Path, reason: &str, message: String) {
+    fn report_file(&self, source: &str, place: &Path, reason: &str, message: String) {
         let object = EventObject::Source { source: source.to_owned(), place: place.display().to_string() };
         let kind = EventType::Warning;
         self.events.record(Event {

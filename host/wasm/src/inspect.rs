@@ -15,7 +15,7 @@ use crate::worlds::{self, admission, pod_source, probe};
 
 /// How many names, modules and tools are listed at most.
 const ITEMS_MAX: usize = 1000;
-/// How much of a name is kept, which whoever made the component chose.
+/// How much of a name is kept, which the component's author chose.
 const NAME_BYTES_MAX: usize = 256;
 /// Bytes of a WebAssembly page.
 const PAGE_BYTES: u64 = 64 << 10;
@@ -142,11 +142,11 @@ impl From<wasmparser::BinaryReaderError> for InspectError {
 /// Reads the component's sections.
 pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
     compile::check_header(wasm)?;
-    let mut found = Found::default();
+    let mut found = ComponentContents::default();
     for payload in Parser::new(0).parse_all(wasm) {
         found.take(payload?)?;
     }
-    let Found { imports, exports, mut producers, needs, .. } = found;
+    let ComponentContents { imports, exports, mut producers, needs, .. } = found;
     producers.sort();
     producers.dedup();
     let detected = detect(&imports, &exports, Capabilities::ALL);
@@ -205,7 +205,7 @@ fn fit(role: Role, needs: &StaticNeeds) -> Fit {
 }
 
 #[derive(Default)]
-struct Found {
+struct ComponentContents {
     /// How many modules and components the parser is inside of, the outermost not counted.
     depth: usize,
     imports: Vec<String>,
@@ -214,7 +214,7 @@ struct Found {
     needs: StaticNeeds,
 }
 
-impl Found {
+impl ComponentContents {
     fn take(&mut self, payload: Payload<'_>) -> Result<(), InspectError> {
         match payload {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => self.depth += 1,

@@ -109,7 +109,7 @@ pub struct StaticNeeds {
 const PAGE_BYTES: u64 = 64 << 10;
 
 impl StaticNeeds {
-    /// Of a component. One that imports modules has needs that nobody can know; such components aren't linked here
+    /// Of a component. One that imports modules has needs that no one can know; such components aren't linked here
     /// anyway, and count as needing nothing.
     pub fn of(component: &Component) -> Self {
         let Some(required) = component.resources_required() else { return Self::default() };
@@ -188,7 +188,7 @@ impl StoreLimits {
         self.memory_bytes_peak
     }
 
-    /// The limit that was last run into, if one was: a trap that follows is told as that.
+    /// The limit that was last run into, if one was: a trap that follows is reported as that.
     pub fn hit(&self) -> Option<LimitHit> {
         self.hit
     }

@@ -1,8 +1,8 @@
 //! What is measured of plugins: calls by outcome, how long they took, memory, CPU, instances, quarantines, loads, and how
 //! often shadows agreed.
 //!
-//! Recording takes no lock: whoever calls a plugin keeps its [`PluginMetrics`], made once, and adds to atomic numbers.
-//! [`Metrics`] is a collector for a registry of `prometheus-client`, which reads them when somebody asks.
+//! Recording takes no lock: a caller of a plugin keeps its [`PluginMetrics`], made once, and adds to atomic numbers.
+//! [`Metrics`] is a collector for a registry of `prometheus-client`, which reads them when someone asks.
 
 mod encode;
 mod histogram;
@@ -314,7 +314,7 @@ pub struct PluginMetrics {
 }
 
 impl PluginMetrics {
-    /// Its numbers in one role, which exist from the first time that somebody asks for them.
+    /// Its numbers in one role, which exist from the first time that someone asks for them.
     pub fn role(&self, role: Role) -> &RoleMetrics {
         self.roles[role as usize].get_or_init(Box::default)
     }

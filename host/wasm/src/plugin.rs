@@ -26,9 +26,9 @@ pub(crate) use conformance::Demand;
 #[cfg(test)]
 pub(crate) use conformance::Vouched;
 pub(crate) use health::Change as HealthChange;
-pub(crate) use load::{Known, Loaded, Loader, LoaderParts, Loading};
+pub(crate) use load::{KnownComponents, Loaded, Loader, LoaderParts, Loading};
 use shadow::Shadow;
-pub(crate) use shadow::{agrees, decision_told, verdict_told};
+pub(crate) use shadow::{agrees, decision_summary, verdict_summary};
 pub(crate) use spec::{Origin, Spec, VALIDATE_TIMEOUT};
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -61,7 +61,7 @@ impl Code {
     }
 }
 
-/// A plugin in the host's set: its specification, what came of loading it, and how it fares. Immutable but for its
+/// A plugin in the host's set: its specification, what came of loading it, and its health. Immutable but for its
 /// vitals: a change makes another one, and calls keep the one that they began with.
 #[derive(Debug)]
 pub(crate) struct Plugin {
@@ -74,9 +74,9 @@ pub(crate) struct Plugin {
     pending: Mutex<Option<String>>,
 }
 
-/// How the code that runs fares. It goes on when only the entry changed in what concerns the host: order, policy, mode,
+/// How the calls of the code that runs end. It goes on when only the entry changed in what concerns the host: order, policy, mode,
 /// matches, interval, allowance. Other code, configuration, limits or grants are what an operator changes to make a
-/// plugin well, so that it begins anew with them. The numbers go on by the plugin's name in any case.
+/// plugin well, so that it starts over with them. The numbers go on by the plugin's name in any case.
 #[derive(Debug)]
 struct Vitals {
     /// For each role apart: a probe that hangs says nothing about how the same component decides on pods.
@@ -94,7 +94,7 @@ impl Plugin {
         metrics: Arc<PluginMetrics>,
         recorder: Option<PluginRecorder>,
     ) -> Self {
-        // The numbers of its name go on, but its health begins anew.
+        // The numbers of its name go on, but its health starts over.
         for role in spec.roles() {
             metrics.role(role).set_quarantined(false);
         }

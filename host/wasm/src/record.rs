@@ -1,7 +1,7 @@
 //! Calls of plugins, written down so that they can be asked again: what was asked, what came back, how long it took.
 //!
 //! An entry's `record: {max: N}` turns it on. Callers of plugins hold a [`PluginRecorder`] or none: without one nothing
-//! happens, with one a call hands what it holds already to a writer beside it, and never waits. What the writer can't
+//! happens, with one a call hands what it holds already to a writer next to it, and never waits. What the writer can't
 //! keep up with is counted and left out.
 //!
 //! Values of secrets are never written: wherever one would stand there is its name.

@@ -19,7 +19,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them, in the order in which they are told.
+    /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Admission, Self::Probe, Self::PodSource];
 
     /// As in an entry of the configuration, in tables and in labels of metrics.

@@ -14,7 +14,7 @@ pub(crate) mod sync_link;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use denied::{Given, define_denied};
+pub(crate) use denied::{LinkedResources, define_denied};
 
 use std::time::Duration;
 

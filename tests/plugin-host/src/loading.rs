@@ -56,8 +56,8 @@ async fn each_bad_component_is_refused_with_its_reason() {
             "unknown-imports.wasm",
             vec![
                 "it exports nothing",
-                "acme:rockets/launch@1.0.0, which nobody here provides",
-                "acme:coffee/brew@2.1.0, which nobody here provides",
+                "acme:rockets/launch@1.0.0, which this host doesn't provide",
+                "acme:coffee/brew@2.1.0, which this host doesn't provide",
                 "witlet:host/secret@0.1.0, which isn't granted",
             ],
         ),

@@ -1,6 +1,6 @@
 //! Compiled code on disk, checked before it is mapped.
 //!
-//! Loading code is trusting it: whoever can write a file here runs code in the daemon. So the folder must belong to the
+//! Loading code is trusting it: a user who can write a file here runs code in the daemon. So the folder must belong to the
 //! daemon's user and be closed to all others, and it is opened once: what its path leads to later doesn't matter. Each
 //! file in it must be a file of its own (no link, and no second name elsewhere) with the same owner and mode, and the
 //! code must have the digest that was noted under its key when it was compiled (which catches damage and mix-ups, not
@@ -219,7 +219,7 @@ impl Cache {
         // The same open file that was checked, whatever the name now leads to.
         let checked = format!("/proc/self/fd/{}", code.as_raw_fd());
         // SAFETY: the bytes must be what `precompile_component` made and must not change while they are mapped. The
-        // file lies in a folder that only this user (and root) can enter, is closed to everybody else and has no name
+        // file lies in a folder that only this user (and root) can enter, is closed to all other users and has no name
         // outside of it, is written once by `store` under another name and never opened for writing again, and has the
         // digest that was noted for this key then.
         let loaded = unsafe { Component::deserialize_file(engine, checked) };
@@ -353,7 +353,7 @@ fn name(key: &Key, extension: &str) -> String {
     format!("{}.{extension}", key.0)
 }
 
-/// How many of these entries must go beside the newest, which isn't among them: sizes, those used longest ago first.
+/// How many of these entries must go next to the newest, which isn't among them: sizes, those used longest ago first.
 fn surplus(bytes: &[u64]) -> usize {
     let mut room = CACHE_BYTES_MAX;
     let fit = bytes.iter().rev().take(ENTRIES_MAX - 1).take_while(|bytes| {

@@ -101,7 +101,7 @@ pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Has this process end as soon as nobody reads its standard error, a pipe: its parent was killed, nobody takes the code,
+/// Ends this process as soon as its standard error, a pipe, has no reader: its parent was killed, no one takes the code,
 /// and a daemon that falls again and again mustn't leave a compiler behind each time.
 fn end_with_parent() -> std::io::Result<()> {
     let watch = || {
@@ -138,8 +138,8 @@ fn limit(task: &Task) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// The parent reads the standard error; if it is gone there is nobody to tell.
+/// The parent reads the standard error; if it is gone no one reads the message.
 fn say(message: &str) {
-    let told = writeln!(std::io::stderr(), "{message}");
-    drop(told);
+    let written = writeln!(std::io::stderr(), "{message}");
+    drop(written);
 }

@@ -1,4 +1,4 @@
-//! What is no component, and how a child's end is told.
+//! What is no component, and how a child's end is reported.
 
 use super::*;
 

@@ -51,7 +51,7 @@ pub(crate) struct AsyncState {
     setting: Arc<GuestSetting>,
     /// The probe, while one runs.
     probe: Option<Arc<ProbeFacts>>,
-    /// Counts calls, so that handles of earlier ones are told apart.
+    /// Counts calls, so that handles of earlier ones are distinguished.
     serial: u32,
     /// When the call's time is over.
     deadline: Instant,
@@ -96,7 +96,7 @@ impl AsyncState {
         self.set_reach(Reach::nothing());
     }
 
-    /// This call may use the network, as far as it is granted for a plugin that probes nobody.
+    /// This call may use the network, as far as it is granted for a plugin that probes no one.
     pub(crate) fn open_network(&mut self) {
         self.set_reach(Reach::new(self.setting.grants.network.clone(), &[], None));
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 use tracing::Level;
 
-use rate::{Rate, Taken};
+use rate::{LineDecision, Rate};
 pub use tap::{HEARD_MAX, HeardLine, LogTap};
 
 /// How many bytes of a message are kept.
@@ -46,7 +46,7 @@ struct Budget {
 }
 
 impl GuestLog {
-    /// Who taps it hears each line that a call may write, however many others there were lately.
+    /// `tap` receives each line that a call may write, whatever the rate limit leaves out of the node's log.
     pub(crate) fn new(plugin: Arc<str>, tap: Option<LogTap>) -> Self {
         Self { plugin, budget: Arc::default(), rate: Arc::default(), tap }
     }
@@ -114,9 +114,9 @@ impl GuestLog {
     fn may_write(&self) -> bool {
         let taken = self.rate.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now());
         match taken {
-            Taken::LeftOut => false,
-            Taken::Written { left_out: None } => true,
-            Taken::Written { left_out: Some(left_out) } => {
+            LineDecision::LeftOut => false,
+            LineDecision::Written { left_out: None } => true,
+            LineDecision::Written { left_out: Some(left_out) } => {
                 tracing::warn!(plugin = &*self.plugin, left_out, "the plugin writes too many lines");
                 true
             }

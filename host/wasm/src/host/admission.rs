@@ -106,7 +106,7 @@ impl Shared {
         chain.finish()
     }
 
-    /// What the chain hears from one plugin. A rejection on a node that has changed since is asked for again, once for
+    /// The answer of one plugin to the chain. A rejection on a node that has changed since is asked for again, once for
     /// the request: upstream reads its node again before it takes such a failure for final (`lifecycle/predicate.go`).
     async fn answer(&self, plugin: &Plugin, policy: FailurePolicy, asking: &mut Asking) -> Answer {
         let mut result = self.verdict(plugin, &asking.facts, Purpose::Decide).await;
@@ -186,7 +186,7 @@ impl Shared {
                 }
             }
             if let Some(change) = change {
-                self.tell_change(name, change, result.as_ref().err());
+                self.report_change(name, change, result.as_ref().err());
             }
             if let Some(recorder) = &plugin.recorder
                 && outcome.was_called()

@@ -17,10 +17,10 @@ pub(super) struct Fingerprint {
 }
 
 /// What files are now; none for one that can't be looked at.
-pub(super) type Seen = HashMap<PathBuf, Option<Fingerprint>>;
+pub(super) type Fingerprints = HashMap<PathBuf, Option<Fingerprint>>;
 
 /// Looks at these files. Blocks as long as the disk does.
-pub(super) fn look(paths: impl IntoIterator<Item = PathBuf>) -> Seen {
+pub(super) fn look(paths: impl IntoIterator<Item = PathBuf>) -> Fingerprints {
     let print = |path: &Path| {
         let metadata = std::fs::metadata(path).ok()?;
         Some(Fingerprint {
@@ -35,7 +35,7 @@ pub(super) fn look(paths: impl IntoIterator<Item = PathBuf>) -> Seen {
 
 /// Remembers what files were when they were last read.
 #[derive(Debug, Default)]
-pub(super) struct Files(Seen);
+pub(super) struct Files(Fingerprints);
 
 /// How a file is, compared with when it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +50,8 @@ pub(super) enum Change {
 
 impl Files {
     /// Compares a file with how it was, and remembers how it is. A file that is gone is remembered as it was: what comes
-    /// in its place is told by comparing with that.
-    pub(super) fn compare(&mut self, path: &Path, now: &Seen) -> Change {
+    /// in its place is found by comparing with that.
+    pub(super) fn compare(&mut self, path: &Path, now: &Fingerprints) -> Change {
         let Some(now) = now.get(path) else { return Change::None };
         match (self.0.get(path), now) {
             (None | Some(None), None) => Change::None,
@@ -65,7 +65,7 @@ impl Files {
     }
 
     /// Remembers files as they are, unless they are known already: before they are read for the first time.
-    pub(super) fn note(&mut self, now: Seen) {
+    pub(super) fn note(&mut self, now: Fingerprints) {
         for (path, print) in now {
             self.0.entry(path).or_insert(print);
         }

@@ -97,7 +97,7 @@ impl Shared {
         }
     }
 
-    /// Counts a call, and tells what it changed.
+    /// Counts a call, and reports what it changed.
     fn note_probe(
         &self,
         plugin: &Plugin,
@@ -127,20 +127,20 @@ impl Shared {
             }
         }
         if let Some(change) = change {
-            self.tell_change(name, change, error);
+            self.report_change(name, change, error);
         }
     }
 }
 
-/// What a probe without an outcome means for whoever asked for it. A type's own words stand for themselves; what befell it
-/// is told as of admission handlers.
+/// What a probe without an outcome means for the caller. A type's own words stand for themselves; what befell it
+/// is reported as of admission handlers.
 fn probe_error(plugin: &Plugin, error: &CallError) -> ProbeError {
     let probe_type = plugin.spec.probe.as_ref().map_or(&plugin.spec.name, |role| &role.probe_type);
-    let told = || format!("probe type {probe_type} {}: {}", error.kind(), error.sentence());
+    let message_of = || format!("probe type {probe_type} {}: {}", error.kind(), error.sentence());
     match error {
         CallError::Refused { .. } => ProbeError::NotCarriedOut { message: error.sentence() },
         CallError::NotLoaded { .. } | CallError::Loading | CallError::Quarantined { .. } => {
-            ProbeError::NotNow { message: told() }
+            ProbeError::NotNow { message: message_of() }
         }
         CallError::Trap { .. }
         | CallError::StackOverflow
@@ -154,6 +154,6 @@ fn probe_error(plugin: &Plugin, error: &CallError) -> ProbeError {
         | CallError::Exited { .. }
         | CallError::BadAnswer { .. }
         | CallError::Busy
-        | CallError::Host => ProbeError::NotCarriedOut { message: told() },
+        | CallError::Host => ProbeError::NotCarriedOut { message: message_of() },
     }
 }

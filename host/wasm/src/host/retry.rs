@@ -42,7 +42,7 @@ fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
     match error {
         LoadError::Read { .. }
         | LoadError::Fetch(_)
-        // Somebody may sign or push one, and what is kept out isn't compiled.
+        // An operator may sign or push one, and what is kept out isn't compiled.
         | LoadError::Conformance(_)
         | LoadError::StateFolder { .. }
         | LoadError::Folder { .. }
@@ -71,7 +71,7 @@ fn bounds(error: &LoadError) -> Option<(Duration, Duration)> {
     }
 }
 
-/// The machine may have been too busy for a guest's deadline, and somebody may clear a folder up; what else a guest does
+/// The machine may have been too busy for a guest's deadline, and someone may clear a folder up; what else a guest does
 /// it does again.
 fn validate_bounds(error: &CallError) -> Option<(Duration, Duration)> {
     match error {

@@ -1,4 +1,4 @@
-//! Reads the node's secrets, and tells which can't be read.
+//! Reads the node's secrets, and reports which can't be read.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

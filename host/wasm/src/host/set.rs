@@ -7,13 +7,13 @@ use witlet_core::event::EventType;
 
 use super::{Shared, supervisor::LoadFailure};
 use crate::metrics::LoadOutcome;
-use crate::plugin::{Code, Known, Loaded, Loading, Plugin, Spec};
+use crate::plugin::{Code, KnownComponents, Loaded, Loading, Plugin, Spec};
 use crate::record::{About, PluginRecorder};
 
 impl Shared {
     /// Loads a plugin, unless its component is one of `known`. Waits for its turn: what comes from registries waits among its
     /// like, so that registries that are slow or gone keep no file from being loaded.
-    pub(super) async fn load(&self, spec: &Spec, known: &Known) -> Loading {
+    pub(super) async fn load(&self, spec: &Spec, known: &KnownComponents) -> Loading {
         let turns = if spec.is_pulled() { &self.pulls } else { &self.loads };
         match turns.acquire().await {
             Ok(_permit) => self.loader.load(spec, known).await,
@@ -21,7 +21,7 @@ impl Shared {
         }
     }
 
-    /// A plugin that begins anew.
+    /// A plugin that starts over.
     pub(super) fn plugin(&self, spec: Spec, code: Code) -> Arc<Plugin> {
         let recorder = self.recorder(&spec, &code);
         let metrics = self.metrics.plugin(&spec.name);
@@ -66,7 +66,7 @@ impl Shared {
         self.generation.send_modify(|generation| *generation += 1);
     }
 
-    /// Lets whoever waits for a plugin ask again when a quarantine is over, and drops instances that nobody needs.
+    /// Lets callers that wait for a plugin ask again when a quarantine is over, and drops instances that no one needs.
     pub(super) fn maintain(&self) {
         let now = Instant::now();
         let mut released = false;
@@ -85,7 +85,7 @@ impl Shared {
     }
 
     /// Notes that a version was loaded, in place of the `old` one if that ran.
-    pub(super) fn tell_loaded(&self, spec: &Spec, loaded: &Loaded, old: Option<&Arc<Plugin>>) {
+    pub(super) fn report_loaded(&self, spec: &Spec, loaded: &Loaded, old: Option<&Arc<Plugin>>) {
         let (name, digest) = (&*spec.name, &*loaded.digest);
         self.metrics.plugin(name).record_load(LoadOutcome::Loaded);
         tracing::info!(plugin = name, digest, "plugin loaded");
@@ -101,18 +101,18 @@ impl Shared {
                 true => format!("runs sha256:{digest} with another configuration"),
                 false => format!("runs sha256:{digest} in place of sha256:{}", old.digest),
             };
-            self.tell(name, EventType::Normal, "PluginReplaced", message);
+            self.record_event(name, EventType::Normal, "PluginReplaced", message);
         }
     }
 
-    /// Notes that a version doesn't load; told once for each reason.
-    pub(super) fn tell_not_loaded(&self, failure: &LoadFailure, previous: Option<&LoadFailure>) {
+    /// Notes that a version doesn't load; reported once for each reason.
+    pub(super) fn report_not_loaded(&self, failure: &LoadFailure, previous: Option<&LoadFailure>) {
         let name = &*failure.spec.name;
         let message = failure.error.sentence();
         self.metrics.plugin(name).record_load(LoadOutcome::Failed);
         tracing::error!(plugin = name, error = message, "plugin not loaded");
         if previous.is_none_or(|previous| previous.error.sentence() != message) {
-            self.tell(name, EventType::Warning, "PluginNotLoaded", message);
+            self.record_event(name, EventType::Warning, "PluginNotLoaded", message);
         }
     }
 }

@@ -11,9 +11,9 @@ use witlet_core::event::EventType;
 use super::Shared;
 use super::admission::Purpose;
 use super::shadow_queue::DecidedRequest;
-use crate::plugin::{Code, Difference, Plugin, agrees, decision_told, verdict_told};
+use crate::plugin::{Code, Difference, Plugin, agrees, decision_summary, verdict_summary};
 
-/// How long a shadow waits for a moment in which nothing is being decided; then it is asked beside.
+/// How long a shadow waits for a moment in which nothing is being decided; then it is asked next to.
 const IDLE_WAIT_MAX: Duration = Duration::from_secs(1);
 /// How often it looks for such a moment.
 const IDLE_WAIT_STEP: Duration = Duration::from_millis(5);
@@ -59,8 +59,8 @@ impl Shared {
             pod: format!("{}/{}", request.namespace, pod.pod.metadata.name.as_deref().unwrap_or_default()),
             uid: pod.uid().to_owned(),
             time: facts.now.to_string(),
-            verdict: verdict_told(&verdict),
-            decision: decision_told(decision),
+            verdict: verdict_summary(&verdict),
+            decision: decision_summary(decision),
         };
         let name = &*plugin.spec.name;
         tracing::info!(
@@ -72,7 +72,7 @@ impl Shared {
         );
         let event = plugin.shadow().differed(difference, Instant::now());
         if let Some(message) = event {
-            self.tell(name, EventType::Normal, "ShadowVerdictDiffers", message);
+            self.record_event(name, EventType::Normal, "ShadowVerdictDiffers", message);
         }
     }
 }

@@ -4,7 +4,7 @@
 mod kept;
 mod plugins;
 mod poller;
-mod reading;
+mod read_health;
 mod spec;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,7 +127,7 @@ impl<P: SourcePlugins> PodSourceSet for HostSources<P> {
                         Err(_) => return,
                     },
                     Some(ended) = tasks.join_next() => {
-                        // It would never be asked again: whoever runs the sources ends with it.
+                        // It would never be asked again: so the task that runs the sources ends with it.
                         if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
                             std::panic::resume_unwind(panic);
                         }
@@ -143,13 +143,13 @@ impl<P: SourcePlugins> PodSourceSet for HostSources<P> {
 
     async fn tell(&self, source: &SourceName, changed: Vec<PodFare>) -> Result<(), NotTold> {
         let suffix = format!("-{}", self.config.node_name.to_lowercase());
-        let changed = changed.into_iter().map(|fare| told(fare, &suffix)).collect();
+        let changed = changed.into_iter().map(|fare| status_change(fare, &suffix)).collect();
         self.plugins.tell(source, changed).await
     }
 }
 
 /// In the source's words: without the node's name.
-fn told(fare: PodFare, suffix: &str) -> PodStatusChange {
+fn status_change(fare: PodFare, suffix: &str) -> PodStatusChange {
     let PodFare { full_name, uid, status } = fare;
     let json = |status: Arc<_>| {
         serde_json::to_string(&*status).expect("a status has only string keys, so it always becomes JSON")

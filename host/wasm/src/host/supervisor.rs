@@ -1,4 +1,4 @@
-//! Keeps the set of plugins as the files have it: loads what is new beside what runs, and swaps.
+//! Keeps the set of plugins as the files have it: loads what is new next to what runs, and swaps.
 //!
 //! A changed file takes effect as a whole: the new set replaces the old one when each of its plugins was loaded or
 //! couldn't be. What takes longer than [`SWAP_WAIT_MAX`] follows by itself. A plugin whose newest version isn't there or
@@ -24,9 +24,9 @@ use super::files::{self, Change, Files};
 use super::secrets::{self, Failure as SecretFailure};
 use super::{FileError, MAINTENANCE_PERIOD, Shared, lock};
 use crate::plugin::config::{self, PluginConfiguration, SecretEntry, Shipped};
-use crate::plugin::{Builtin, BuiltinRole, Code, Known, LoadError, Loading, Plugin, Spec};
+use crate::plugin::{Builtin, BuiltinRole, Code, KnownComponents, LoadError, Loading, Plugin, Spec};
 pub(super) use work::Failure as LoadFailure;
-use work::{Done, Failure, Step, Work, failure_spares, next_step};
+use work::{Failure, FinishedLoad, Step, Work, failure_spares, next_step};
 
 /// How long a changed set waits for its slowest plugin before it takes effect without it.
 pub(super) const SWAP_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -54,12 +54,12 @@ pub(super) struct Supervisor {
     files: Files,
     /// Keys of reports whose files were there and are gone.
     lost_keys: BTreeSet<PathBuf>,
-    /// Whether it was told that the configuration's file is gone.
+    /// Whether it was reported that the configuration's file is gone.
     told_gone: bool,
-    loads: JoinSet<Done>,
+    loads: JoinSet<FinishedLoad>,
     works: HashMap<Arc<str>, Work>,
     failures: HashMap<Arc<str>, Failure>,
-    /// Numbers loads, so that the result of one that isn't wanted any more is told apart.
+    /// Numbers loads, so that the result of one that isn't wanted any more is distinguished.
     serial: u64,
     /// Until when a changed set waits for all of its plugins.
     swap_at: Option<Instant>,
@@ -68,12 +68,12 @@ pub(super) struct Supervisor {
 
 impl Supervisor {
     /// Reads the configuration for the first time, and loads the built-ins. What the file names is loading when this
-    /// returns. The receiver tells when each plugin was tried.
+    /// returns. The receiver changes when each plugin was tried.
     pub(super) async fn start(
         shared: &Arc<Shared>,
         sources: Sources,
     ) -> Result<(Self, watch::Receiver<bool>), FileError> {
-        let (tried, told) = watch::channel(false);
+        let (tried, first_loads) = watch::channel(false);
         let mut supervisor = Self {
             wanted: sources.builtin_specs(),
             sources,
@@ -101,11 +101,11 @@ impl Supervisor {
         }
         supervisor.settle(shared);
         supervisor.want(shared, configuration).await;
-        // Nobody waits for them at the start.
+        // No one waits for them at the start.
         supervisor.swap_at = None;
         supervisor.settle(shared);
-        supervisor.tell_tried();
-        Ok((supervisor, told))
+        supervisor.notify_tried();
+        Ok((supervisor, first_loads))
     }
 
     /// Looks after the plugins until the host is gone.
@@ -125,12 +125,12 @@ impl Supervisor {
                 shared.maintain();
             }
             self.settle(&shared);
-            self.tell_tried();
+            self.notify_tried();
         }
     }
 
-    /// Tells whoever waits when nothing is being loaded for the first time.
-    fn tell_tried(&self) {
+    /// Notifies waiters when nothing is being loaded for the first time.
+    fn notify_tried(&self) {
         if self.works.is_empty() {
             self.tried.send_if_modified(|tried| !std::mem::replace(tried, true));
         }
@@ -143,7 +143,7 @@ impl Supervisor {
             match self.files.compare(&path, &now) {
                 Change::None if !self.told_gone => {}
                 Change::None | Change::Written => self.reload_file(shared).await,
-                Change::Gone => self.tell_gone(shared, &path),
+                Change::Gone => self.report_gone(shared, &path),
             }
         }
         let secrets = self.secrets.clone();
@@ -155,7 +155,7 @@ impl Supervisor {
             self.read_secrets(shared).await;
         }
         let trust_changed = self.trust_changed(&now);
-        // Several plugins may have one component, and each change is told once.
+        // Several plugins may have one component, and each change is reported once.
         let components: BTreeSet<PathBuf> =
             self.wanted.iter().filter_map(|spec| spec.path().map(Path::to_path_buf)).collect();
         let written: BTreeSet<PathBuf> =
@@ -185,20 +185,20 @@ impl Supervisor {
                 let message = one_line(&error);
                 tracing::error!(error = message, "plugin configuration not taken; the old one stays");
                 let path = self.sources.plugins_file.as_deref().unwrap_or(Path::new(""));
-                shared.tell_file("plugins", path, "PluginConfigurationInvalid", message.clone());
+                shared.report_file("plugins", path, "PluginConfigurationInvalid", message.clone());
                 *lock(&shared.file_error) = Some(message);
             }
         }
     }
 
-    fn tell_gone(&mut self, shared: &Shared, path: &Path) {
+    fn report_gone(&mut self, shared: &Shared, path: &Path) {
         if self.told_gone {
             return;
         }
         self.told_gone = true;
         let message = format!("{} is gone; the plugins that it named last go on", path.display());
         tracing::error!(error = message, "plugin configuration not found");
-        shared.tell_file("plugins", path, "PluginConfigurationMissing", message.clone());
+        shared.report_file("plugins", path, "PluginConfigurationMissing", message.clone());
         *lock(&shared.file_error) = Some(message);
     }
 
@@ -247,13 +247,13 @@ impl Supervisor {
         let (shared, name) = (shared.clone(), spec.name.clone());
         let load = {
             let spec = spec.clone();
-            async move { Done { serial, loading: shared.load(&spec, &known).await } }
+            async move { FinishedLoad { serial, loading: shared.load(&spec, &known).await } }
         };
         let task = self.loads.spawn(load);
         self.works.insert(name, Work::new(spec, serial, task));
     }
 
-    fn known(&self, shared: &Shared, spec: &Spec) -> Known {
+    fn known(&self, shared: &Shared, spec: &Spec) -> KnownComponents {
         let running = shared.plugins();
         let old = running.iter().find(|plugin| plugin.spec.runs_as(spec));
         let runs = old.and_then(|plugin| plugin.code.ready()).map(|loaded| {
@@ -261,11 +261,11 @@ impl Supervisor {
             (loaded.digest.clone(), key)
         });
         let failure = self.failures.get(&spec.name).filter(|failure| failure.is_final_for(spec));
-        Known { runs, failed: failure.and_then(|failure| failure.digest.clone()) }
+        KnownComponents { runs, failed: failure.and_then(|failure| failure.digest.clone()) }
     }
 
     /// Notes the result of a load.
-    fn finish(&mut self, joined: Result<Done, JoinError>) {
+    fn finish(&mut self, joined: Result<FinishedLoad, JoinError>) {
         match joined {
             Ok(done) => {
                 let work = self.works.values_mut().find(|work| work.serial == done.serial);
@@ -320,14 +320,14 @@ impl Supervisor {
             Ok(None) => self.known_again(shared, spec, old, loading.digest),
             Ok(Some(loaded)) => {
                 self.failures.remove(&spec.name);
-                shared.tell_loaded(&spec, &loaded, runs);
+                shared.report_loaded(&spec, &loaded, runs);
                 shared.plugin(spec, Code::Ready(Arc::new(loaded)))
             }
             Err(error) => {
                 let previous = self.failures.get(&spec.name);
                 let (error, failed, keys) = (Arc::new(error), loading.digest.clone(), loading.keys);
                 let failure = Failure::new(&spec, loading.digest, error.clone(), previous, now);
-                shared.tell_not_loaded(&failure, previous);
+                shared.report_not_loaded(&failure, previous);
                 self.failures.insert(spec.name.clone(), failure);
                 let spared = |old: &&Arc<Plugin>| {
                     failure_spares(old, &spec, failed.as_deref(), keys.as_deref(), &error)
@@ -369,7 +369,7 @@ impl Supervisor {
                 plugin.set_pending(pending);
                 plugin
             }
-            // A plugin never goes missing: one that nobody answers for would let every pod pass.
+            // A plugin never goes missing: one that no one answers for would let every pod pass.
             Some(_) | None => shared.plugin(spec, Code::Failed(Arc::new(LoadError::Interrupted))),
         }
     }
@@ -395,7 +395,7 @@ impl Supervisor {
         for (name, failure) in &read.failures {
             if self.secret_failures.get(name) != Some(failure) {
                 tracing::error!(secret = name, error = failure.message, "secret not read");
-                shared.tell_file("secrets", &failure.file, "SecretNotRead", failure.message.clone());
+                shared.report_file("secrets", &failure.file, "SecretNotRead", failure.message.clone());
             }
         }
         *lock(&shared.secret_errors) =
@@ -414,7 +414,7 @@ impl Supervisor {
         self.sources.plugins_file.iter().cloned().chain(components).chain(trust).chain(secrets).collect()
     }
 
-    async fn look_at_files(&self) -> Option<files::Seen> {
+    async fn look_at_files(&self) -> Option<files::Fingerprints> {
         let paths = self.paths();
         tokio::task::spawn_blocking(move || files::look(paths)).await.ok()
     }

@@ -87,7 +87,7 @@ proptest::proptest! {
     fn damaged_components_are_told_and_never_panic(at in 8_usize..2000, value: u8) {
         let mut bytes = witlet_test_guests::NO_LATEST_TAG.to_vec();
         bytes[at] = value;
-        // Either it still reads, or it is told; what counts is that it ends.
+        // Either it still reads, or it is reported; what counts is that it ends.
         drop(inspect(&bytes));
     }
 }

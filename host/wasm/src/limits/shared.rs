@@ -1,4 +1,4 @@
-//! Memory that all waiting guests share, beside what each may take.
+//! Memory that all waiting guests share, next to what each may take.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -66,7 +66,7 @@ fn quantiles_are_even_within_a_bucket() {
     let mixed: Vec<u64> = std::iter::repeat_n(8, 98).chain([900, 900]).collect();
     assert!(micros(&observed(&mixed), 0.5).expect("something was observed") < 10);
     assert!(micros(&observed(&mixed), 0.99).expect("something was observed") > 500);
-    // Longer than anything that is told apart.
+    // Longer than anything that is distinguished.
     assert_eq!(micros(&observed(&[90_000_000]), 0.99), Some(30_000_000));
 }
 

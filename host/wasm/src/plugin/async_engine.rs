@@ -34,7 +34,7 @@ use super::config::{Grants, Warm};
 use super::pool::InstancePool;
 use crate::engine::{self, WAITING_SLOTS, WAITING_TABLES_PER_SLOT};
 use crate::guest::async_guest::{AsyncState, GuestSetting};
-use crate::guest::{Given, GrantedSecrets, GuestLog};
+use crate::guest::{GrantedSecrets, GuestLog, GuestServices};
 use crate::limits::{EpochTicker, Limits, MemoryPool, SHARED_MEMORY_BYTES_MAX, StaticNeeds};
 use crate::wasi::{self, async_host::CONNECTIONS_ALL_MAX};
 use crate::worlds::detect::Detected;
@@ -104,7 +104,7 @@ const fn three_quarters(of: usize) -> usize {
     of / 4 * 3
 }
 
-/// What the host needs to know of a plugin of these roles, beside its code.
+/// What the host needs to know of a plugin of these roles, next to its code.
 #[derive(Clone, Debug)]
 pub(crate) struct AsyncPluginSpec {
     pub(crate) name: Arc<str>,
@@ -158,7 +158,7 @@ impl AsyncHost {
     pub(crate) fn link(
         &self,
         spec: AsyncPluginSpec,
-        given: &Given,
+        given: &GuestServices,
         component: &Component,
         detected: &Detected,
     ) -> Result<Arc<AsyncPlugin>, AsyncStartError> {
@@ -228,7 +228,7 @@ impl Machine {
     fn link(&self, component: &Component, detected: &Detected) -> wasmtime::Result<Linked> {
         let ty = component.component_type();
         let imports: Vec<_> = ty.imports(&self.engine).collect();
-        let given = wasi::Given::of(&self.engine, &imports);
+        let given = wasi::LinkedResources::of(&self.engine, &imports);
         let mut linker = self.linker.clone();
         for (name, item) in &imports {
             if let ComponentItem::ComponentInstance(wanted) = &item.ty

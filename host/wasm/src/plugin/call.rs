@@ -17,7 +17,7 @@ use witlet_ports::Clock;
 use super::Spec;
 use super::pool::{Instance, InstancePool, Pooled};
 use crate::engine::POOL_SLOTS;
-use crate::guest::{Given, GrantedSecrets, GuestLog, GuestState, printable};
+use crate::guest::{GrantedSecrets, GuestLog, GuestServices, GuestState, printable};
 use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits, thread_cpu};
 use crate::role::Role;
 use crate::wasi::WouldBlock;
@@ -28,7 +28,7 @@ use crate::worlds::admission::{Handler, HandlerPre, MESSAGE_BYTES_MAX, Reply};
 /// Questions about pods that may run at once, each on a thread of its own.
 pub(crate) const WORKERS_MAX: usize = 4;
 /// Plugins that may validate their configuration at once, on other threads than those: plugins that hang while they
-/// are loaded keep nobody else from answering.
+/// are loaded keep no one else from answering.
 pub(crate) const VALIDATORS_MAX: usize = 2;
 /// Shadows that are asked at once, on another thread than those.
 pub(crate) const SHADOWS_MAX: usize = 1;
@@ -48,7 +48,7 @@ pub(crate) struct SyncPlugin {
     limits: Limits,
     timeout: Duration,
     secrets: GrantedSecrets,
-    /// How much later than it is `validate` is told that it is.
+    /// How much later than it is `validate` sees.
     clock_ahead: Duration,
     /// Goes into random numbers.
     random_salt: Arc<str>,
@@ -89,7 +89,7 @@ impl SyncPlugin {
     /// `memories` are those of one instance.
     pub(crate) fn new(
         spec: &Spec,
-        given: &Given,
+        given: &GuestServices,
         timeout: Duration,
         pre: Box<dyn HandlerPre>,
         limits: Limits,
@@ -227,7 +227,7 @@ impl Caller {
     pub(crate) async fn validate(&self, plugin: &Arc<SyncPlugin>) -> Result<(), CallError> {
         let caller = self.clone();
         let plugin = plugin.clone();
-        // However long the others take, nobody waits for this one.
+        // However long the others take, no one waits for this one.
         let permit = self.validators.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
         on_thread(permit, plugin.timeout, move || caller.validate_here(&plugin)).await?.result
     }
@@ -271,7 +271,7 @@ impl Caller {
     fn validate_here(&self, plugin: &SyncPlugin) -> Called<()> {
         let _ticking = self.ticker.ticking();
         let now = self.clock.now();
-        // A time that can't be told is the newest that can.
+        // A time that can't be represented is the newest that can.
         let now = now.checked_add(plugin.clock_ahead).unwrap_or(jiff::Timestamp::MAX);
         let mut store = plugin.store(&self.engine, now);
         store.set_epoch_deadline(self.ticker.deadline(plugin.timeout));

@@ -122,7 +122,7 @@ pub struct Warm {
 pub struct SecretEntry {
     /// What plugins ask for.
     pub name: String,
-    /// The file with its value; relative ones are looked up beside the configuration.
+    /// The file with its value; relative ones are looked up next to the configuration.
     pub file: PathBuf,
 }
 
@@ -133,7 +133,7 @@ pub struct PluginEntry {
     pub name: String,
     /// Where its component is.
     pub component: ComponentSource,
-    /// Where its conformance report is, if not where it is looked for by itself; relative ones are looked up beside the
+    /// Where its conformance report is, if not where it is looked for by itself; relative ones are looked up next to the
     /// configuration.
     pub conformance: Option<PathBuf>,
     /// As an admission handler.
@@ -195,7 +195,7 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
     check_count("secrets", document.secrets.len(), SECRETS_MAX)?;
     let secrets = secrets(document.secrets)?;
     let require_conformance = document.require_conformance.map(conformance::parse).transpose()?;
-    let known = Known {
+    let known = References {
         shipped,
         secrets: &secrets,
         pull_credentials: document.pull_credentials.as_deref(),
@@ -218,7 +218,7 @@ fn read(text: &str, shipped: Shipped<'_>) -> Result<PluginConfiguration, ConfigE
 }
 
 /// What an entry may refer to.
-struct Known<'a> {
+struct References<'a> {
     shipped: Shipped<'a>,
     secrets: &'a [SecretEntry],
     pull_credentials: Option<&'a std::path::Path>,
@@ -274,7 +274,7 @@ fn secrets(documents: Vec<SecretDocument>) -> Result<Vec<SecretEntry>, ConfigErr
     Ok(secrets)
 }
 
-fn entry(plugin: EntryDocument, path: &str, known: &Known<'_>) -> Result<PluginEntry, ConfigError> {
+fn entry(plugin: EntryDocument, path: &str, known: &References<'_>) -> Result<PluginEntry, ConfigError> {
     check_name(&plugin.name, &format!("{path}.name"))?;
     let component = component::parse(&plugin.component, plugin.pull_credentials.as_deref(), known, path)?;
     if let Some(report) = &plugin.conformance {

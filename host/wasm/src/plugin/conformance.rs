@@ -22,7 +22,7 @@ use super::config::RequiredConformance;
 use crate::compile::open_file;
 use crate::role::Role;
 
-/// What a component's report is called beside it: its own name with this behind.
+/// What a component's report is called next to it: its own name with this behind.
 const REPORT_SUFFIX: &str = ".conformance.json";
 /// What a key's file may not allow its group and others.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -61,7 +61,7 @@ pub enum ConformanceError {
         "there is no conformance report {place}: make one with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`{then}"
     )]
     NoReport {
-        /// At a path, or beside a reference.
+        /// At a path, or next to a reference.
         place: String,
         /// What is to be done with it.
         then: &'static str,
@@ -83,7 +83,7 @@ pub enum ConformanceError {
         "the conformance report {place} doesn't count (make another with `witlet plugin test FILE --sign KEY.pem --attestation REPORT`)"
     )]
     Report {
-        /// At a path, or beside a reference.
+        /// At a path, or next to a reference.
         place: String,
         /// What is wrong with it.
         #[source]
@@ -98,7 +98,7 @@ pub enum ConformanceError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ReportPlace {
     File(PathBuf),
-    /// Beside the component.
+    /// Next to the component.
     Registry,
 }
 

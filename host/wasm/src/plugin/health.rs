@@ -50,7 +50,7 @@ pub(crate) struct Health {
     /// Quarantines without a success since the first of them.
     quarantines: u32,
     until: Option<Instant>,
-    /// Whether somebody still has to be told that the quarantine is over.
+    /// Whether someone still has to be notified that the quarantine is over.
     release_due: bool,
 }
 

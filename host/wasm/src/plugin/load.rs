@@ -20,7 +20,7 @@ use super::conformance::Vouched;
 use super::{Origin, Spec, VALIDATE_TIMEOUT};
 use crate::compile::{self, CompileError, Compiler};
 use crate::engine::EngineKind;
-use crate::guest::{Given, GuestState};
+use crate::guest::{GuestServices, GuestState};
 use crate::inspect::{self, InspectError};
 use crate::limits::{Limits, StaticNeeds};
 use crate::role::Role;
@@ -88,7 +88,7 @@ impl Loaded {
 
 #[cfg(test)]
 impl Loaded {
-    /// Code that nobody calls, for tests of what is made of code.
+    /// Code that no one calls, for tests of what is made of code.
     pub(crate) fn uncalled(digest: &str) -> Self {
         let (versions, unused, vouched) = (Vec::new(), Vec::new(), None);
         let digest = digest.to_owned();
@@ -116,14 +116,14 @@ impl Loading {
 
 /// Components that needn't be compiled again for a specification.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownComponents {
     /// Digest of what runs, and the id of the key that vouches for it.
     pub(crate) runs: Option<(String, Option<String>)>,
     /// Digest of what failed by itself.
     pub(crate) failed: Option<String>,
 }
 
-impl Known {
+impl KnownComponents {
     /// Whether a component is one of them. What runs isn't when another key vouches for it now: it is to say so.
     pub(crate) fn covers(&self, digest: &str, key_id: Option<&str>) -> bool {
         let runs = self.runs.as_ref();
@@ -132,14 +132,14 @@ impl Known {
     }
 }
 
-/// What a loader needs beside the engine of admission.
+/// What a loader needs next to the engine of admission.
 pub(crate) struct LoaderParts {
     pub(crate) compiler: Arc<Compiler>,
     pub(crate) caller: Caller,
     pub(crate) async_host: AsyncHost,
     pub(crate) fetcher: Option<Arc<dyn ComponentFetcher>>,
     /// For all plugins whose load isn't given something else.
-    pub(crate) given: Given,
+    pub(crate) given: GuestServices,
 }
 
 /// Loads plugins onto the engines of their roles.
@@ -156,7 +156,7 @@ impl std::fmt::Debug for Loader {
 }
 
 /// A component that was looked at and not compiled.
-struct Seen {
+struct InspectedComponent {
     wasm: Arc<[u8]>,
     digest: String,
     needs: StaticNeeds,
@@ -174,7 +174,7 @@ impl Loader {
     }
 
     /// Reads, compiles, links and validates, unless the component is one of `known`.
-    pub(crate) async fn load(&self, spec: &Spec, known: &Known) -> Loading {
+    pub(crate) async fn load(&self, spec: &Spec, known: &KnownComponents) -> Loading {
         let (digest, result) = match self.read(&spec.origin).await {
             Err(error) => (None, Err(error)),
             Ok(wasm) => match digest(wasm.clone()).await {
@@ -197,7 +197,7 @@ impl Loader {
         spec: &Spec,
         wasm: Arc<[u8]>,
         digest: &str,
-        known: &Known,
+        known: &KnownComponents,
     ) -> Result<Option<Loaded>, LoadError> {
         let vouched = self.vouched(spec, digest).await?;
         if known.covers(digest, vouched.as_ref().map(|vouched| &*vouched.report.key_id)) {
@@ -207,7 +207,7 @@ impl Loader {
         Ok(Some(Loaded { vouched, ..loaded }))
     }
 
-    /// Who vouches for these bytes, before anything is made of them; none where nobody need.
+    /// Who vouches for these bytes, before anything is made of them; none where no one need.
     async fn vouched(&self, spec: &Spec, digest: &str) -> Result<Option<Vouched>, LoadError> {
         let Some(demand) = &spec.conformance else { return Ok(None) };
         let fetcher = self.parts.fetcher.as_ref();
@@ -229,7 +229,7 @@ impl Loader {
     pub(crate) async fn load_given(
         &self,
         spec: &Spec,
-        given: &Given,
+        given: &GuestServices,
         wasm: Arc<[u8]>,
     ) -> Result<Loaded, LoadError> {
         let seen = look(wasm, spec).await?;
@@ -255,9 +255,9 @@ impl Loader {
     async fn load_admission(
         &self,
         spec: &Spec,
-        given: &Given,
+        given: &GuestServices,
         role: &AdmissionRole,
-        seen: &Seen,
+        seen: &InspectedComponent,
     ) -> Result<Arc<SyncPlugin>, LoadError> {
         let limits = Limits::with_memory(role.memory_bytes);
         seen.needs.check(&limits).map_err(LoadError::Needs)?;
@@ -274,9 +274,9 @@ impl Loader {
     async fn load_async(
         &self,
         spec: &Spec,
-        given: &Given,
+        given: &GuestServices,
         memory_bytes: usize,
-        seen: &Seen,
+        seen: &InspectedComponent,
     ) -> Result<Arc<AsyncPlugin>, LoadError> {
         let pool_spec = AsyncPluginSpec {
             name: spec.name.clone(),
@@ -307,7 +307,7 @@ impl Loader {
         &self,
         engine: &Engine,
         kind: EngineKind,
-        seen: &Seen,
+        seen: &InspectedComponent,
         limits: &Limits,
     ) -> Result<Component, LoadError> {
         let compiled = self.parts.compiler.load(engine, kind, seen.wasm.clone()).await;
@@ -344,7 +344,7 @@ impl Loader {
         let Some(adapter) = detected.admission else {
             return Err(LoadError::refused(without(Role::Admission, detected)));
         };
-        let given = wasi::Given::of(&self.engine, &imports);
+        let given = wasi::LinkedResources::of(&self.engine, &imports);
         let mut linker = self.linker.clone();
         for (name, item) in &imports {
             if let ComponentItem::ComponentInstance(wanted) = &item.ty
@@ -359,7 +359,7 @@ impl Loader {
 }
 
 /// Makes the plugin's own folder, if it is granted one. Refuses grants of what isn't a folder: WASI has no others.
-async fn state_folder(spec: &Spec, given: &Given) -> Result<Option<PathBuf>, LoadError> {
+async fn state_folder(spec: &Spec, given: &GuestServices) -> Result<Option<PathBuf>, LoadError> {
     check_folders(&spec.grants).await?;
     if !spec.grants.state {
         return Ok(None);
@@ -394,7 +394,7 @@ async fn digest(wasm: Arc<[u8]>) -> Option<String> {
 }
 
 /// Refuses what can be refused without compiling it, off the caller's thread.
-async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<Seen, LoadError> {
+async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<InspectedComponent, LoadError> {
     let granted = Capabilities { secret: !spec.grants.secrets.is_empty(), exec: spec.grants.exec };
     let wanted: Vec<Role> = spec.roles().collect();
     let memory_bytes_max = spec.memory_bytes();
@@ -405,14 +405,20 @@ async fn look(wasm: Arc<[u8]>, spec: &Spec) -> Result<Seen, LoadError> {
             let (detected, unused) = match inspection.detect(granted) {
                 Ok(detected) => choose(detected, &wanted)?,
                 Err(found) => {
-                    // Also what grants don't help with: nobody is to grant a secret in vain.
+                    // Also what grants don't help with: no one is to grant a secret in vain.
                     let whatever_granted = inspection.detect(Capabilities::ALL);
                     let missing = whatever_granted.map_or(Vec::new(), |detected| missing(&detected, &wanted));
                     let found = found.iter().map(ToString::to_string);
                     return Err(LoadError::Refused { obstacles: missing.into_iter().chain(found).collect() });
                 }
             };
-            Ok(Seen { wasm, digest: inspection.digest, needs: inspection.needs, detected, unused })
+            Ok(InspectedComponent {
+                wasm,
+                digest: inspection.digest,
+                needs: inspection.needs,
+                detected,
+                unused,
+            })
         }
         Err(InspectError::NotAComponent(error)) => Err(LoadError::Compile(error)),
         Err(InspectError::Damaged { offset, message }) => {

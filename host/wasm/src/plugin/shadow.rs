@@ -54,7 +54,7 @@ pub(crate) struct Shadow {
     failed: u64,
     skipped: u64,
     differences: VecDeque<Difference>,
-    told: Option<Instant>,
+    summary: Option<Instant>,
     /// Differences since the last event.
     untold: u64,
 }
@@ -76,7 +76,7 @@ impl Shadow {
     pub(crate) fn differed(&mut self, difference: Difference, now: Instant) -> Option<String> {
         self.differed += 1;
         self.untold += 1;
-        let due = self.told.is_none_or(|told| now.saturating_duration_since(told) >= EVENT_PERIOD);
+        let due = self.summary.is_none_or(|summary| now.saturating_duration_since(summary) >= EVENT_PERIOD);
         let event = due.then(|| {
             let Difference { pod, verdict, decision, .. } = &difference;
             let others = self.untold - 1;
@@ -85,7 +85,7 @@ impl Shadow {
             format!("of pod {pod} it says {verdict}, but the node decided {decision}{more}")
         });
         if due {
-            self.told = Some(now);
+            self.summary = Some(now);
             self.untold = 0;
         }
         if self.differences.len() == DIFFERENCES_MAX {
@@ -126,11 +126,11 @@ pub(crate) fn agrees(verdict: &Verdict, decision: &Decision) -> bool {
 }
 
 /// In a few words.
-pub(crate) fn verdict_told(verdict: &Verdict) -> String {
+pub(crate) fn verdict_summary(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Admit => "admit".to_owned(),
-        Verdict::Reject { reason, message } => told("reject", reason, message),
-        Verdict::Defer { reason, message, .. } => told("defer", reason, message),
+        Verdict::Reject { reason, message } => summary("reject", reason, message),
+        Verdict::Defer { reason, message, .. } => summary("defer", reason, message),
         Verdict::Shortage(shortages) => {
             let resources: Vec<&str> = shortages.iter().map(|shortage| &*shortage.resource).collect();
             cut(format!("shortage of {}", resources.join(", ")))
@@ -139,16 +139,16 @@ pub(crate) fn verdict_told(verdict: &Verdict) -> String {
 }
 
 /// In a few words.
-pub(crate) fn decision_told(decision: &Decision) -> String {
+pub(crate) fn decision_summary(decision: &Decision) -> String {
     match decision {
         Decision::Admit => "admit".to_owned(),
-        Decision::Reject { reason, message } => told("reject", reason, message),
-        Decision::Preempt { message, .. } => told("preempt", "Preempting", message),
-        Decision::Defer { reason, message, .. } => told("defer", reason, message),
+        Decision::Reject { reason, message } => summary("reject", reason, message),
+        Decision::Preempt { message, .. } => summary("preempt", "Preempting", message),
+        Decision::Defer { reason, message, .. } => summary("defer", reason, message),
     }
 }
 
-fn told(what: &str, reason: &str, message: &str) -> String {
+fn summary(what: &str, reason: &str, message: &str) -> String {
     cut(format!("{what} {reason}: {message}"))
 }
 

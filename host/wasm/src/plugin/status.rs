@@ -111,7 +111,7 @@ pub struct PluginStatus {
     pub digest: Option<String>,
     /// Size of the component that runs.
     pub size_bytes: Option<usize>,
-    /// Who vouches for the component that runs, if the configuration demands that somebody does.
+    /// Who vouches for the component that runs, if the configuration demands that someone does.
     pub conformance: Option<ConformanceStatus>,
     /// Its place among the configured handlers; built-ins come first. None if it is no admission handler.
     pub order: Option<i32>,

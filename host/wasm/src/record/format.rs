@@ -316,7 +316,7 @@ pub enum Answer {
         /// What it said.
         detail: String,
     },
-    /// Probe: it passes, and somebody should know something.
+    /// Probe: it passes, and someone should know something.
     Warning {
         /// What.
         detail: String,

@@ -8,9 +8,7 @@ use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::time::Instant;
-use witlet_core::runtime::{
-    ContainerConfig, ContainerId, ExecOutput, LinuxResources, SandboxConfig, SandboxId,
-};
+use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResources, SandboxId, SandboxSpec};
 use witlet_ports::{Clock, Containers, RuntimeError};
 
 use super::format::{
@@ -242,8 +240,8 @@ impl Containers for Tape {
     async fn create(
         &self,
         _sandbox: &SandboxId,
-        _config: &ContainerConfig,
-        _sandbox_config: &SandboxConfig,
+        _config: &ContainerSpec,
+        _sandbox_config: &SandboxSpec,
     ) -> Result<ContainerId, RuntimeError> {
         Err(not_here("CreateContainer"))
     }

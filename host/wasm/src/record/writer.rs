@@ -1,4 +1,4 @@
-//! Writes recorded calls beside the calls themselves, and keeps the newest.
+//! Writes recorded calls next to the calls themselves, and keeps the newest.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
@@ -39,7 +39,7 @@ const SUFFIX: &str = ".json";
 /// End of the name of a file that isn't whole yet.
 const UNFINISHED: &str = ".part";
 
-/// What is told in each file.
+/// What is reported in each file.
 const NOTE: &str = "Values of secrets are replaced by their names, and what went over sockets, came from files, clocks \
     or random numbers isn't recorded; manifests of pods are here as they are.";
 
@@ -152,11 +152,11 @@ struct Entry {
     secrets: Vec<(String, Arc<[u8]>)>,
     recorded_at: Timestamp,
     took: Duration,
-    asked: Asked,
+    asked: CallInput,
     answer: Answer,
 }
 
-enum Asked {
+enum CallInput {
     Admission(Arc<RequestFacts>),
     Probe(Box<ProbeQuestion>),
     Poll(SourceQuestion),
@@ -203,7 +203,7 @@ impl PluginRecorder {
         result: &Result<Verdict, CallError>,
         took: Duration,
     ) {
-        self.push(|| (Asked::Admission(facts.clone()), Answer::of_verdict(result)), took);
+        self.push(|| (CallInput::Admission(facts.clone()), Answer::of_verdict(result)), took);
     }
 
     /// A probe, with the commands that it ran in its container.
@@ -214,7 +214,7 @@ impl PluginRecorder {
         result: &Result<ProbeOutcome, CallError>,
         took: Duration,
     ) {
-        let question = || Asked::Probe(Box::new(ProbeQuestion::new(request, execs)));
+        let question = || CallInput::Probe(Box::new(ProbeQuestion::new(request, execs)));
         self.push(|| (question(), Answer::of_probe(result)), took);
     }
 
@@ -226,11 +226,11 @@ impl PluginRecorder {
         took: Duration,
     ) {
         let question = SourceQuestion { cursor: cursor.map(str::to_owned) };
-        self.push(|| (Asked::Poll(question), Answer::of_poll(result)), took);
+        self.push(|| (CallInput::Poll(question), Answer::of_poll(result)), took);
     }
 
     /// Copies only what there is room for.
-    fn push(&self, call: impl FnOnce() -> (Asked, Answer), took: Duration) {
+    fn push(&self, call: impl FnOnce() -> (CallInput, Answer), took: Duration) {
         match self.shared.queue.try_reserve() {
             Ok(place) => {
                 let (asked, answer) = call();
@@ -292,9 +292,9 @@ fn write(root: &Path, entry: Entry, serial: u64) -> Result<(), WriteError> {
         "{}-{serial:06}-{}{SUFFIX}",
         entry.recorded_at.strftime("%Y%m%dT%H%M%S.%6fZ"),
         match &entry.asked {
-            Asked::Admission(_) => "admission",
-            Asked::Probe(_) => "probe",
-            Asked::Poll(_) => "podSource",
+            CallInput::Admission(_) => "admission",
+            CallInput::Probe(_) => "probe",
+            CallInput::Poll(_) => "podSource",
         }
     );
     let text = encode(entry)?;
@@ -336,9 +336,9 @@ fn encode(entry: Entry) -> Result<Vec<u8>, WriteError> {
         recorded_at,
         took_nanoseconds: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
         question: match asked {
-            Asked::Admission(facts) => Question::Admission(Box::new(RequestRecord::new(&facts))),
-            Asked::Probe(question) => Question::Probe(question),
-            Asked::Poll(question) => Question::PodSource(question),
+            CallInput::Admission(facts) => Question::Admission(Box::new(RequestRecord::new(&facts))),
+            CallInput::Probe(question) => Question::Probe(question),
+            CallInput::Poll(question) => Question::PodSource(question),
         },
         answer,
     };

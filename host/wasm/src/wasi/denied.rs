@@ -25,9 +25,9 @@ struct Denied;
 /// The resources that refused interfaces borrow from those that are given, as a component sees them and as they are
 /// here: `wasi:http` shares the streams of `wasi:io`.
 #[derive(Default)]
-pub(crate) struct Given(Vec<(ResourceType, ResourceType)>);
+pub(crate) struct LinkedResources(Vec<(ResourceType, ResourceType)>);
 
-impl Given {
+impl LinkedResources {
     /// Of a component's imports.
     pub(crate) fn of(engine: &Engine, imports: &[(&str, ComponentExtern)]) -> Self {
         let mut given = Vec::new();
@@ -60,7 +60,7 @@ pub(crate) fn define_denied<T: 'static>(
     engine: &Engine,
     linker: &mut LinkerInstance<'_, T>,
     wanted: &ComponentInstance,
-    given: &Given,
+    given: &LinkedResources,
 ) -> wasmtime::Result<()> {
     for (number, (name, item)) in wanted.exports(engine).enumerate() {
         if number >= ITEMS_MAX {

@@ -8,7 +8,7 @@ use crate::role::Role;
 
 /// Longest list of names in a message.
 const NAMES_MAX: usize = 16;
-/// How much of a foreign name is told.
+/// How much of a foreign name is reported.
 const NAME_BYTES_MAX: usize = 128;
 /// How many imports a component may have; the interpreters of Python and JavaScript have thirty.
 const IMPORTS_MAX: usize = 256;
@@ -21,7 +21,7 @@ const EXEC: &str = "witlet:probe/exec@0.1.0";
 /// The packages of WASI 0.2 that link as they are; other WASI interfaces link as refusals.
 const WASI_BASIC: [&str; 6] =
     ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
-/// What links beside these on the engine of guests that may wait.
+/// What links next to these on the engine of guests that may wait.
 const WASI_ASYNC: [&str; 2] = ["wasi:http/types@0.2", "wasi:http/outgoing-handler@0.2"];
 
 /// Capabilities that a component can have only by a grant.
@@ -44,7 +44,7 @@ pub(crate) struct Detected {
     pub(crate) admission: Option<&'static admission::Adapter>,
     pub(crate) probe: Option<&'static probe::Adapter>,
     pub(crate) pod_source: Option<pod_source::Version>,
-    /// Whether it is a pod source that wants to know how its pods fare.
+    /// Whether it is a pod source that wants to receive the statuses of its pods.
     pub(crate) feedback: bool,
     /// The capabilities that it imports.
     pub(crate) wants: Capabilities,
@@ -78,13 +78,13 @@ pub(crate) enum Obstacle {
     WrongWorld { exports: Vec<String> },
     /// A role in a version that this host doesn't serve.
     Version { export: String, served: &'static [&'static str] },
-    /// It wants to know how its pods fare, and has none.
+    /// It wants to receive the statuses of its pods, and has none.
     FeedbackAlone { export: String },
     /// A capability that isn't granted.
     NotGranted { import: String, grant: &'static str },
     /// A capability of this project that doesn't exist in this version.
     Capability { import: String },
-    /// An import that nobody here can give.
+    /// An import that no one here can give.
     UnknownImport { import: String },
     /// More obstacles than anybody wants to read.
     More { obstacles: usize },
@@ -117,7 +117,9 @@ impl fmt::Display for Obstacle {
             Self::Capability { import } => {
                 write!(f, "it imports {import}, which doesn't exist in this release")
             }
-            Self::UnknownImport { import } => write!(f, "it imports {import}, which nobody here provides"),
+            Self::UnknownImport { import } => {
+                write!(f, "it imports {import}, which this host doesn't provide")
+            }
             Self::More { obstacles } => write!(f, "and {obstacles} more"),
             Self::TooManyImports => write!(f, "it has more than {IMPORTS_MAX} imports"),
         }
@@ -182,8 +184,8 @@ fn take(import: &str, granted: Capabilities, detected: &mut Detected) -> Option<
             denied(basic || waiting, &mut detected.denied_async);
             None
         }
-        _ if import.starts_with("witlet:") => Some(Obstacle::Capability { import: told(import) }),
-        _ => Some(Obstacle::UnknownImport { import: told(import) }),
+        _ if import.starts_with("witlet:") => Some(Obstacle::Capability { import: shown(import) }),
+        _ => Some(Obstacle::UnknownImport { import: shown(import) }),
     }
 }
 
@@ -230,8 +232,8 @@ fn not_granted(import: &str, grant: &'static str, granted: bool) -> Option<Obsta
     (!granted).then(|| Obstacle::NotGranted { import: import.to_owned(), grant })
 }
 
-/// A name as it is told to people: whoever made the component chose it.
-fn told(name: &str) -> String {
+/// A name as it is shown: the component's author chose it.
+fn shown(name: &str) -> String {
     printable(name, NAME_BYTES_MAX)
 }
 
@@ -242,7 +244,7 @@ fn roles(exports: &[&str], detected: &mut Detected, obstacles: &mut Vec<Obstacle
     let mut feedback = None;
     for export in exports {
         let Some((interface, version)) = export.split_once('@') else { continue };
-        let other = |served| Obstacle::Version { export: told(export), served };
+        let other = |served| Obstacle::Version { export: shown(export), served };
         match interface {
             admission::HANDLER => match admission::serving(version) {
                 Some(adapter) => detected.admission = Some(adapter),
@@ -266,13 +268,13 @@ fn roles(exports: &[&str], detected: &mut Detected, obstacles: &mut Vec<Obstacle
     if detected.roles().is_empty() {
         obstacles.append(&mut others);
         if obstacles.is_empty() {
-            let exports = exports.iter().take(NAMES_MAX).map(|name| told(name)).collect();
+            let exports = exports.iter().take(NAMES_MAX).map(|name| shown(name)).collect();
             obstacles.push(Obstacle::WrongWorld { exports });
         }
     } else if let Some(export) = feedback
         && detected.pod_source.is_none()
     {
-        obstacles.push(Obstacle::FeedbackAlone { export: told(export) });
+        obstacles.push(Obstacle::FeedbackAlone { export: shown(export) });
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use serde_json::Value;
 
-/// An object as JSON, as text and as a tree, each made when somebody first asks.
+/// An object as JSON, as text and as a tree, each made when someone first asks.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     text: OnceLock<String>,

@@ -13,7 +13,7 @@ use crate::guest::async_guest::AsyncState;
 pub(crate) const SOURCE: &str = "witlet:pod-source/source";
 /// The interface with the types of its contract, without its version.
 pub(crate) const TYPES: &str = "witlet:pod-source/types";
-/// The interface whose export says that the source wants to know how its pods fare.
+/// The interface whose export says that the source wants to receive the statuses of its pods.
 pub(crate) const FEEDBACK: &str = "witlet:pod-source/feedback";
 /// The versions of both that this host serves.
 pub(crate) const VERSIONS: &[&str] = &["0.1.0"];
@@ -49,7 +49,7 @@ impl SourcePre {
         }
     }
 
-    /// Whether it wants to know how its pods fare.
+    /// Whether it wants to receive the statuses of its pods.
     pub(crate) fn has_feedback(&self) -> bool {
         match self {
             Self::V0_1_0(pre) => pre.has_feedback(),
@@ -82,7 +82,7 @@ impl Source {
         }
     }
 
-    /// Tells it how pods fare. One that doesn't want to know has been told.
+    /// Passes statuses of pods to it. One without the export takes them as passed.
     pub(crate) async fn statuses(
         &self,
         store: &mut Store<AsyncState>,

@@ -30,7 +30,11 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack::made("doubled-types", bombs::doubled_types, Refused(&[])),
     Attack::made("giant-name", bombs::giant_name, Refused(&[])),
     Attack::made("control-name", bombs::control_name, Refused(&[r"\u{1b}[2J"])),
-    Attack::made("bidirectional-name", bombs::bidirectional_name, Refused(&["which nobody here provides"])),
+    Attack::made(
+        "bidirectional-name",
+        bombs::bidirectional_name,
+        Refused(&["which this host doesn't provide"]),
+    ),
     Attack::made("empty-handler", bombs::empty_handler, Refused(&["doesn't fit the contract"])),
     Attack::made("other-version", bombs::other_version, Refused(&["this host serves version 0.1.0"])),
     Attack::made("feedback-alone", bombs::feedback_alone, Refused(&["without witlet:pod-source/source"])),

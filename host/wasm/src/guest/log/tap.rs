@@ -1,4 +1,4 @@
-//! A second ear at a plugin's log, for whoever tries the plugin out.
+//! A copy of a plugin's log lines, for tools that try plugins out.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ pub struct HeardLine {
 pub struct LogTap(Arc<Mutex<VecDeque<HeardLine>>>);
 
 impl LogTap {
-    /// What was heard since this was last asked, at most [`HEARD_MAX`] lines.
+    /// Lines since this was last called, at most [`HEARD_MAX`] lines.
     pub fn take(&self) -> Vec<HeardLine> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }

@@ -33,7 +33,7 @@ pub(super) async fn load(state: &dyn StateStore, spec: &SourceSpec) -> Option<Re
     (record.config == spec.config_digest()).then_some(record)
 }
 
-/// Writes the newest record whenever it is another one, until nobody sends any.
+/// Writes the newest record whenever it is another one, until the sender is gone.
 pub(super) async fn write(
     state: &dyn StateStore,
     spec: &SourceSpec,

@@ -21,7 +21,7 @@ use crate::plugin::{CallError, Plugin};
 use crate::role::Role;
 
 impl PluginHost {
-    /// The port that the agent hears of pods of plugins through. Once for each agent.
+    /// The port through which the agent receives pods of plugins. Once for each agent.
     pub fn pod_sources(&self, config: SourcesConfig) -> Arc<dyn PodSourceSet> {
         Arc::new(HostSources::new(self.shared.clone(), config))
     }
@@ -127,7 +127,7 @@ impl Shared {
         tracing::debug!(plugin = name, took = ?call.took, outcome = call.outcome.as_str(), "plugin asked");
         let change = plugin.record(Role::PodSource, call, error, Instant::now());
         if let Some(change) = change {
-            self.tell_change(name, change, error);
+            self.report_change(name, change, error);
         }
     }
 }

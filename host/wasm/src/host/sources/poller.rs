@@ -11,13 +11,13 @@ use witlet_core::sources::polling::{Kept, Outcome, Polled, Polling, Record, Repo
 use witlet_ports::SourceEvent;
 
 use super::kept;
-use super::reading::Reading;
+use super::read_health::ReadHealth;
 use super::spec::{SourcePlugins, SourceSpec, SourcesConfig};
 
 /// Why a set may lack pods.
 const LEFT_OUT: &str = "some of its manifests couldn't be read since the start";
 
-/// Nobody listens any more.
+/// The receiver is gone.
 struct Deaf;
 
 pub(super) struct Poller<P> {
@@ -42,12 +42,12 @@ impl<P: SourcePlugins> Poller<P> {
         Self { plugins, config, specs, events, records, restores }
     }
 
-    /// Polls until nobody listens.
+    /// Polls until the receiver is gone.
     pub(super) async fn run(mut self) {
         let mut spec = self.specs.borrow_and_update().clone();
         let Ok(mut polling) = self.begin(&spec).await else { return };
         let began = Instant::now();
-        let mut reading = Reading::new(&self.config, &spec, began);
+        let mut reading = ReadHealth::new(&self.config, &spec, began);
         loop {
             let polled = tokio::select! {
                 polled = self.plugins.poll(&spec.name, polling.cursor()) => Some(polled),
@@ -59,7 +59,7 @@ impl<P: SourcePlugins> Poller<P> {
                     let outcome;
                     (polling, outcome) = self.observe(polling, polled, began).await;
                     let Outcome { set, reports, keep, wait } = outcome;
-                    reports.into_iter().for_each(|report| self.tell(&spec, report));
+                    reports.into_iter().for_each(|report| self.report(&spec, report));
                     if self.send(&spec, set).await.is_err() {
                         return;
                     }
@@ -162,7 +162,7 @@ impl<P: SourcePlugins> Poller<P> {
         self.events.send(SourceEvent { source: spec.name.clone(), update }).await.map_err(|_| Deaf)
     }
 
-    fn tell(&self, spec: &SourceSpec, report: Report) {
+    fn report(&self, spec: &SourceSpec, report: Report) {
         let (reason, message) = report.words();
         let kind = match &report {
             Report::Recovered => EventType::Normal,

@@ -54,7 +54,7 @@ pub(in crate::host) trait SourcePlugins: Send + Sync + 'static {
     async fn tell(&self, name: &SourceName, changed: Vec<PodStatusChange>) -> Result<(), NotTold>;
 }
 
-/// What the sources of plugins need beside the plugins.
+/// What the sources of plugins need next to the plugins.
 pub struct SourcesConfig {
     /// This node's name, which the names of pods end in.
     pub node_name: String,

@@ -187,15 +187,17 @@ fn what_runs_does_not_outlive_the_key_that_vouches_for_it_whatever_keeps_its_suc
 
 #[test]
 fn a_component_is_known_by_what_runs_under_the_same_key_and_by_what_failed() {
-    let known =
-        Known { runs: Some(("runs".to_owned(), Some("a".to_owned()))), failed: Some("bad".to_owned()) };
+    let known = KnownComponents {
+        runs: Some(("runs".to_owned(), Some("a".to_owned()))),
+        failed: Some("bad".to_owned()),
+    };
     let cases = [("runs", Some("a"), true), ("runs", Some("b"), false), ("runs", None, false)];
     for (digest, key, expected) in
         cases.into_iter().chain([("bad", Some("b"), true), ("new", Some("a"), false)])
     {
         assert_eq!(known.covers(digest, key), expected, "{digest} by {key:?}");
     }
-    assert!(!Known::default().covers("runs", None));
+    assert!(!KnownComponents::default().covers("runs", None));
 }
 
 #[test]
@@ -222,7 +224,7 @@ fn the_same_failure_again_is_tried_later_and_another_one_soon() {
     assert!(fail("b", Some(&again)).is_due(start + RETRY_MIN), "other bytes");
 }
 
-/// Reads a first configuration of `text` at the start, while somebody else does `meanwhile` to its file.
+/// Reads a first configuration of `text` at the start, while someone else does `meanwhile` to its file.
 async fn read_while(text: &str, meanwhile: impl AsyncFnOnce(&Path)) -> Result<usize, FileError> {
     let folder = tempfile::TempDir::new().expect("a folder");
     let path = folder.path().join("plugins.yaml");

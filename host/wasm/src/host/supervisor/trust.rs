@@ -10,13 +10,13 @@ use super::Supervisor;
 impl Supervisor {
     /// Plugins whose reports, or keys of reports, are others than when they were looked at. A report that is gone takes
     /// nothing back that was shown by it; a key that is gone does.
-    pub(super) fn trust_changed(&mut self, now: &files::Seen) -> Vec<Arc<str>> {
+    pub(super) fn trust_changed(&mut self, now: &files::Fingerprints) -> Vec<Arc<str>> {
         let demands: Vec<_> = self
             .wanted
             .iter()
             .filter_map(|spec| Some((spec.name.clone(), spec.conformance.clone()?)))
             .collect();
-        // Several plugins may look at the same file, and each change is told once.
+        // Several plugins may look at the same file, and each change is reported once.
         let paths: BTreeSet<&Path> = demands.iter().flat_map(|(_, demand)| demand.paths()).collect();
         let changes = paths.into_iter().map(|path| (path, self.files.compare(path, now)));
         let changes: HashMap<&Path, Change> = changes.collect();
@@ -29,7 +29,7 @@ impl Supervisor {
             .collect();
         let changed = demands.iter().filter(|(_, demand)| {
             demand.paths().any(|path| change(path) == Change::Written)
-                // A file stays gone, and is told once.
+                // A file stays gone, and is reported once.
                 || demand.keys().any(|path| lost.contains(path) && !self.lost_keys.contains(path))
         });
         let changed = changed.map(|(name, _)| name.clone()).collect();

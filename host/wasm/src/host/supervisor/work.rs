@@ -9,7 +9,7 @@ use super::super::retry::Retry;
 use crate::plugin::{Code, LoadError, Loading, Plugin, Spec};
 
 /// A load that is over.
-pub(super) struct Done {
+pub(super) struct FinishedLoad {
     pub(super) serial: u64,
     pub(super) loading: Loading,
 }

@@ -74,7 +74,7 @@ impl AsyncPlugin {
         }
     }
 
-    /// Whether it is a pod source that wants to know how its pods fare.
+    /// Whether it is a pod source that wants to receive the statuses of its pods.
     pub(crate) fn has_feedback(&self) -> bool {
         self.linked.source.as_ref().is_some_and(|source| source.has_feedback())
     }
@@ -131,7 +131,7 @@ impl AsyncPlugin {
         self.call_source(Poll(cursor)).await
     }
 
-    /// Tells a pod source how its pods fare.
+    /// Passes statuses of its pods to a pod source.
     pub(crate) async fn statuses(self: &Arc<Self>, changed: Arc<[PodStatusChange]>) -> AsyncCalled<()> {
         self.call_source(Statuses(changed)).await
     }

@@ -7,7 +7,7 @@ mod versions;
 
 use std::time::Duration;
 
-use super::pool::{Overtime, overtime};
+use super::plugin::{Overtime, overtime};
 use super::{CPU_MIN, cpu_limit, slots};
 use crate::limits::StaticNeeds;
 

@@ -35,7 +35,7 @@ impl Threads {
 }
 
 impl Drop for Threads {
-    /// Whoever drops them may be a task that mustn't wait.
+    /// They may be dropped by a task that mustn't wait.
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use witlet_core::error::one_line;
 use witlet_ports::{ComponentReference, OCI_SCHEME};
 
-use super::{ConfigError, Known, field};
+use super::{ConfigError, References, field};
 
 /// What stands before the name of a component that is shipped and off.
 pub(crate) const BUILTIN_SCHEME: &str = "builtin:";
@@ -28,7 +28,7 @@ pub fn not_shipped(name: &str, shipped: &[&str]) -> String {
 /// Where a component is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComponentSource {
-    /// A file; relative ones are looked up beside the configuration.
+    /// A file; relative ones are looked up next to the configuration.
     File(PathBuf),
     /// One of those that are shipped and off, by its name.
     Shipped(String),
@@ -36,7 +36,7 @@ pub enum ComponentSource {
     Registry {
         /// Which one.
         reference: ComponentReference,
-        /// A file in the form of a docker configuration; relative ones are looked up beside the configuration. None
+        /// A file in the form of a docker configuration; relative ones are looked up next to the configuration. None
         /// leaves it to the node's own credentials.
         credentials: Option<PathBuf>,
     },
@@ -45,7 +45,7 @@ pub enum ComponentSource {
 pub(super) fn parse(
     text: &str,
     credentials: Option<&Path>,
-    known: &Known<'_>,
+    known: &References<'_>,
     path: &str,
 ) -> Result<ComponentSource, ConfigError> {
     let name = format!("{path}.component");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::attestation::KitVersion;
 
 use super::document::RequireConformanceDocument;
-use super::{ComponentSource, ConfigError, Known, check_count, field};
+use super::{ComponentSource, ConfigError, References, check_count, field};
 
 /// How many keys may sign reports.
 pub const CONFORMANCE_KEYS_MAX: usize = 16;
@@ -15,7 +15,7 @@ const FIELD: &str = "requireConformance";
 /// What a component's report must say before the component is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredConformance {
-    /// Files with the public keys whose signatures count, one at least; relative ones are looked up beside the configuration.
+    /// Files with the public keys whose signatures count, one at least; relative ones are looked up next to the configuration.
     pub keys: Vec<PathBuf>,
     /// The oldest kit whose word counts; none takes any.
     pub kit_version: Option<KitVersion>,
@@ -54,14 +54,14 @@ pub(super) fn parse(document: RequireConformanceDocument) -> Result<RequiredConf
 pub(super) fn check_entry(
     report: &Path,
     component: &ComponentSource,
-    known: &Known<'_>,
+    known: &References<'_>,
     path: &str,
 ) -> Result<(), ConfigError> {
     let path = format!("{path}.conformance");
     match component {
         ComponentSource::Shipped(_) => field(&path, "what ships needs no report: leave it out"),
         ComponentSource::File(_) | ComponentSource::Registry { .. } if !known.conformance => {
-            field(&path, format!("without {FIELD} nobody looks at reports: leave it out"))
+            field(&path, format!("without {FIELD} reports are not checked: leave it out"))
         }
         ComponentSource::File(_) | ComponentSource::Registry { .. } if report.as_os_str().is_empty() => {
             field(&path, "no path")

@@ -36,7 +36,7 @@ pub(super) struct FileDocument {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct RequireConformanceDocument {
     /// Files with Ed25519 public keys (PEM) whose signatures count, 1 to 16; relative to the configuration. Each must belong
-    /// to root or to the agent's user, and nobody else may write it. A key that changes is looked at at once.
+    /// to root or to the agent's user, and no one else may write it. A key that changes is looked at at once.
     #[serde(default)]
     pub(super) keys: Vec<PathBuf>,
     /// The oldest kit whose word counts, as `0.1.0`. Default: any.
@@ -138,7 +138,7 @@ pub(super) struct ProbeDocument {
 pub(super) struct PodSourceDocument {
     /// Between two polls, unless the plugin's answer asks for another time; 1s to 24h. Default: 10s.
     pub(super) interval: Option<DurationText>,
-    /// What it may bring. What exceeds it isn't run, and told by an event.
+    /// What it may bring. What exceeds it isn't run, and reported by an event.
     #[serde(default)]
     pub(super) allow: AllowDocument,
 }

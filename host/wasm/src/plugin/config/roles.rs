@@ -8,7 +8,7 @@ use witlet_core::sources::allow::{Allowance, PODS_DEFAULT, PODS_MAX};
 use witlet_core::sources::pod_security::SecurityLevel;
 
 use super::document::{AdmissionDocument, AllowDocument, LimitsDocument, PodSourceDocument, ProbeDocument};
-use super::values::{Globs, told};
+use super::values::{Globs, format_duration};
 use super::{
     ConfigError, INTERVAL_DEFAULT, INTERVAL_MAX, INTERVAL_MIN, MEMORY_BYTES_DEFAULT, ORDER_DEFAULT,
     SOURCE_MEMORY_BYTES_DEFAULT, SOURCE_TIMEOUT_DEFAULT, SOURCE_TIMEOUT_MAX, TIMEOUT_DEFAULT, TIMEOUT_MAX,
@@ -171,7 +171,15 @@ fn check_between(name: &str, value: Duration, min: Duration, max: Duration) -> R
     if (min..=max).contains(&value) {
         return Ok(());
     }
-    field(name, format!("{} isn't between {} and {}", told(value), told(min), told(max)))
+    field(
+        name,
+        format!(
+            "{} isn't between {} and {}",
+            format_duration(value),
+            format_duration(min),
+            format_duration(max)
+        ),
+    )
 }
 
 fn timeout(
@@ -185,7 +193,7 @@ fn timeout(
     if (TIMEOUT_MIN..=max).contains(&timeout) {
         return Ok(timeout);
     }
-    let (timeout, min, max) = (told(timeout), told(TIMEOUT_MIN), told(max));
+    let (timeout, min, max) = (format_duration(timeout), format_duration(TIMEOUT_MIN), format_duration(max));
     field(
         &format!("{path}.limits.timeout"),
         format!("{timeout} isn't between {min} and {max}, which {whose} may take"),

@@ -1,4 +1,4 @@
-//! What the configuration may say, and how it is told when it says something else.
+//! What the configuration may say, and how it is reported when it says something else.
 
 mod book;
 

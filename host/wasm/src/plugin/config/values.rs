@@ -85,7 +85,7 @@ pub(super) fn parse_duration(text: &str) -> Option<Duration> {
 }
 
 /// As people write it: `100ms`, `30s`, `24h`.
-pub(super) fn told(duration: Duration) -> String {
+pub(super) fn format_duration(duration: Duration) -> String {
     let (seconds, rest) = (duration.as_secs(), duration.subsec_nanos());
     match (seconds, rest) {
         (0, _) => format!("{}ms", duration.as_secs_f64() * 1000.0),

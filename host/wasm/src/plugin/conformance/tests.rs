@@ -1,4 +1,4 @@
-//! Who may vouch for a component, and what is said when nobody does.
+//! Who may vouch for a component, and what is said when no one does.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;

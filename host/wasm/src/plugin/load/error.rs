@@ -27,7 +27,7 @@ pub enum LoadError {
     /// The registry didn't bring it.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// Its component is in a registry, and this program has nobody who asks registries.
+    /// Its component is in a registry, and this program has no one who asks registries.
     #[error("components from registries can't be had here")]
     NoFetcher,
     /// It is granted a folder of its own, and this program has no place for it.

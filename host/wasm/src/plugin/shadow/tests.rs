@@ -1,4 +1,4 @@
-//! What counts as a difference, and what is kept and told of them.
+//! What counts as a difference, and what is kept and reported of them.
 
 use witlet_core::admission::Shortage;
 
@@ -57,8 +57,8 @@ fn difference(number: u64) -> Difference {
         pod: format!("default/{number}"),
         uid: number.to_string(),
         time: String::new(),
-        verdict: verdict_told(&says("NotWanted")),
-        decision: decision_told(&Decision::Admit),
+        verdict: verdict_summary(&says("NotWanted")),
+        decision: decision_summary(&Decision::Admit),
     }
 }
 
@@ -95,6 +95,6 @@ fn events_about_differences_are_rare_and_say_how_many_there_were() {
 #[test]
 fn long_messages_are_cut_between_letters() {
     let verdict = Verdict::Reject { reason: "A".to_owned(), message: "ö".repeat(4000) };
-    let told = verdict_told(&verdict);
+    let told = verdict_summary(&verdict);
     assert!(told.len() <= MESSAGE_BYTES_MAX && told.ends_with('ö'), "{}", told.len());
 }

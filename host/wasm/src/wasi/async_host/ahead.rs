@@ -1,4 +1,4 @@
-//! A wall clock that is ahead of the machine's: for whoever tries a plugin out at another time.
+//! A wall clock that is ahead of the machine's: for trying a plugin out at another time.
 
 use std::time::Duration;
 

@@ -52,9 +52,9 @@ impl Hooks {
     }
 }
 
-/// What drives a connection beside its answer: nothing here, for the answer's body does it.
+/// What drives a connection next to its answer: nothing here, for the answer's body does it.
 type Rest = Box<dyn Future<Output = Result<(), Error>> + Send>;
-type Sent = Result<(Response<WasiBody>, Rest), Error>;
+type SendResult = Result<(Response<WasiBody>, Rest), Error>;
 
 impl WasiHttpHooks for Hooks {
     /// Whatever a guest says, the connection goes to the authority, and the grants are about that.
@@ -76,7 +76,7 @@ impl WasiHttpHooks for Hooks {
         request: Request<WasiBody>,
         options: Option<RequestOptions>,
         _fate: Box<dyn Future<Output = Result<(), Error>> + Send>,
-    ) -> Box<dyn Future<Output = Sent> + Send> {
+    ) -> Box<dyn Future<Output = SendResult> + Send> {
         let Some(permit) = self.budget.take() else {
             return Box::new(ready(Err(Error::ConnectionLimitReached)));
         };

@@ -80,7 +80,7 @@ fn next(lookup: &mut Lookup) -> Result<Option<IpAddress>, ErrorCode> {
     }
 }
 
-/// Addresses need nobody's answer, and naming one opens nothing.
+/// Addresses need no one's answer, and naming one opens nothing.
 fn begin(state: &AsyncState, name: String) -> Lookup {
     let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     if let Ok(address) = address {

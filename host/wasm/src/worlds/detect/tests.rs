@@ -90,10 +90,10 @@ fn everything_in_the_way_is_told_at_once() {
         [
             "it is no plugin: it exports wasi:cli/run@0.2.0; a plugin exports one of \
              witlet:admission/handler, witlet:probe/prober, witlet:pod-source/source",
-            "it imports acme:rockets/launch@1.0.0, which nobody here provides",
+            "it imports acme:rockets/launch@1.0.0, which this host doesn't provide",
             "it imports witlet:host/secret@0.1.0, which isn't granted (grants.secrets)",
             "it imports witlet:host/log@0.2.0, which doesn't exist in this release",
-            "it imports env, which nobody here provides",
+            "it imports env, which this host doesn't provide",
         ]
     );
 }
@@ -127,7 +127,7 @@ fn what_is_told_of_foreign_names_is_bounded_and_printable() {
     assert_eq!(told.len(), NAMES_MAX + 1);
     assert_eq!(told.last().map(String::as_str), Some("and 186 more"));
     assert!(told[0].len() < 2 * NAME_BYTES_MAX, "{}", told[0]);
-    assert_eq!(told[1], "it imports acme:x/\\u{1b}[2J\\nforged, which nobody here provides");
+    assert_eq!(told[1], "it imports acme:x/\\u{1b}[2J\\nforged, which this host doesn't provide");
 }
 
 #[test]

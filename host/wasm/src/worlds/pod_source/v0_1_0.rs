@@ -28,8 +28,8 @@ mod feedback {
     wasmtime::component::bindgen!({
         path: ["../../wit/host", "../../wit/pod-source"],
         inline: "package witlet:adapter;
-            world told { export witlet:pod-source/feedback@0.1.0; }",
-        world: "witlet:adapter/told",
+            world statuses { export witlet:pod-source/feedback@0.1.0; }",
+        world: "witlet:adapter/statuses",
         exports: { default: async },
         with: {
             "witlet:pod-source/types": super::bindings::witlet::pod_source::types,
@@ -40,19 +40,19 @@ mod feedback {
 pub(crate) struct Pre {
     component: InstancePre<AsyncState>,
     source: bindings::PodSourceIndices,
-    feedback: Option<feedback::ToldIndices>,
+    feedback: Option<feedback::StatusesIndices>,
 }
 
 pub(crate) struct Instance {
     source: bindings::PodSource,
-    feedback: Option<feedback::Told>,
+    feedback: Option<feedback::Statuses>,
 }
 
 impl Pre {
     pub(crate) fn new(pre: &InstancePre<AsyncState>, feedback: bool) -> wasmtime::Result<Self> {
         let source = bindings::PodSourceIndices::new(pre)?;
         let feedback = match feedback {
-            true => Some(feedback::ToldIndices::new(pre)?),
+            true => Some(feedback::StatusesIndices::new(pre)?),
             false => None,
         };
         Ok(Self { component: pre.clone(), source, feedback })

@@ -32,7 +32,7 @@ impl ProbeFacts {
         Self { request, deadline, document: Document::default(), execs }
     }
 
-    /// Notes a command, if somebody wants to know.
+    /// Notes a command, if someone wants to know.
     pub(crate) fn note_exec(&self, record: impl FnOnce() -> ExecRecord) {
         if let Some(execs) = &self.execs {
             let mut execs = execs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,7 +58,7 @@ impl ProbeFacts {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// What is left of its time, as the guest is told.
+    /// What is left of its time, as the guest sees it.
     pub(crate) fn remaining_milliseconds(&self) -> u64 {
         remaining_milliseconds(self.request.timeout, self.remaining())
     }
@@ -90,14 +90,14 @@ impl ProbeFacts {
     }
 }
 
-/// How much of its time a guest isn't told to have lost: what it took to begin, so that it speaks of a probe's time as the
+/// How much of its time a guest doesn't see as lost: what it took to begin, so that it speaks of a probe's time as the
 /// pod has it. It is less than what a guest has beyond its time to say why it failed.
 const BEGIN_MAX: Duration = Duration::from_millis(75);
 
-/// Rounded up, so that time that is left is never told to be over.
+/// Rounded up, so that time that is left never shows as over.
 fn remaining_milliseconds(timeout: Duration, remaining: Duration) -> u64 {
-    let told = if timeout.saturating_sub(remaining) <= BEGIN_MAX { timeout } else { remaining };
-    u64::try_from(told.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    let shown = if timeout.saturating_sub(remaining) <= BEGIN_MAX { timeout } else { remaining };
+    u64::try_from(shown.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
 /// The text of `host` in a JSON object. An empty one names no host (upstream's fields are empty when left out).

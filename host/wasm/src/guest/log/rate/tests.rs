@@ -9,11 +9,11 @@ fn a_plugin_that_writes_without_end_is_held_to_its_rate_and_told_of_once_a_minut
     // A thousand lines a second, for two minutes.
     for millisecond in 0..120_000 {
         match rate.take(start + Duration::from_millis(millisecond)) {
-            Taken::Written { left_out } => {
+            LineDecision::Written { left_out } => {
                 written += 1;
                 told.extend(left_out.map(|left_out| (millisecond / 1000, left_out)));
             }
-            Taken::LeftOut => {}
+            LineDecision::LeftOut => {}
         }
     }
     assert_eq!(written, 12_000 + u64::from(BURST) - 1);
@@ -26,7 +26,7 @@ fn a_quiet_plugin_may_write_much_at_once_and_then_again() {
     let (start, mut rate) = (Instant::now(), Rate::default());
     for pause in [0, 10] {
         let now = start + Duration::from_secs(pause);
-        let written = (0..1000).filter(|_| rate.take(now) != Taken::LeftOut).count();
+        let written = (0..1000).filter(|_| rate.take(now) != LineDecision::LeftOut).count();
         assert_eq!(written, 640);
     }
 }

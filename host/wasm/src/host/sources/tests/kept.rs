@@ -21,7 +21,7 @@ async fn a_cursor_survives_a_restart_with_the_set_that_it_belongs_to() {
     );
     assert_eq!(plugins.polls(), ["0.0 c1"]);
     drop(node);
-    // Another configuration's cursor is nobody's, and so is one of a source that may keep nothing.
+    // Another configuration's cursor is no one's, and so is one of a source that may keep nothing.
     let elsewhere = (SourceSpec { config: "{}".into(), ..keeps() }, vec![]);
     let keeps_nothing = (spec("edge"), vec!["edge: a-n1 b-n1 from before"]);
     for (other, expected) in [elsewhere, keeps_nothing] {

@@ -15,7 +15,7 @@ use witlet_core::runtime::{ContainerId, ContainerSpec, ExecOutput, LinuxResource
 use witlet_egress::Egress;
 use witlet_ports::{Containers, RuntimeError};
 
-use crate::guest::{Given, Secrets};
+use crate::guest::{GuestServices, Secrets};
 use crate::plugin::CallError;
 use crate::plugin::async_engine::{AsyncCalled, AsyncHost, AsyncPlugin, AsyncPluginSpec, Machine};
 use crate::plugin::config::{Grants, Warm};
@@ -91,7 +91,7 @@ impl Setting {
     fn link(self, component: &Component) -> Arc<AsyncPlugin> {
         let secrets = Arc::new(Secrets::default());
         secrets.replace(self.secrets);
-        let given = Given { secrets, containers: self.containers, ..Given::default() };
+        let given = GuestServices { secrets, containers: self.containers, ..GuestServices::default() };
         let host =
             AsyncHost { egress: Egress::system(), machine: Mutex::new(Some(COMPILED.machine.clone())) };
         let ty = component.component_type();
@@ -176,7 +176,7 @@ pub(super) async fn http_server() -> (u16, tokio::task::JoinSet<()>) {
             let host = head.lines().find(|line| line.to_ascii_lowercase().starts_with("host:"));
             let body = format!("{} | {}", head.lines().next().unwrap_or_default(), host.unwrap_or_default());
             let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-            // Whoever asked may have gone.
+            // The caller may have gone.
             drop(stream.write_all(answer.as_bytes()).await);
         }
     });

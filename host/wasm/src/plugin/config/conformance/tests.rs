@@ -76,7 +76,7 @@ fn a_demand_that_nobody_could_meet_or_that_says_nothing_is_refused() {
     }
     let told = error(&file("component: a.wasm, conformance: a.json"));
     assert!(
-        told.starts_with("plugins[0].conformance: without requireConformance nobody looks at reports"),
+        told.starts_with("plugins[0].conformance: without requireConformance reports are not checked"),
         "{told}"
     );
     assert!(error(&demanding("{keys: [a], kit: 1}", component)).contains("unknown field"));

@@ -112,7 +112,7 @@ fn fields_that_chapters_name_exist() {
 
 #[test]
 fn plugin_files_of_documents_are_taken_and_refused_as_they_say() {
-    // Documents beside the book don't mark theirs.
+    // Documents next to the book don't mark theirs.
     let all: Vec<Block> = files(&root(), ".md").iter().flat_map(|path| blocks(path)).collect();
     let (mut taken, mut refused, mut findings) = (0, 0, Vec::new());
     for (index, Block { place, kind, text }) in all.iter().enumerate() {

@@ -10,13 +10,13 @@ use witlet_ports::SourceOutage;
 use super::spec::{SourceSpec, SourcesConfig};
 
 /// Follows how the polls of one source end.
-pub(super) struct Reading {
+pub(super) struct ReadHealth {
     outage: SourceOutage,
     began: Instant,
     error: String,
 }
 
-impl Reading {
+impl ReadHealth {
     /// Of a source whose polls began then.
     pub(super) fn new(config: &SourcesConfig, spec: &SourceSpec, began: Instant) -> Self {
         let SourcesConfig { health, clock, events, .. } = config;
