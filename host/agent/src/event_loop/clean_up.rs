@@ -19,7 +19,6 @@ use crate::housekeeping::Leftovers;
 use crate::inputs::Event;
 use crate::pleg::Relisted;
 use crate::settings::{CLEAN_UP_MAX, CLEAN_UP_WARNING};
-use crate::settings::{CLEAN_UP_MAX, CLEAN_UP_WARNING};
 
 impl EventLoop {
     pub(super) fn housekeep(&mut self) {
