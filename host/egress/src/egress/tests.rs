@@ -8,6 +8,7 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::grant::NetworkGrant;
+use crate::resolve::ResolveError;
 use crate::testing::{LIMIT, Server, ends};
 
 /// Answers with the next list each time, and with the last one from then on.

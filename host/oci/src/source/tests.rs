@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 

@@ -4,13 +4,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Pod;
+
 use super::*;
-use crate::container::backoff::{BackoffKey, CRASH};
+use crate::container::backoff::{BackoffKey, BackoffTable, CRASH};
 use crate::fixtures::{
     at, exited, first, in_dead_sandbox, in_sandbox, instance, observed, pod, running, sandbox, spec,
 };
-use crate::probe::ProbeResult;
-use crate::runtime::{ContainerRunState, NamespaceMode, SandboxState};
+use crate::probe::{ContainerProbes, ProbeResult, ProbeResults};
+use crate::runtime::{
+    ContainerId, ContainerRunState, NamespaceMode, ObservedContainer, ObservedPod, SandboxId, SandboxState,
+};
 
 mod adopted;
 mod convergence;

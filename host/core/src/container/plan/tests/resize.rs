@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, ContainerResizePolicy, Pod};
 
 use super::{NOW, language, render_step};
-use crate::cgroup::CpuQuotaPolicy;
+use crate::cgroup::{CpuQuotaPolicy, PodCgroup};
 use crate::container::backoff::{BackoffTable, CRASH};
 use crate::container::plan::resize::{
-    Actuated, PodCgroup, ResizeContainer, ResizeError, ResizeFacts, actuated, in_progress,
+    Actuated, ResizeContainer, ResizeError, ResizeFacts, actuated, in_progress,
 };
 use crate::container::plan::{Plan, PlanInput, Step, plan};
 use crate::fixtures::{at, resources, spec};

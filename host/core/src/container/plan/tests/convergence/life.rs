@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::*;
 use crate::cgroup::CpuQuotaPolicy;
-use crate::container::plan::resize::{Actuated, in_progress};
+use crate::container::plan::resize::{Actuated, ResizeFacts, in_progress};
 use crate::pod::allocation::ContainerResources;
 
 /// Something happens between two plans.

@@ -3,7 +3,8 @@
 use super::super::{language, render_step};
 use super::{LARGE, MI, SMALL, World, check, container, resources};
 use crate::cgroup::CpuQuotaPolicy;
-use crate::container::plan::resize::{PodCgroup, ResizeError, desired_pod_cgroup};
+use crate::cgroup::PodCgroup;
+use crate::container::plan::resize::{ResizeError, desired_pod_cgroup};
 use crate::fixtures::spec;
 
 /// The steps with a pod cgroup that is as its containers were.
