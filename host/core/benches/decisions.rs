@@ -1,7 +1,7 @@
 //! Time and instructions of the decisions that grow with the node: plan, merge and PLEG diff at 10, 110 and 500 pods.
 //!
 //! Prints one JSON object a line. `floor` is the same work at 10 pods scaled to the number of pods, so a `ratio` of 1 is
-//! linear growth and the budget of 1.5 leaves room for caches that no longer hold everything. Instructions are counted
+//! linear growth and the budget of 1.5 leaves capacity for caches that no longer hold everything. Instructions are counted
 //! by valgrind in a process of their own, where it is installed.
 
 use std::collections::BTreeMap;

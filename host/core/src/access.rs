@@ -32,7 +32,7 @@ const SUBRESOURCES: [(&str, &[&str]); 10] = [
     ("/runningpods", &["pods", PROXY]),
 ];
 
-/// The API's verb for a method; empty for methods that have none, which nobody is ever allowed by name.
+/// The API's verb for a method; empty for methods that have none, which no one is ever allowed by name.
 pub fn verb(method: &str) -> &'static str {
     match method {
         "POST" => "create",
@@ -63,7 +63,7 @@ pub fn bearer_token(authorization: &str) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// The groups of somebody who proved who they are: their own and the one of everybody known (upstream:
+/// The groups of someone who proved who they are: their own and the one of everybody known (upstream:
 /// `AuthenticatedGroupAdder`).
 pub fn with_authenticated(mut groups: Vec<String>) -> Vec<String> {
     if !groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED) {
@@ -78,7 +78,7 @@ pub fn forbidden(user: &str, verb: &str, subresources: &[&str]) -> String {
     format!("Forbidden (user={user}, verb={verb}, resource=nodes, subresource(s)=[{all}])\n")
 }
 
-/// The answer if nobody could say whether the user may do this.
+/// The answer if no one could say whether the user may do this.
 pub fn undecided(user: &str, verb: &str, subresources: &[&str]) -> String {
     let first = subresources.first().copied().unwrap_or(PROXY);
     format!("Authorization error (user={user}, verb={verb}, resource=nodes, subresource={first})")

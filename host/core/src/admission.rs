@@ -87,7 +87,7 @@ pub enum Verdict {
     Shortage(Vec<Shortage>),
 }
 
-/// What the host decides after all handlers were heard.
+/// What the host decides after all handlers were asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The pod may run.
@@ -99,7 +99,7 @@ pub enum Decision {
         /// Message without the prefix `Pod was rejected: `, which the status adds.
         message: String,
     },
-    /// The node lacks resources for a critical pod, and these pods make room for it: they are ended, and the pod is asked
+    /// The node lacks resources for a critical pod, and these pods free resources for it: they are ended, and the pod is asked
     /// for again when they are gone. Until then it waits.
     Preempt {
         /// Pods of `other_pods`; not empty.

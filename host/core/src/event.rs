@@ -16,7 +16,7 @@ use crate::pod::{PodFullName, PodUid};
 pub enum EventType {
     /// Something went as it should.
     Normal,
-    /// Something somebody should look at.
+    /// Something someone should look at.
     Warning,
 }
 

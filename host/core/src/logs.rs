@@ -76,7 +76,7 @@ pub fn rotation<'a>(log: &str, names: impl IntoIterator<Item = &'a str>, files_m
     let mut own: Vec<&str> = own.collect();
     own.sort_unstable();
     let is_packed = |name: &str| own.binary_search(&format!("{name}{PACKED}").as_str()).is_ok();
-    // What is packed already, or never was in full, nobody needs.
+    // What is packed already, or never was in full, no one needs.
     let (unused, mut used): (Vec<&str>, Vec<&str>) =
         own.iter().partition(|name| name.ends_with(PACKING) || (!name.ends_with(PACKED) && is_packed(name)));
     // The live log and the one that it becomes count, too.

@@ -80,7 +80,7 @@ pub enum ProbeResult {
     Failure,
 }
 
-/// The results of one container's probes; none where the spec has no such probe, or nobody works on it yet.
+/// The results of one container's probes; none where the spec has no such probe, or no one works on it yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContainerProbes {
     /// Whether it has started. Gates the other two.
@@ -146,7 +146,7 @@ pub struct ProbeRequest {
 pub enum ProbeOutcome {
     /// It passed; the text is what the probed process said.
     Success(String),
-    /// It passed, with something that somebody should know (event `ProbeWarning`).
+    /// It passed, with something that someone should know (event `ProbeWarning`).
     Warning(String),
     /// It failed, and why.
     Failure(String),

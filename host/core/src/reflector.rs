@@ -1,7 +1,7 @@
 //! How objects of an API server are read and watched for good: what is asked next, and how long is waited after a failure
 //! (upstream: client-go's `Reflector`).
 //!
-//! Versions only go forward: what is read anew is never older than what was seen, unless the server says that it doesn't have
+//! Versions only go forward: what is read again is never older than what was seen, unless the server says that it doesn't have
 //! that version (any more, or yet). Then the newest is read.
 
 use std::time::Duration;
@@ -17,9 +17,9 @@ pub const BACK_OFF_MIN: Duration = Duration::from_millis(800);
 /// At most this long, before jitter.
 pub const BACK_OFF_MAX: Duration = Duration::from_secs(30);
 /// After this long without a failure the next one counts as the first. A server that answers after it was away has that happen
-/// too, at most once in this time: one that comes and goes isn't asked without patience.
+/// too, at most once in this time: one that comes and goes isn't asked without a pause.
 pub const BACK_OFF_RESET: Duration = Duration::from_secs(120);
-/// Where nobody listens, the next try costs nobody anything.
+/// Where no one listens, the next try costs no one anything.
 pub const REFUSED_WAIT: Duration = Duration::from_secs(1);
 /// What a server may ask us to wait (`Retry-After`); what it asks beyond that is cut.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ pub const PAGES_MAX: u32 = 500;
 pub const SHORT_WATCH: Duration = Duration::from_secs(1);
 /// After so many streams in a row that ended before all objects came, these are read by pages.
 pub const EARLY_ENDS_MAX: u32 = 2;
-/// After so many failures in a row of a server that can't open or keep a watch, all objects are read anew after each further one: they
+/// After so many failures in a row of a server that can't open or keep a watch, all objects are read again after each further one: they
 /// are no older than that where watches never work.
 pub const FAILING_WATCHES_MAX: u32 = 3;
 
@@ -41,7 +41,7 @@ pub const FAILING_WATCHES_MAX: u32 = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Initial {
     /// By a watch that begins with them (`sendInitialEvents`). When one fails, by pages at once, as client-go does; only a server that
-    /// refuses connections or asks for patience is asked for a watch again. By pages for good where the server doesn't do such watches.
+    /// refuses connections or asks for a pause is asked for a watch again. By pages for good where the server doesn't do such watches.
     #[default]
     Stream,
     /// By lists.
@@ -83,11 +83,11 @@ pub enum Failure {
     Expired,
     /// The server doesn't have the version yet.
     TooLarge,
-    /// Nobody listens.
+    /// No one listens.
     Refused,
     /// The server doesn't do watches that begin with all objects.
     Unsupported,
-    /// The server asks for patience (429), and may have said for how long.
+    /// The server asks for a pause (429), and may have said for how long.
     Busy(Option<Duration>),
     /// The server can't (5xx), and may have said when to come again.
     Failing(Option<Duration>),
@@ -98,7 +98,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether somebody who knows what was asked refused it, rather than that there is nobody, or nobody who can.
+    /// Whether someone who knows what was asked refused it, rather than that there is no one, or no one who can.
     fn is_answer(self) -> bool {
         match self {
             Self::Expired | Self::TooLarge | Self::Unsupported | Self::Other => true,
@@ -140,7 +140,7 @@ pub struct Reflector {
     failing_watches: u32,
     /// Whether an event was missed, so that what was seen isn't all that there is.
     has_missed: bool,
-    /// Whether a request had no answer since the back-off last began anew.
+    /// Whether a request had no answer since the back-off last started over.
     was_away: bool,
     back_off: BackOff,
 }
@@ -226,13 +226,13 @@ impl Reflector {
         }
     }
 
-    /// An event came that doesn't even tell its object. When this watch has ended all objects are read anew.
+    /// An event came that doesn't even tell its object. When this watch has ended all objects are read again.
     pub fn missed(&mut self) {
         self.has_missed = true;
     }
 
     /// The watch ended, however, after it was open for so long; `events` came, bookmarks included. Gives how long to wait
-    /// before the next request. The watch goes on where it ended; if nothing ever came, or not all objects had come, all are read anew:
+    /// before the next request. The watch goes on where it ended; if nothing ever came, or not all objects had come, all are read again:
     /// by pages after [`EARLY_ENDS_MAX`] streams.
     pub fn ended(&mut self, lived: Duration, events: u64, now: Duration, unit: f64) -> Duration {
         let is_short = lived < SHORT_WATCH;
@@ -323,7 +323,7 @@ impl Reflector {
 struct BackOff {
     next: Duration,
     last: Option<Duration>,
-    /// When an answer last made it begin anew.
+    /// When an answer last made it starts over.
     anew: Option<Duration>,
 }
 

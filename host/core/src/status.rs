@@ -113,8 +113,8 @@ pub fn generate(input: StatusInput<'_>) -> PodStatus {
     status
 }
 
-/// Since when the pod is on the node: as it was told, which is before it has a sandbox. An agent that has been restarted and
-/// that nobody tells goes by the oldest sandbox that is left.
+/// Since when the pod is on the node: as it was reported, which is before it has a sandbox. An agent that has been restarted and
+/// that no one says goes by the oldest sandbox that is left.
 fn started_at(input: StatusInput<'_>) -> Timestamp {
     let told = input.previous.and_then(|previous| previous.start_time.as_ref()).map(|time| time.0);
     let oldest = input.observed.sandboxes.iter().map(|sandbox| sandbox.created_at).min();
@@ -129,7 +129,7 @@ struct Told {
 }
 
 impl Told {
-    /// What was told to have ended stays ended, whatever the runtime says of it since; and a pod whose time is over has
+    /// What was reported to have ended stays ended, whatever the runtime says of it since; and a pod whose time is over has
     /// failed.
     fn of(input: StatusInput<'_>, generated: Phase) -> Self {
         let StatusInput { pod, previous, now, .. } = input;
@@ -157,7 +157,7 @@ impl Told {
     }
 }
 
-/// What every status has. A class of service that the source tells stands: it was settled when the pod was made.
+/// What every status has. A class of service that the source says stands: it was settled when the pod was made.
 fn base(pod: &Pod, previous: Option<&PodStatus>, now: Timestamp) -> PodStatus {
     let settled = pod.status.as_ref().and_then(|status| status.qos_class.clone());
     PodStatus {

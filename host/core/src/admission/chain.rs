@@ -119,7 +119,7 @@ pub struct Chain {
     room: Option<Room>,
 }
 
-/// Where a critical pod's room may come from.
+/// Where a critical pod's capacity may come from.
 #[derive(Clone, Debug)]
 struct Room {
     pod: Arc<Pod>,
@@ -132,7 +132,7 @@ struct Room {
 }
 
 impl Chain {
-    /// Nobody was asked yet.
+    /// No one was asked yet.
     pub fn new(request: &AdmissionRequest) -> Self {
         let room = may_preempt(request).then(|| Room {
             pod: request.pod.clone(),
@@ -170,7 +170,7 @@ impl Chain {
             },
         };
         match &mut self.room {
-            // Whoever waits anyway gets nobody ended; but he only waits if room could be made.
+            // A pod that waits anyway preempts none; but it waits only if resources could be freed.
             Some(room) if !room.shortages.is_empty() && matches!(decision, Decision::Defer { .. }) => {
                 room.deferral.get_or_insert(decision);
                 Next::Continue(self)

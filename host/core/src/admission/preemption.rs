@@ -1,7 +1,7 @@
 //! Which pods end so that a critical one fits (upstream: `preemption/preemption.go`).
 //!
-//! What a plugin's pod source brings is never critical to the node, whatever it says of itself: nobody ends for it, and it
-//! ends for whoever is critical.
+//! What a plugin's pod source brings is never critical to the node, whatever it says of itself: no one ends for it, and it
+//! ends for anyone who is critical.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::pod::{PodUid, SourceName};
 #[cfg(test)]
 mod tests;
 
-/// `status.reason` of a pod that was ended to make room, and the reason of the event that tells it; the critical pod waits
+/// `status.reason` of a pod that was ended to free resources, and the reason of the event that says it; the critical pod waits
 /// with it too (`events/event.go`).
 pub const REASON: &str = "Preempting";
 /// `status.message` of the ended pod, and the event's message.
@@ -73,7 +73,7 @@ pub fn is_own(source: &SourceName) -> bool {
     OWN_SOURCES.contains(&source.as_str())
 }
 
-/// Whether the node lacks this resource for the pod by the agent's own figures. A handler may say what it likes; nobody is ended on
+/// Whether the node lacks this resource for the pod by the agent's own figures. A handler may say what it likes; no one is ended on
 /// its word alone.
 pub fn is_lacking(resource: &str, preemptor: &Pod, others: &[AdmittedPod], node: &Node) -> bool {
     let of = |pod: &Pod| {
@@ -93,7 +93,7 @@ pub fn is_lacking(resource: &str, preemptor: &Pod, others: &[AdmittedPod], node:
 /// what lacks. Best-effort ones come first in the answer. Empty if nothing lacks.
 ///
 /// # Errors
-/// When even all that may be ended don't suffice; then nobody should be.
+/// When even all that may be ended don't suffice; then no one should be.
 pub fn victims(
     preemptor: &Pod,
     others: &[AdmittedPod],

@@ -1,4 +1,4 @@
-//! What decisions about new pods come to while pods end to make room for a critical one.
+//! What decisions about new pods come to while pods end to free resources for a critical one.
 //!
 //! The critical pod counts against the node as if it were there, and waits until they are gone. What others lack meanwhile they may have
 //! later, so that no pod is refused, and only one pod at a time has others ended. (Upstream's loop stands still meanwhile, which comes to the same.)
@@ -12,17 +12,17 @@ use crate::pod::PodUid;
 #[cfg(test)]
 mod tests;
 
-/// A pod that waits for room to be made is asked for again after this, if nothing changes sooner.
+/// A pod that waits for others to end is judged again after this, if nothing changes sooner.
 pub const ASK_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
-/// How a pod of the node stands to a decision about room.
+/// How a pod of the node stands to a decision about capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PodFacts {
     /// It was admitted, and may have containers that run.
     pub counts: bool,
     /// Others were ended for it.
     pub waits_for_room: bool,
-    /// It was ended to make room.
+    /// It was ended to free resources.
     pub is_preempted: bool,
     /// It is to end, for whatever reason.
     pub is_ending: bool,
@@ -34,12 +34,12 @@ impl PodFacts {
     }
 }
 
-/// How far making room has come, as one judged pod sees it.
+/// How far freeing resources has come, as one judged pod sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Room {
-    /// Another pod waits for room that is made for it.
+    /// Another pod waits for resources that are freed for it.
     another_waits: bool,
-    /// Pods that were ended to make room may still run.
+    /// Pods that were ended to free resources may still run.
     pods_end: bool,
     /// How many of the victims that the decision names may still run.
     victims_left: usize,
@@ -102,7 +102,7 @@ fn beside(decision: Decision, room: Room) -> Decision {
     Decision::Defer { reason: REASON.to_owned(), message, retry_after: ASK_AGAIN_AFTER }
 }
 
-/// How pods are ended to make room.
+/// How pods are ended to free resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preemption {
     /// They end now.

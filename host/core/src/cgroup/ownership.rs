@@ -10,7 +10,7 @@ use crate::runtime::{CgroupParent, ContainerRunState, ObservedPod};
 pub enum PodCgroupAction {
     /// It is there.
     Nothing,
-    /// It is there, but an earlier life of the agent may have been cut off before all of it was set. Nothing of the pod runs.
+    /// It is there, but an earlier run of the agent may have been cut off before all of it was set. Nothing of the pod runs.
     Update,
     /// It is made.
     Create,

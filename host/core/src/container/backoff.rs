@@ -125,7 +125,7 @@ impl BackoffTable {
         if self.is_old(entry, now) {
             return None;
         }
-        // A failure that lies ahead by more than that is of before the clock was set back: nobody waits for it.
+        // A failure that lies ahead by more than that is of before the clock was set back: no one waits for it.
         if failed_at > after(now, entry.delay) {
             return None;
         }

@@ -38,7 +38,7 @@ pub enum PodNeed {
     /// It is wanted, but none of its containers runs again: it was evicted, or has ended (upstream:
     /// `ShouldPodRuntimeBeRemoved`).
     Ended,
-    /// Nobody wants it, and none of its containers runs (upstream: `ShouldPodContentBeRemoved`).
+    /// No one wants it, and none of its containers runs (upstream: `ShouldPodContentBeRemoved`).
     Gone,
 }
 
@@ -51,7 +51,7 @@ pub struct GcInput<'a> {
     pub needs: &'a BTreeMap<PodUid, PodNeed>,
     /// Every source has been seen: only then is anything known to be `Gone`.
     pub sources_ready: bool,
-    /// The node needs the room: what `Ended` pods have left goes as well.
+    /// The node needs the capacity: what `Ended` pods have left goes as well.
     pub evict_ended: bool,
     /// How many are kept.
     pub policy: GcPolicy,
@@ -73,7 +73,7 @@ pub struct Garbage {
 pub struct DeadContainer {
     /// Which.
     pub id: ContainerId,
-    /// Nobody knows whether it runs: it is stopped first.
+    /// No one knows whether it runs: it is stopped first.
     pub stop_first: bool,
 }
 

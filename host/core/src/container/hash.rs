@@ -1,6 +1,6 @@
-//! The hash that tells whether a running container is still what its pod's spec asks for.
+//! The hash that says whether a running container is still what its pod's spec asks for.
 //!
-//! It is stored in an annotation of each container, beside the kubelet's own hash, and compared by later releases of the agent, so it must never
+//! It is stored in an annotation of each container, next to the kubelet's own hash, and compared by later releases of the agent, so it must never
 //! change for the same spec: the tests hold known values.
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! What has to be done so that the runtime has of a pod what its spec asks for: the kubelet's `computePodActions`.
 //!
 //! The plan is a list of steps in order. What carries them out holds no policy: a step that fails ends the plan,
-//! save for starts that hold nobody up. The next observation makes the next plan.
+//! save for starts that hold no one up. The next observation makes the next plan.
 
 mod actions;
 mod apps;

@@ -20,7 +20,7 @@ pub const SPAM_BURST: u32 = 25;
 pub const SPAM_REFILL: SignedDuration = SignedDuration::from_secs(300);
 /// From so many messages on, events that differ by their message alone are one (upstream: `defaultAggregateMaxEvents`).
 pub const SIMILAR_MAX: usize = 10;
-/// When no similar event came for so long, the count begins anew (upstream: `defaultAggregateIntervalInSeconds`).
+/// When no similar event came for so long, the count starts over (upstream: `defaultAggregateIntervalInSeconds`).
 pub const SIMILAR_INTERVAL: SignedDuration = SignedDuration::from_secs(600);
 /// Bytes of a message that are sent: what the events API takes.
 pub const MESSAGE_BYTES_MAX: usize = 1024;
@@ -78,7 +78,7 @@ pub struct Outgoing {
     pub message: String,
     /// Annotations of the object, as the first event of its key has them.
     pub annotations: BTreeMap<String, String>,
-    /// Tells events about one object apart: nanoseconds of the first time, no two the same.
+    /// Reports events about one object apart: nanoseconds of the first time, no two the same.
     pub stamp: i128,
     /// How often it happened, at least once. More than once is a change of the object that is there already.
     pub count: u32,
@@ -89,7 +89,7 @@ pub struct Outgoing {
 }
 
 /// What stands for an event, or a part of one, in the tables: thousands of texts would cost megabytes. 128 bits are enough that
-/// nobody meets a collision, by chance or on purpose.
+/// no one meets a collision, by chance or on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Mark([u8; 16]);
 

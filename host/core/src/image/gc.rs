@@ -152,7 +152,7 @@ pub enum ReclaimError {
 }
 
 impl ReclaimError {
-    /// The reason of the event that tells of it at once; none if only a repeated failure is worth one.
+    /// The reason of the event that reports it at once; none if only a repeated failure is worth one.
     pub fn event_reason(&self) -> Option<&'static str> {
         match self {
             Self::InvalidCapacity => Some("InvalidDiskCapacity"),

@@ -47,7 +47,7 @@ impl Keyring {
         Self { entries: entries.into_iter().map(|(_, entry)| entry).collect() }
     }
 
-    /// Credentials for this image in the order in which they are to be tried. None means that nobody has any; a name
+    /// Credentials for this image in the order in which they are to be tried. None means that no one has any; a name
     /// that is no reference has none.
     pub fn lookup(&self, image: &str) -> Vec<PullCredential> {
         let Ok(reference) = ImageReference::parse(image) else { return Vec::new() };

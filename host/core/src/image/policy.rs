@@ -59,8 +59,8 @@ pub enum ImageStep {
 /// Why a container has no image and none is pulled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageRefusal {
-    /// It isn't there, or nobody has shown that this pod may have it, and the policy forbids the pull. Which of the two isn't
-    /// told: a pod that may not have an image needn't know that it is there.
+    /// It isn't there, or no one has shown that this pod may have it, and the policy forbids the pull. Which of the two isn't
+    /// reported: a pod that may not have an image needn't know that it is there.
     NeverPull,
     /// The last pull failed, and its delay isn't over.
     BackOff(Wait),
@@ -128,7 +128,7 @@ impl PullFailureKind {
         }
     }
 
-    /// What the container's status says beside the reason; `said` is the runtime's message (upstream:
+    /// What the container's status says next to the reason; `said` is the runtime's message (upstream:
     /// `evalCRIPullErr`).
     pub fn waiting_message(self, image: &str, said: &str) -> String {
         let why = match self {

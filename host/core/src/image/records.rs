@@ -1,4 +1,4 @@
-//! Who may use an image that is on the node already (KEP-2535, `KubeletEnsureSecretPulledImages`): whoever shows the
+//! Who may use an image that is on the node already (KEP-2535, `KubeletEnsureSecretPulledImages`): anyone who shows the
 //! credentials that it was pulled with, or pulls it again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,7 +127,7 @@ pub struct PulledRecord {
 pub struct KnownPulls<'a> {
     /// The record of what containers would be created from, if there is one.
     pub record: Option<&'a PulledRecord>,
-    /// Whether a pull of this name was begun of which nobody knows that it failed.
+    /// Whether a pull of this name was begun of which no one knows that it failed.
     pub intended: bool,
 }
 
@@ -222,7 +222,7 @@ impl PulledRecord {
         })
     }
 
-    /// An image pulled by this name, added to what is known of it. None if nothing is new. `with` is none if nobody
+    /// An image pulled by this name, added to what is known of it. None if nothing is new. `with` is none if no one
     /// knows what it was pulled with, as after a crash: then the next pod has to verify.
     pub fn pulled(
         known: Option<&Self>,

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
 #[cfg(test)]
 mod tests;
 
-/// The id (`<runtime>://<id>`) of the instance of a container whose log is to be shown, as the pod's status tells; or why
+/// The id (`<runtime>://<id>`) of the instance of a container whose log is to be shown, as the pod's status says; or why
 /// there is none, in the words of upstream's `validateContainerLogStatus`.
 pub fn container_with_log(
     pod: &str,

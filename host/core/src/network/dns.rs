@@ -37,10 +37,10 @@ pub enum ResolvConfError {
     },
 }
 
-/// What an event tells.
+/// What an event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// What the node is told of it, if it concerns that as well as the pod.
+    /// What the node is notified of it, if it concerns that as well as the pod.
     pub on_node: Option<String>,
     /// Upstream's reason: `DNSConfigForming`, `MissingClusterDNS`.
     pub reason: &'static str,
@@ -58,7 +58,7 @@ impl Warning {
 pub struct PodDns {
     /// The content.
     pub config: DnsConfig,
-    /// To be told as events.
+    /// To be reported as events.
     pub warnings: Vec<Warning>,
 }
 
@@ -94,7 +94,7 @@ pub fn of_pod(pod: &Pod, host: Host<'_>) -> Result<PodDns, ResolvConfError> {
     Ok(PodDns { config, warnings })
 }
 
-/// A word that nobody knows counts as `ClusterFirst`, the default.
+/// A word that no one knows counts as `ClusterFirst`, the default.
 fn base(pod: &Pod) -> Base {
     let policy = pod.spec.as_ref().and_then(|spec| spec.dns_policy.as_deref());
     let on_host = network_of(pod) == NamespaceMode::Node;

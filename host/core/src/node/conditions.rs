@@ -123,7 +123,7 @@ pub fn with_pressures(facts: &Arc<NodeFacts>, agent: &Node) -> Arc<NodeFacts> {
 }
 
 /// Puts the conditions of the pressures among the others, and gives the reasons of the events that this makes (upstream:
-/// `recordNodeStatusEvent`). What nothing is known of stays; where it was never told it isn't there.
+/// `recordNodeStatusEvent`). What nothing is known of stays; where it was never reported it isn't there.
 pub fn set_pressures(
     conditions: &mut Vec<NodeCondition>,
     pressures: Pressures,
@@ -153,7 +153,7 @@ fn set_pressure(
     };
     let condition = &mut conditions[place];
     condition.last_heartbeat_time = Some(Time(now));
-    // The node controller writes `Unknown` where nobody reported for long.
+    // The node controller writes `Unknown` where no one reported for long.
     let short = short.or_else(|| (condition.status == "Unknown").then_some(false))?;
     let status = if short { "True" } else { "False" };
     if condition.status == status {
@@ -237,8 +237,8 @@ pub fn set_source(conditions: &mut Vec<NodeCondition>, shown: Option<&NodeCondit
     }
 }
 
-/// The Ready condition to be told: what the agent shows of itself. Until it has looked at the runtime for long enough
-/// (`has_looked`), a node that was ready before the agent's start stays so: nobody is to be moved away for a restart of the
+/// The Ready condition to be reported: what the agent shows of itself. Until it has looked at the runtime for long enough
+/// (`has_looked`), a node that was ready before the agent's start stays so: no one is to be moved away for a restart of the
 /// agent. Before the agent shows anything the node isn't ready.
 pub fn ready_to_tell(
     shown: Option<&NodeCondition>,

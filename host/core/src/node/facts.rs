@@ -47,11 +47,11 @@ pub const RUNTIME_USER_NAMESPACES_HOST_NETWORK: &str = "runtime.features.userNam
 /// Kubernetes has it by default.
 pub const FEATURE_GATES: &str = "feature-gates";
 
-/// A figure is published anew when it has moved by this part of the whole.
+/// A figure is published again when it has moved by this part of the whole.
 pub const STEPS: u64 = 64;
 
 /// What is published of a figure that moves all the time: the known value until the true one is a 64th of the whole away
-/// from it, then the true one. Whoever waits for the node to change isn't woken by every file that somebody writes.
+/// from it, then the true one. Anyone who waits for the node to change isn't woken by every file that someone writes.
 pub fn steady(known: Option<u64>, now: u64, whole: u64) -> u64 {
     let step = (whole / STEPS).max(1);
     match known {

@@ -19,7 +19,7 @@ pub const RETRY: BackoffPolicy =
 
 /// Says that a controller attaches volumes to the node.
 pub const CONTROLLER_MANAGED_ATTACH: &str = "volumes.kubernetes.io/controller-managed-attach-detach";
-/// Tells a cloud's controller which addresses the operator chose.
+/// Reports a cloud's controller which addresses the operator chose.
 pub const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip";
 
 const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
@@ -30,7 +30,7 @@ const ARCH: &str = "kubernetes.io/arch";
 const BETA_OS: &str = "beta.kubernetes.io/os";
 const BETA_ARCH: &str = "beta.kubernetes.io/arch";
 
-/// Labels that the agent keeps right where it set them; all others are left to whoever changed them.
+/// Labels that the agent keeps right where it set them; all others are left to anyone who changed them.
 const DEFAULT_LABELS: [&str; 11] = [
     "kubernetes.io/hostname",
     "topology.kubernetes.io/zone",
@@ -60,7 +60,7 @@ pub struct Registration {
     pub node_ips: Vec<String>,
 }
 
-/// The object to register, and what is to be told of it. Labels are the machine's own.
+/// The object to register, and what is to be reported of it. Labels are the machine's own.
 pub fn initial(seen: &Seen, options: &Registration) -> (Node, Vec<NodeNews>) {
     let machine = &seen.machine.metadata;
     let mut labels = machine.labels.clone().unwrap_or_default();
@@ -119,7 +119,7 @@ fn set_provided_ip(node: &mut Node, options: &Registration) {
 }
 
 /// The object that was there already, as it should be: the agent's own annotation and labels, no extended resources (no
-/// device plugin has told of any yet), huge pages as they are. Everything else stays.
+/// device plugin has reported any yet), huge pages as they are. Everything else stays.
 pub fn reconciled(existing: &Node, initial: &Node) -> Node {
     let mut node = existing.clone();
     let annotation = initial.metadata.annotations.as_ref().and_then(|a| a.get(CONTROLLER_MANAGED_ATTACH));
@@ -161,7 +161,7 @@ pub fn reconciled(existing: &Node, initial: &Node) -> Node {
 }
 
 /// The node that the API server has as it is to be now: its status, the labels that are the agent's, and the annotation for
-/// clouds; and what is to be told of that (upstream: `updateNode`).
+/// clouds; and what is to be reported of that (upstream: `updateNode`).
 pub fn current(existing: &Node, seen: &Seen, options: &Registration) -> (Node, Vec<NodeNews>) {
     let (mut node, news) = status::with_status(existing, seen);
     let own = seen.machine.metadata.labels.as_ref();

@@ -15,12 +15,12 @@ use crate::pod::quantity;
 #[cfg(test)]
 mod tests;
 
-/// Images that a status tells of unless the operator says otherwise (upstream: `nodeStatusMaxImages`).
+/// Images that a status reports unless the operator says otherwise (upstream: `nodeStatusMaxImages`).
 pub const STATUS_IMAGES_MAX: usize = 50;
-/// Names of each that it tells (upstream: `MaxNamesPerImageInNodeStatus`).
+/// Names of each that it says (upstream: `MaxNamesPerImageInNodeStatus`).
 pub const IMAGE_NAMES_MAX: usize = 5;
 
-/// What is known of the node now, beside what the API server has.
+/// What is known of the node now, next to what the API server has.
 #[derive(Clone, Debug)]
 pub struct Seen<'a> {
     /// The machine's own node: its capacity, addresses, node info, features.
@@ -33,7 +33,7 @@ pub struct Seen<'a> {
     pub agent: Option<&'a NodeStatus>,
     /// Whether anything is short.
     pub pressures: Pressures,
-    /// Images in the order of [`images`]; none if the runtime couldn't be asked, which leaves those that are told.
+    /// Images in the order of [`images`]; none if the runtime couldn't be asked, which leaves those that are reported.
     pub images: Option<&'a [ContainerImage]>,
     /// Port of the node's endpoints; none if there are none.
     pub port: Option<u16>,
@@ -43,10 +43,10 @@ pub struct Seen<'a> {
     pub now: Timestamp,
 }
 
-/// Something about the node that is to be told as an event.
+/// Something about the node that is to be reported as an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeNews {
-    /// The machine was started anew since the last status.
+    /// The machine was started again since the last status.
     Rebooted {
         /// Which start this is.
         boot_id: String,
@@ -55,7 +55,7 @@ pub enum NodeNews {
     Condition(&'static str),
 }
 
-/// The images that a status tells of: the largest first, each by its first names.
+/// The images that a status reports: the largest first, each by its first names.
 pub fn images(mut found: Vec<NodeImage>, max: usize) -> Vec<ContainerImage> {
     // By name where sizes are equal, so that the same images are the same list.
     found.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.names.cmp(&b.names)));
@@ -66,7 +66,7 @@ pub fn images(mut found: Vec<NodeImage>, max: usize) -> Vec<ContainerImage> {
     told.collect()
 }
 
-/// The node that the API server has, with its status as it is now, and what is to be told of that.
+/// The node that the API server has, with its status as it is now, and what is to be reported of that.
 pub fn with_status(existing: &Node, seen: &Seen) -> (Node, Vec<NodeNews>) {
     let mut node = existing.clone();
     let mut news = Vec::new();

@@ -98,7 +98,7 @@ pub fn diff(old: Option<&RuntimePod>, new: Option<&RuntimePod>) -> Vec<PlegEvent
             continue;
         }
         match state {
-            // Its end was told before.
+            // Its end was reported before.
             State::Exited => {}
             State::Running | State::Unknown => push(subject.clone(), PlegEventKind::ContainerDied),
         }

@@ -40,7 +40,7 @@ pub struct ContainerResources {
 }
 
 impl ContainerResources {
-    /// What a container of this pod asks for and may use, as the runtime is told: one without a limit of its own may use
+    /// What a container of this pod asks for and may use, as the runtime is reported: one without a limit of its own may use
     /// what its pod may, and one that states only a limit asks for as much.
     pub fn of(pod: &Pod, container: &Container) -> Self {
         let of_pod = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref());
@@ -197,7 +197,7 @@ impl Allocation {
         self.containers = now.containers;
     }
 
-    /// Whether the pod asks for something else than it was allocated: a resize that nobody has judged. Another way of
+    /// Whether the pod asks for something else than it was allocated: a resize that no one has judged. Another way of
     /// writing the same amount is none.
     pub fn differs_from(&self, pod: &Pod) -> bool {
         let Some(spec) = &pod.spec else { return false };

@@ -1,4 +1,4 @@
-//! What a restarted agent has to know of one pod, beside what its folder and the runtime tell: that it was admitted, and how it ended.
+//! What a restarted agent has to know of one pod, next to what its folder and the runtime tell: that it was admitted, and how it ended.
 
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ impl PodCheckpoint {
     }
 
     /// Whether the verdict on this pod stands: it was admitted with this very spec, resizable resources aside, and it
-    /// has a sandbox, without which nothing of it runs and judging it again harms nobody.
+    /// has a sandbox, without which nothing of it runs and judging it again harms no one.
     pub fn is_remembered(&self, pod: &Pod, has_sandbox: bool) -> bool {
         has_sandbox && self.admitted.as_ref().is_some_and(|hash| *hash == judged_hash(pod))
     }

@@ -5,8 +5,8 @@ use k8s_openapi::api::core::v1::Pod;
 #[cfg(test)]
 mod tests;
 
-/// Why the pod can't start: it claims what somebody would have to prepare on the node, and nobody can. A claim that its
-/// template made nothing of needs nobody (upstream: `resourceClaimName` of the status is unset).
+/// Why the pod can't start: it claims what someone would have to prepare on the node, and no one can. A claim that its
+/// template made nothing of needs no one (upstream: `resourceClaimName` of the status is unset).
 pub fn unprepared(pod: &Pod) -> Option<String> {
     let claims = pod.spec.as_ref()?.resource_claims.as_deref().unwrap_or_default();
     let statuses = pod.status.as_ref().and_then(|status| status.resource_claim_statuses.as_deref());

@@ -59,7 +59,7 @@ pub struct CleanUpInput<'a> {
     pub runtime: &'a [RuntimePod],
     /// What is known of the sources.
     pub sources: SourcesRead,
-    /// The node needs the room of what ended pods have left.
+    /// The node needs the capacity of what ended pods have left.
     pub evict_ended: bool,
     /// How many dead containers stay.
     pub policy: GcPolicy,

@@ -63,7 +63,7 @@ pub struct PodFields<'a> {
     pub node: &'a NodeFacts,
 }
 
-/// Fields that environment variables can have beside labels and annotations by key.
+/// Fields that environment variables can have next to labels and annotations by key.
 const OF_ENVIRONMENT: [&str; 9] = [
     "metadata.name",
     "metadata.namespace",
@@ -75,7 +75,7 @@ const OF_ENVIRONMENT: [&str; 9] = [
     "status.podIP",
     "status.podIPs",
 ];
-/// Fields that files can have beside labels and annotations by key.
+/// Fields that files can have next to labels and annotations by key.
 const OF_FILES: [&str; 5] =
     ["metadata.name", "metadata.namespace", "metadata.uid", "metadata.labels", "metadata.annotations"];
 

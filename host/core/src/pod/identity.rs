@@ -48,7 +48,7 @@ macro_rules! shared_string {
 pub(crate) use shared_string;
 
 shared_string! {
-    /// `metadata.uid`: tells two pods of the same name apart. Cheap to clone.
+    /// `metadata.uid`: says two pods of the same name apart. Cheap to clone.
     PodUid
 }
 

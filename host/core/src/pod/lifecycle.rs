@@ -79,9 +79,9 @@ pub enum Event {
         /// The runtime has something of it that lives.
         is_alive: bool,
     },
-    /// Others end to make room for it.
+    /// Others end to free resources for it.
     WaitsForRoom,
-    /// It has the room that it waited for, or isn't to have it.
+    /// It has the capacity that it waited for, or isn't to have it.
     RoomSettled,
     /// It was granted other resources.
     Resized,
@@ -99,7 +99,7 @@ pub enum Event {
     RemainsGone,
 }
 
-/// What the agent knows beside the event.
+/// What the agent knows next to the event.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The pod as its source has it now, with its allocated resources; none if no source has it.
@@ -156,9 +156,9 @@ impl Standing {
 pub enum Need {
     /// It is looked after, or waits for its admission: what it needs stays.
     Kept,
-    /// It has ended for good: what it left stays while the node has room.
+    /// It has ended for good: what it left stays while the node has capacity.
     Ended,
-    /// It ended, and comes back anew once nothing of it is left.
+    /// It ended, and comes back again once nothing of it is left.
     Returning,
     /// No source wants it.
     Unwanted,
@@ -244,7 +244,7 @@ impl Lifecycle {
         }
     }
 
-    /// What the cluster is to see. `is_alive`: the runtime has something of it that lives, which may end beside any worker.
+    /// What the cluster is to see. `is_alive`: the runtime has something of it that lives, which may end next to any worker.
     pub fn standing(&self, is_alive: impl FnOnce() -> bool) -> Standing {
         match (&self.worker, self.stage) {
             (Some(worker), stage) => Standing {
@@ -393,7 +393,7 @@ impl Lifecycle {
         }
     }
 
-    /// What only the runtime has hears nothing but that it has to end.
+    /// What only the runtime has receives nothing but that it has to end.
     fn look(&mut self, facts: &Facts) -> Vec<Effect> {
         match self.worker.as_ref().map(Worker::origin) {
             Some(Origin::RuntimeOnly) => self.kill(KillOptions::default(), facts),
@@ -432,7 +432,7 @@ impl Lifecycle {
         }
     }
 
-    /// A pod with a UID that was used before is judged anew.
+    /// A pod with a UID that was used before is judged again.
     fn start_over(&mut self) -> Vec<Effect> {
         self.stage = Some(Stage::Waiting);
         vec![Effect::StartOver, Effect::Ask]

@@ -81,7 +81,7 @@ pub fn plan(
 enum Fate<'a> {
     /// All is as it should be, or nothing may be done yet.
     Stays,
-    /// It is nobody's.
+    /// It is no one's.
     Goes,
     /// There is none of this static pod, or another one.
     MadeOf(&'a Arc<Pod>),

@@ -21,7 +21,7 @@ pub struct References {
     pub tokens: BTreeSet<TokenWish>,
 }
 
-/// All that the pod draws from: pull secrets, environments of all its containers, and volumes, be they mounted or not
+/// All that the pod refers to: pull secrets, environments of all its containers, and volumes, be they mounted or not
 /// (upstream: `VisitPodSecretNames`, `VisitPodConfigmapNames`). Volumes that this release doesn't have name nothing.
 pub fn of_pod(pod: &Pod) -> References {
     let Some(spec) = &pod.spec else { return References::default() };
@@ -38,7 +38,7 @@ pub fn of_pod(pod: &Pod) -> References {
     found
 }
 
-/// What the volumes draw from that containers mount.
+/// What the volumes refer to that containers mount.
 pub fn of_mounted_volumes(spec: &PodSpec) -> References {
     let mut found = References::default();
     for volume in mounted_volumes(spec) {
@@ -47,7 +47,7 @@ pub fn of_mounted_volumes(spec: &PodSpec) -> References {
     found
 }
 
-/// What the environment of one container draws from.
+/// What the environment of one container refers to.
 pub fn of_environment(container: &Container) -> References {
     let mut found = References::default();
     found.add_environment(container);

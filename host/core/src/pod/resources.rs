@@ -170,7 +170,7 @@ pub fn qos(pod: &Pod) -> QosClass {
     }
 }
 
-/// Adds CPU and memory that aren't zero; tells whether both are limited.
+/// Adds CPU and memory that aren't zero; says whether both are limited.
 fn count(resources: &ResourceRequirements, requests: &mut Amounts, limits: &mut Amounts) -> bool {
     let counted = |map: Option<&BTreeMap<String, Quantity>>| {
         let mut found = amounts(map);
@@ -192,7 +192,7 @@ fn has_any(resources: &ResourceRequirements) -> bool {
     [&resources.requests, &resources.limits].into_iter().flatten().any(|map| !map.is_empty())
 }
 
-/// Whether an init container goes on running beside the app containers.
+/// Whether an init container goes on running next to the app containers.
 pub fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }

@@ -49,7 +49,7 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Turns a pod as somebody wrote it into a static pod of this node: UID from the content unless it has one, node name
+/// Turns a pod as someone wrote it into a static pod of this node: UID from the content unless it has one, node name
 /// appended to its own, namespace `default` unless it has one, bound to the node, tolerating what would evict it.
 /// What only an API server can say (status, resource version, …) is dropped.
 ///

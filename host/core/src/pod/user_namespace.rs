@@ -1,6 +1,6 @@
 //! Which host ids a pod with a user namespace of its own gets (KEP-127; upstream: `userns/userns_manager.go`).
 //!
-//! Each pod has 65,536 user and group ids that no other pod on the node has. The host's own first 65,536 are nobody's.
+//! Each pod has 65,536 user and group ids that no other pod on the node has. The host's own first 65,536 are no one's.
 
 use std::collections::BTreeMap;
 

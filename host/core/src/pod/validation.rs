@@ -29,7 +29,7 @@ pub const LABELS_MAX: usize = 1000;
 pub const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
 /// Bytes of the whole pod as JSON: what an API server's store takes.
 pub const POD_BYTES_MAX: usize = 1536 * 1024;
-/// Problems that are told of one pod; the rest is counted.
+/// Problems that are reported of one pod; the rest is counted.
 pub const PROBLEMS_MAX: usize = 50;
 
 /// One thing wrong with one field.

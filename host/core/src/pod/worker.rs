@@ -31,10 +31,10 @@ pub enum UpdateKind {
     Kill,
 }
 
-/// How a pod shall end. Only heard by a pod that is to end: on any other update it is dropped.
+/// How a pod shall end. Only a pod that is to end takes this: on any other update it is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KillOptions {
-    /// The node needs the room: the pod's status says so.
+    /// The node needs the capacity: the pod's status says so.
     pub evict: bool,
     /// Instead of the pod's own grace, in seconds, if it is shorter.
     pub grace_seconds: Option<i64>,
@@ -47,7 +47,7 @@ pub struct Update {
     pub kind: UpdateKind,
     /// The pod as its source has it now; none for one that only the runtime still knows.
     pub pod: Option<Arc<Pod>>,
-    /// When the change was seen. Of merged updates the earliest counts, so that latencies are told honestly.
+    /// When the change was seen. Of merged updates the earliest counts, so that latencies are reported honestly.
     pub started_at: Timestamp,
     /// How to end it.
     pub kill: Option<KillOptions>,
@@ -71,12 +71,12 @@ pub enum WorkerState {
     Terminating {
         /// Seconds, at least [`GRACE_SECONDS_MIN`]. Only ever shrinks.
         grace_seconds: i64,
-        /// Because the node needs the room.
+        /// Because the node needs the capacity.
         evicted: bool,
     },
     /// No container runs; its status and resources are to be settled.
     Terminated {
-        /// Because the node needed the room.
+        /// Because the node needed the capacity.
         evicted: bool,
     },
     /// Nothing is left to do. The worker ignores everything until it is forgotten.
@@ -105,7 +105,7 @@ pub enum Task {
     Terminate {
         /// Seconds.
         grace_seconds: i64,
-        /// Because the node needs the room.
+        /// Because the node needs the capacity.
         evicted: bool,
     },
     /// Settle the pod's last status.
@@ -123,7 +123,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// What a worker hears.
+/// What a worker receives.
 #[derive(Clone, Debug)]
 pub enum WorkerEvent {
     /// The agent wants something.
@@ -193,7 +193,7 @@ impl Worker {
             pod: update.pod.clone(),
             running: None,
             pending: None,
-            // What only the runtime has was started by somebody; what had ended, or is to end at once, starts
+            // What only the runtime has was started by someone; what had ended, or is to end at once, starts
             // nothing that could stand in another's way.
             started: ended || origin == Origin::RuntimeOnly,
             restart_requested: false,
@@ -263,7 +263,7 @@ impl Worker {
         self.state == WorkerState::Finished
     }
 
-    /// Whether a pod with this UID was created anew while the old one was ending: once this worker is
+    /// Whether a pod with this UID was created again while the old one was ending: once this worker is
     /// forgotten, the pod is to start from the beginning.
     pub fn is_restart_requested(&self) -> bool {
         self.restart_requested
@@ -421,7 +421,7 @@ pub fn is_ending(pod: &Pod) -> bool {
 }
 
 /// The grace that a pod gets: the shortest of what it has been given so far, what its deletion says and what is
-/// asked now; the spec's own only while nobody has said anything. At least one second.
+/// asked now; the spec's own only while no one has said anything. At least one second.
 fn effective_grace(so_far: Option<i64>, pod: Option<&Pod>, asked: Option<i64>) -> i64 {
     let by_deletion = pod.and_then(|p| p.metadata.deletion_grace_period_seconds);
     let by_spec = || pod.and_then(|p| p.spec.as_ref()).and_then(|s| s.termination_grace_period_seconds);

@@ -50,7 +50,7 @@ pub enum ProbedState {
     },
 }
 
-/// What a probe type is told of the instance that it probes.
+/// What a probe type is notified of the instance that it probes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbedInstance {
     /// How often the container was restarted.
@@ -88,7 +88,7 @@ pub fn probed_pod(pod: &Pod, container: &Container, status: &PodStatus) -> Probe
     }
 }
 
-/// What the pod's status tells of the container's newest instance and of the addresses. What isn't one is left out.
+/// What the pod's status reports the container's newest instance and of the addresses. What isn't one is left out.
 pub fn probed_instance(status: &PodStatus, name: &str) -> ProbedInstance {
     let restarts = instance(status, name).map(|(_, instance)| instance.restart_count).unwrap_or_default();
     let pod_ips = status.pod_ips.iter().flatten().map(|ip| ip.ip.as_str());

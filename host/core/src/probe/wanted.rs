@@ -14,13 +14,13 @@ use super::worker::ProbeSettings;
 #[cfg(test)]
 mod tests;
 
-/// Reason of the event that tells of an annotation that can't be followed.
+/// Reason of the event that reports an annotation that can't be followed.
 pub const INVALID_PROBE: &str = "InvalidProbe";
 
-/// Of what is wrong with a pod's annotations, so much is told.
+/// Of what is wrong with a pod's annotations, so much is reported.
 pub const PROBLEMS_MAX: usize = 16;
 
-/// So many probes a second a pod may have with periods below a second, all of its containers together: whoever writes pods
+/// So many probes a second a pod may have with periods below a second, all of its containers together: anyone who writes pods
 /// must not be able to keep the node busy with them.
 pub const FINE_PROBES_PER_SECOND_MAX: u128 = 200;
 /// So many bytes the parameters of a pod's probes may have, all of them together, with variables replaced. It is more than a
@@ -54,7 +54,7 @@ pub enum NoHandler {
     Annotation(InvalidProbe),
 }
 
-/// What is to be probed, and what nobody can follow.
+/// What is to be probed, and what no one can follow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedProbes {
     /// At most one of each kind and container.
@@ -106,7 +106,7 @@ fn bound_rate(wanted: &mut WantedProbes) {
     wanted.problems.insert(0, problem);
 }
 
-/// Takes a handler, if there is room `left` for its parameters.
+/// Takes a handler, if there is capacity `left` for its parameters.
 fn within(handler: ProbeHandler, left: &mut usize) -> Result<ProbeHandler, HandlerError> {
     let too_long = HandlerError::TooLong { text: "what the pod's probes ask for, all of it together," };
     *left = left.checked_sub(handler.parameters.len()).ok_or(too_long)?;

@@ -1,6 +1,6 @@
 //! The state machine of one probe of one container: upstream's `prober/worker.go`.
 //!
-//! A worker is asked at each tick of its period what is to be done, and told what a probe found. It knows neither the
+//! A worker is asked at each tick of its period what is to be done, and reported what a probe found. It knows neither the
 //! time nor the network.
 
 use std::time::Duration;
@@ -111,7 +111,7 @@ impl ProbeWorker {
         self.run = 0;
     }
 
-    /// What is to be done now. No pod means that nobody knows the pod's status yet.
+    /// What is to be done now. No pod means that no one knows the pod's status yet.
     pub fn tick(
         &mut self,
         settings: &ProbeSettings,
@@ -163,7 +163,7 @@ impl ProbeWorker {
     }
 
     /// Takes in what a probe found, and gives the new result, if its threshold is reached. A probe that could not be
-    /// carried out isn't told.
+    /// carried out isn't reported.
     pub fn found(&mut self, settings: &ProbeSettings, passed: bool) -> Option<ProbeResult> {
         let (result, threshold) = if passed {
             (ProbeResult::Success, settings.success_threshold)

@@ -395,7 +395,7 @@ fn the_first_answer_after_an_outage_is_not_waited_for_as_long_as_the_silence_was
         (Failure::Other, BACK_OFF_MIN),
         (Failure::Busy(None), BACK_OFF_MAX),
         (Failure::Broken, BACK_OFF_MAX),
-        // Nobody listens any more: that is as soon noticed as ever.
+        // No one listens any more: that is as soon noticed as ever.
         (Failure::Refused, REFUSED_WAIT),
     ] {
         let mut reflector = reflector.clone();

@@ -25,7 +25,7 @@ pub const TERMINATION_MESSAGE_PATH: &str = "io.kubernetes.container.terminationM
 pub const TERMINATION_MESSAGE_POLICY: &str = "io.kubernetes.container.terminationMessagePolicy";
 /// Annotation: the container's `ports`, as JSON.
 pub const CONTAINER_PORTS: &str = "io.kubernetes.container.ports";
-/// Annotation: the container's `lifecycle.preStop`, as JSON, for pods that nobody knows any more when they end.
+/// Annotation: the container's `lifecycle.preStop`, as JSON, for pods that no one knows any more when they end.
 pub const PRE_STOP_HANDLER: &str = "io.kubernetes.container.preStopHandler";
 /// Annotation: the pod's `terminationGracePeriodSeconds`, so that orphans end with the grace they were promised.
 pub const POD_TERMINATION_GRACE_PERIOD: &str = "io.kubernetes.pod.terminationGracePeriod";

@@ -41,7 +41,7 @@ pub enum ContainerRunState {
 }
 
 impl ContainerRunState {
-    /// Its process runs, or nobody knows that it doesn't.
+    /// Its process runs, or no one knows that it doesn't.
     pub fn may_run(self) -> bool {
         match self {
             Self::Running | Self::Unknown => true,
@@ -159,9 +159,9 @@ pub struct ObservedContainer {
     pub termination_message_path: Option<String>,
     /// Annotation `io.kubernetes.container.terminationMessagePolicy`.
     pub termination_message_policy: Option<String>,
-    /// Its termination message, once somebody has read it from the file or the log.
+    /// Its termination message, once someone has read it from the file or the log.
     pub termination_message: Option<String>,
-    /// Mounts that the runtime tells of.
+    /// Mounts that the runtime reports.
     pub mounts: Vec<Mount>,
     /// Limits that it has now; none if the runtime doesn't say.
     pub resources: Option<LinuxResources>,
@@ -380,7 +380,7 @@ pub struct ImageAuth {
     pub username: String,
     /// Password.
     pub password: String,
-    /// Who that is, in configurations of old. No runtime is told; a kubelet's records count it.
+    /// Who that is, in configurations of old. No runtime is reported; a kubelet's records count it.
     pub email: String,
     /// Base64 of `user:password`.
     pub auth: String,
@@ -398,7 +398,7 @@ impl fmt::Debug for ImageAuth {
     }
 }
 
-/// Something happened to a container or sandbox, as the runtime tells by itself.
+/// Something happened to a container or sandbox, as the runtime says by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeEvent {
     /// The pod it happened to, if the runtime says.

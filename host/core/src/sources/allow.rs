@@ -1,7 +1,7 @@
 //! What a pod source outside the host may bring (`podSource.allow`), pod by pod.
 //!
 //! A source of pods is as powerful as root, so an operator says what it may bring. A pod beyond that is left out, and so
-//! is one that claims to be somebody else's; the rest of the set counts.
+//! is one that claims to be someone else's; the rest of the set counts.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ mod tests;
 pub const MANIFEST_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Bytes of all manifests of a set.
 pub const SET_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Pods that a source may have when nobody says otherwise: upstream's `maxPods`.
+/// Pods that a source may have when no one says otherwise: upstream's `maxPods`.
 pub const PODS_DEFAULT: usize = 110;
 /// The most pods that an allowance can name.
 pub const PODS_MAX: usize = manifest::PODS_MAX;
@@ -178,7 +178,7 @@ pub struct Taken {
     /// What isn't among them.
     pub left_out: Vec<LeftOut>,
     /// Whether every manifest could be understood. A forbidden pod is understood and not wanted here, so that one that ran
-    /// before ends; of one that isn't understood nobody can tell.
+    /// before ends; of one that isn't understood no one can tell.
     pub complete: bool,
 }
 
@@ -293,7 +293,7 @@ impl Set {
 }
 
 struct Unread {
-    /// The name of the pod, with the node's, if it can be told.
+    /// The name of the pod, with the node's, if it can be reported.
     name: Option<PodFullName>,
     message: String,
 }
@@ -311,7 +311,7 @@ fn read(text: &str, origin: Origin<'_>) -> Result<(Pod, Claims), Unread> {
     }
 }
 
-/// The place is the source's, and told elsewhere.
+/// The place is the source's, and reported elsewhere.
 fn problems(error: &ManifestError) -> String {
     error.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

@@ -1,8 +1,8 @@
 //! Manifests: the bytes of a file turned into pods, or into everything that is wrong with them.
 //!
 //! A file is taken whole or not at all. Upstream reads one pod per file and drops unknown fields; here several
-//! documents and lists are read, and a field that nobody knows or acts on is an error, for on a node without an API
-//! server nobody else would tell the operator.
+//! documents and lists are read, and a field that no one knows or acts on is an error, for on a node without an API
+//! server no one else would tell the operator.
 
 mod split;
 
@@ -23,7 +23,7 @@ mod tests;
 pub const MANIFEST_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// Documents in one file, and pods in all its lists.
 pub const PODS_MAX: usize = 1000;
-/// Problems that are told of one file; the rest is counted.
+/// Problems that are reported of one file; the rest is counted.
 pub const PROBLEMS_MAX: usize = 100;
 /// How deep values may lie in each other.
 const DEPTH_MAX: usize = 64;
@@ -367,7 +367,7 @@ fn decode(part: Part, problems: &mut Problems) -> Option<Pod> {
     if let Value::Object(fields) = &mut value {
         fields.insert("apiVersion".to_owned(), Value::from("v1"));
         fields.insert("kind".to_owned(), Value::from("Pod"));
-        // What somebody else once saw of the pod doesn't matter, whatever is in it.
+        // What someone else once saw of the pod doesn't matter, whatever is in it.
         fields.remove("status");
     }
     let pod: Pod = match serde_path_to_error::deserialize(&value) {

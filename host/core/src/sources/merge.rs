@@ -117,7 +117,7 @@ impl SourceChange {
 
     /// The change as updates in upstream's order: remove, add, update, delete, reconcile. Removals come first, so that
     /// what a pod held is free for the one that takes its place. A first set without pods is an empty add, so that
-    /// whoever waits for all sources learns of it.
+    /// anyone who waits for all sources learns of it.
     pub fn into_updates(self, source: &SourceName) -> Vec<PodUpdate> {
         let seen_empty = self.first && self.added.is_empty();
         [
@@ -150,13 +150,13 @@ pub struct MergedPods {
     /// Those that are plugins', which give way: a pod of theirs whose name another source has is left out, until that source lets
     /// go of the name.
     plugins: BTreeSet<SourceName>,
-    /// Those that have told what they have, not only what they had before the agent started.
+    /// Those that have reported what they have, not only what they had before the agent started.
     seen: BTreeSet<SourceName>,
     owners: HashMap<PodUid, SourceName>,
 }
 
 impl MergedPods {
-    /// Takes what a source of the agent's own says, and tells what that changes: the source's own change first, then those of
+    /// Takes what a source of the agent's own says, and says what that changes: the source's own change first, then those of
     /// sources that waited for a UID or name that it let go of, or that give way to it.
     pub fn take(
         &mut self,

@@ -68,7 +68,7 @@ impl FromStr for SecurityLevel {
     }
 }
 
-/// Violations that are told of one pod; the rest is counted.
+/// Violations that are reported of one pod; the rest is counted.
 const VIOLATIONS_MAX: usize = 20;
 
 /// Capabilities that a runtime grants anyway.
@@ -88,7 +88,7 @@ const CAPABILITIES: [&str; 13] = [
     "SYS_CHROOT",
 ];
 
-/// Kernel parameters that are a pod's own and harm nobody else.
+/// Kernel parameters that are a pod's own and harm no one else.
 const SYSCTLS: [&str; 12] = [
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",
@@ -357,14 +357,14 @@ fn probe_annotations(pod: &Pod, found: &mut Found) {
 
 fn restricted(spec: &PodSpec, found: &mut Found) {
     for (index, volume) in spec.volumes.iter().flatten().enumerate() {
-        // A hostPath has been told already.
+        // A hostPath has been reported already.
         if volume.host_path.is_none() && !is_core_volume(volume) {
             let path = format!("spec.volumes[{index}] ({})", volume.name);
             found.forbid(&path, "of a type that isn't the cluster's");
         }
     }
     let pod = spec.security_context.as_ref();
-    // Root in a user namespace is nobody outside of it.
+    // Root in a user namespace is no one outside of it.
     let own_users = spec.host_users == Some(false);
     let pod_non_root = pod.and_then(|pod| pod.run_as_non_root);
     let pod_seccomp = pod.is_some_and(|pod| pod.seccomp_profile.is_some());
@@ -398,7 +398,7 @@ fn capabilities(path: &str, context: Option<&SecurityContext>, found: &mut Found
         found.add(format!("{path}.capabilities.drop must have ALL"));
     }
     for capability in context.into_iter().flat_map(added) {
-        // What the baseline refuses has been told already.
+        // What the baseline refuses has been reported already.
         if capability != "NET_BIND_SERVICE" && CAPABILITIES.contains(&capability) {
             found.forbid(&format!("{path}.capabilities.add"), capability);
         }

@@ -1,6 +1,6 @@
-//! What the answers of a polled source mean: which set is sent, who is told of what, and when it is asked again.
+//! What the answers of a polled source mean: which set is sent, who is notified of what, and when it is asked again.
 //!
-//! The last good set stands whatever goes wrong, and what was never told is never taken for nothing.
+//! The last good set stands whatever goes wrong, and what was never reported is never taken for nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub const BACK_OFF_MIN: Duration = Duration::from_secs(1);
 pub const BACK_OFF_MAX: Duration = Duration::from_secs(300);
 /// Bytes of a cursor: the contract's bound.
 pub const CURSOR_BYTES_MAX: usize = 4096;
-/// Pods and manifests left out that are told of one set; the rest is counted.
+/// Left-out pods and manifests that are reported of one set; the rest is counted.
 const LEFT_OUT_TOLD_MAX: usize = 16;
 /// Reports that a source may have at once, and how soon it may have one more: a source that flaps must not push everybody
 /// else's events out of memory.
@@ -112,7 +112,7 @@ pub struct Record {
 pub struct Outcome {
     /// To be sent, if it differs from the last.
     pub set: Option<Set>,
-    /// To be told.
+    /// To be reported.
     pub reports: Vec<Report>,
     /// To be kept, if the source may keep something.
     pub keep: Option<Kept>,
@@ -132,7 +132,7 @@ pub struct Kept {
 /// The last set that was taken.
 #[derive(Clone, Debug)]
 struct Known {
-    /// Of the manifests; none if they have to be judged anew.
+    /// Of the manifests; none if they have to be judged again.
     digest: Option<[u8; 32]>,
     pods: Vec<Arc<Pod>>,
     complete: bool,
@@ -175,7 +175,7 @@ pub struct Polling {
     /// A set from before the agent's start, which the first `unchanged` refers to.
     resumed: Option<Vec<String>>,
     known: Option<Known>,
-    /// The reason of the trouble that was told.
+    /// The reason of the trouble that was reported.
     trouble: Option<String>,
     /// Failures since the last good answer.
     failures: u32,
@@ -222,7 +222,7 @@ impl Polling {
     }
 
     /// Takes over other settings. Of the last set only what is still allowed stays, at once. The source is asked for
-    /// everything anew: what it was told to remember belongs to what it was before.
+    /// everything again: what it was asked to remember belongs to what it was before.
     pub fn reconfigure(&mut self, settings: Settings) -> Option<Set> {
         self.settings = settings;
         (self.cursor, self.resumed) = (None, None);
@@ -347,7 +347,7 @@ impl Polling {
         Outcome { set: None, reports, keep: None, wait: wait.clamp(WAIT_MIN, WAIT_MAX) }
     }
 
-    /// Each is told once, until it changes or was gone in between.
+    /// Each is reported once, until it changes or was gone in between.
     fn tell_left_out(&mut self, left_out: Vec<LeftOut>, now: Duration, reports: &mut Vec<Report>) {
         let current: BTreeSet<LeftOut> = left_out.into_iter().collect();
         let told = std::mem::replace(&mut self.told, current.clone());
@@ -396,7 +396,7 @@ fn is_word(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Pods that mean the same are the same, so that nobody behind has to look.
+/// Pods that mean the same are the same, so that no one behind has to look.
 fn reused(mut pods: Vec<Arc<Pod>>, last: &[Arc<Pod>]) -> Vec<Arc<Pod>> {
     for pod in &mut pods {
         let uid = &pod.metadata.uid;

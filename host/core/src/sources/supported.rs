@@ -1,5 +1,5 @@
-//! The fields of a manifest that this release acts on. Everything else is refused: a probe that nobody runs or a
-//! volume that nobody mounts must not pass in silence.
+//! The fields of a manifest that this release acts on. Everything else is refused: a probe that no one runs or a
+//! volume that no one mounts must not pass in silence.
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ const RULES: &[(&str, Rule)] = &[
     ("metadata.resourceVersion", Accept),
     ("metadata.selfLink", Accept),
     ("metadata.uid", Accept),
-    // Known to admission, the scheduler or nobody on a node.
+    // Known to admission, the scheduler or no one on a node.
     ("spec.affinity", Accept),
     ("spec.automountServiceAccountToken", Only(&["false"])),
     ("spec.enableServiceLinks", Accept),
@@ -95,7 +95,7 @@ const RULES: &[(&str, Rule)] = &[
     ("spec.volumes[].name", Accept),
     ("spec.volumes[].configMap", Refuse(API_OBJECTS)),
     ("spec.volumes[].downwardAPI", Accept),
-    // A size on disk is told to be void (`pod::void_limits`), and so is ephemeral storage: a kubelet runs such pods.
+    // A size on disk is reported to be void (`pod::void_limits`), and so is ephemeral storage: a kubelet runs such pods.
     ("spec.volumes[].emptyDir", Accept),
     ("spec.volumes[].ephemeral", Refuse(API_OBJECTS)),
     ("spec.volumes[].hostPath", Accept),

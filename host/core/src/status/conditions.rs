@@ -45,7 +45,7 @@ const RESTART_ALL_STARTED: &str = "RestartAllContainersStarted";
 pub(super) struct ConditionInput<'a> {
     pub(super) pod: &'a Pod,
     pub(super) phase: Phase,
-    /// Statuses of init and app containers; none if nobody knows any.
+    /// Statuses of init and app containers; none if no one knows any.
     pub(super) statuses: Option<&'a [&'a ContainerStatus]>,
     /// Its sandbox is ready and has its network.
     pub(super) has_network: bool,
@@ -147,7 +147,7 @@ pub(super) fn not_ready_at_end(
     })
 }
 
-/// Whether a readiness gate has turned since `Ready` was last told: then the pod needs a sync though nothing else changed
+/// Whether a readiness gate has turned since `Ready` was last reported: then the pod needs a sync though nothing else changed
 /// (upstream: `NeedToReconcilePodReadiness`). Judges what the pod's own status says, as its source brought it.
 pub fn is_readiness_outdated(pod: &Pod) -> bool {
     let gates = pod.spec.as_ref().and_then(|spec| spec.readiness_gates.as_ref());
@@ -294,7 +294,7 @@ fn initialized(input: ConditionInput<'_>) -> Finding {
         let status = statuses.iter().find(|status| status.name == container.name);
         status.is_some_and(|status| is_running(status) || terminated_state(status).is_some())
     });
-    // A pod that was initialized stays so, also while all its containers begin anew.
+    // A pod that was initialized stays so, also while all its containers starts over.
     let was_initialized = input.previous.and_then(|previous| find(previous, INITIALIZED));
     let stays = app_started || was_initialized.is_some_and(|condition| condition.status == "True");
     match listed([("unknown", unknown), ("incomplete", incomplete)]) {

@@ -14,9 +14,9 @@ use crate::container::plan::{
 };
 use crate::runtime::{ContainerRunState, ObservedContainer, ObservedPod};
 
-/// Reason of a termination that nobody saw.
+/// Reason of a termination that no one saw.
 pub(super) const CONTAINER_STATUS_UNKNOWN: &str = "ContainerStatusUnknown";
-/// Exit code of a termination that nobody saw: as if killed by signal 9.
+/// Exit code of a termination that no one saw: as if killed by signal 9.
 pub(super) const EXIT_CODE_UNKNOWN: i32 = 137;
 
 const LOST: &str = "The container was gone when its pod ended, and nobody saw it end";
@@ -42,7 +42,7 @@ impl Statuses {
     }
 }
 
-/// What is known beside one container while its status is made.
+/// What is known next to one container while its status is made.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) input: StatusInput<'a>,
@@ -107,7 +107,7 @@ pub(super) fn lost_with_pod() -> ContainerState {
     lost_state(LOST)
 }
 
-/// The end that a status tells of.
+/// The end that a status reports.
 pub(super) fn terminated_state(status: &ContainerStatus) -> Option<&ContainerStateTerminated> {
     status.state.as_ref().and_then(|state| state.terminated.as_ref())
 }
@@ -241,7 +241,7 @@ fn of_absent(context: Context<'_>) -> ContainerStatus {
 }
 
 /// An init container of which nothing is left, in a pod that is past it: it must have completed. Its status may never have
-/// been told to anybody who remembers it, such as that of a static pod's over a restart of the agent.
+/// been reported to anybody who remembers it, such as that of a static pod's over a restart of the agent.
 fn forgotten_init(
     context: Context<'_>,
     newest: Option<&ObservedContainer>,
@@ -287,7 +287,7 @@ fn state_of(context: Context<'_>, container: &ObservedContainer, id: &str) -> Co
             ended(reason, LOST, EXIT_CODE_UNKNOWN)
         }
         ContainerRunState::Unknown => {
-            // An end that was told stays told while nobody knows better.
+            // An end that was reported stays reported while no one knows better.
             let same = before.filter(|before| before.container_id.as_deref() == Some(id));
             let told = same.filter(|before| terminated_state(before).is_some());
             told.and_then(|before| before.state.clone()).unwrap_or_else(waits)
@@ -296,7 +296,7 @@ fn state_of(context: Context<'_>, container: &ObservedContainer, id: &str) -> Co
     }
 }
 
-/// Waits, and nobody says why.
+/// Waits, and no one says why.
 fn waits() -> ContainerState {
     ContainerState { waiting: Some(ContainerStateWaiting::default()), ..ContainerState::default() }
 }

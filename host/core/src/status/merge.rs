@@ -1,4 +1,4 @@
-//! What the API server is told: its own status of a pod and the agent's become one (`mergePodStatus` of upstream's status
+//! What the API server is reported: its own status of a pod and the agent's become one (`mergePodStatus` of upstream's status
 //! manager).
 
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use super::conditions::{
 mod tests;
 
 /// The agent's status with the conditions that the API server alone knows. A phase that ends the pod is held back while
-/// `may_run`, which says that containers of the pod may run: whoever sees the pod ended counts its resources as free.
+/// `may_run`, which says that containers of the pod may run: anyone who sees the pod ended counts its resources as free.
 pub fn merge(api: &PodStatus, agent: &PodStatus, may_run: bool, now: Timestamp) -> PodStatus {
     let is_terminal = |status: &PodStatus| Phase::of(status).is_some_and(Phase::is_terminal);
     let ends = is_terminal(agent) && !is_terminal(api);
@@ -24,7 +24,7 @@ pub fn merge(api: &PodStatus, agent: &PodStatus, may_run: bool, now: Timestamp) 
         if is_owned(condition) {
             conditions.push(condition.clone());
         } else if condition.type_ == DISRUPTION_TARGET && ends && !may_run {
-            // Told only with the end itself, so it also begins with it.
+            // Reported only with the end itself, so it also begins with it.
             let last_transition_time = turned(find(api, DISRUPTION_TARGET), &condition.status, now);
             put(&mut conditions, PodCondition { last_transition_time, ..condition.clone() });
         }
@@ -39,7 +39,7 @@ pub fn merge(api: &PodStatus, agent: &PodStatus, may_run: bool, now: Timestamp) 
     merged
 }
 
-/// Nobody is told that a pod has ended and is ready, however the two came together.
+/// No one is reported that a pod has ended and is ready, however the two came together.
 fn set_not_ready_at_end(status: &mut PodStatus, now: Timestamp) {
     let is_true = |kind| find(status, kind).is_some_and(|condition| condition.status == "True");
     let Some(phase) = Phase::of(status).filter(|_| is_true(READY) || is_true(CONTAINERS_READY)) else {

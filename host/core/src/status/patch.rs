@@ -62,7 +62,7 @@ pub fn patch(uid: &str, base: &PodStatus, wanted: &PodStatus) -> Option<Value> {
     (!status.is_empty()).then(|| json!({ "metadata": { "uid": uid }, "status": status }))
 }
 
-/// Cuts all times to whole seconds, in which the API tells them. A status that went through the server and came back is equal
+/// Cuts all times to whole seconds, in which the API says them. A status that went through the server and came back is equal
 /// then, so that nothing has to be looked at in detail.
 pub(super) fn in_whole_seconds(status: &mut PodStatus) {
     let cut = |time: &mut Option<Time>| {

@@ -14,8 +14,8 @@ use crate::runtime::ContainerId;
 #[cfg(test)]
 mod tests;
 
-/// The status with what was found of a container; none if it says so already, or tells of no such running container.
-/// Liveness is nothing that a status tells. `pod` is as its source has it, for its readiness gates.
+/// The status with what was found of a container; none if it says so already, or reports no such running container.
+/// Liveness is nothing that a status says. `pod` is as its source has it, for its readiness gates.
 pub fn probed(
     pod: &Pod,
     last: &PodStatus,

@@ -33,7 +33,7 @@ pub(super) fn set(status: &mut ContainerStatus, context: Context<'_>, newest: Op
         ContainerKind::Init => {
             (Some(started), terminated_state(status).is_some_and(|ended| ended.exit_code == 0))
         }
-        // Nobody probes it, and nobody waits for it.
+        // No one probes it, and no one waits for it.
         ContainerKind::Ephemeral => (None, false),
     };
 }

@@ -1,4 +1,4 @@
-//! What a container was given, as its status tells it: limits in force, user, mounts.
+//! What a container was given, as its status says it: limits in force, user, mounts.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(super) fn in_force(context: Context<'_>, observed: &ObservedContainer, id: &
         let before = before.and_then(|before| before.requests.as_ref());
         let cpu = seen.and_then(cpu_request_milli).map(|milli| Seen { amount: milli, min: CPU_REQUEST_MIN });
         put(requests, CPU, cpu, before);
-        // No runtime enforces a request for memory, so none tells of it. It is in force with the other resources (upstream
+        // No runtime enforces a request for memory, so none reports it. It is in force with the other resources (upstream
         // takes the one that was last actuated).
         if context.input.resize.in_progress.is_some() {
             put(requests, MEMORY, None, before);
@@ -111,7 +111,7 @@ struct Seen {
     min: i64,
 }
 
-/// Takes over what was seen, unless it only differs from the allocated amount because both are too small to be told apart.
+/// Takes over what was seen, unless it only differs from the allocated amount because both are too small to be reported apart.
 fn put(
     into: &mut BTreeMap<String, Quantity>,
     resource: &str,

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use crate::container::plan::{app_containers, init_containers, restart_all_triggers};
 use crate::runtime::ObservedPod;
 
-/// Condition: all containers are being stopped and removed, to be started anew.
+/// Condition: all containers are being stopped and removed, to be started again.
 pub(super) const CONDITION: &str = "AllContainersRestarting";
 /// Reason of a container that was removed for it.
 pub(super) const RESTARTING_ALL_CONTAINERS: &str = "RestartingAllContainers";
@@ -27,7 +27,7 @@ pub(super) fn is_under_way(pod: &Pod, observed: &ObservedPod) -> bool {
     is_possible(pod) && !restart_all_triggers(pod, observed).is_empty()
 }
 
-/// Whether a container that is missing was removed to be started anew: that is under way, or was when the last status was
+/// Whether a container that is missing was removed to be started again: that is under way, or was when the last status was
 /// generated.
 pub(super) fn explains_removal(pod: &Pod, observed: &ObservedPod, previous: Option<&PodStatus>) -> bool {
     let conditions = previous.and_then(|previous| previous.conditions.as_ref());

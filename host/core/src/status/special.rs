@@ -14,7 +14,7 @@ use crate::eviction;
 use crate::pod::deadline;
 use crate::pod::static_pod::is_static;
 
-/// Why the node ends a pod that would have gone on, as its status tells it.
+/// Why the node ends a pod that would have gone on, as its status says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeEnd {
     /// A word of upstream's: `Evicted`, `Terminated` (the node shuts down), `Preempting`, …
@@ -72,7 +72,7 @@ pub struct AdmissionPending {
 }
 
 /// Adds to a status that the pod goes on without a new verdict, which it waits for: the condition
-/// `witlet.dev/AdmissionPending`. A status that is generated anew doesn't have it.
+/// `witlet.dev/AdmissionPending`. A status that is generated again doesn't have it.
 pub fn put_admission_pending(
     status: &mut PodStatus,
     pod: &Pod,
@@ -113,7 +113,7 @@ pub(super) fn is_blocked(status: &PodStatus) -> bool {
     containers.any(|container| waits_as(container).as_deref() == Some(WaitingReason::Blocked.as_str()))
 }
 
-/// The status of a pod that the node ends: it has failed for the node's reason, and `DisruptionTarget` says so to whoever
+/// The status of a pod that the node ends: it has failed for the node's reason, and `DisruptionTarget` says so to anyone who
 /// counts failures (KEP-3329).
 pub fn ended_by_node(pod: &Pod, last: &PodStatus, end: &NodeEnd, now: Timestamp) -> PodStatus {
     let mut status = PodStatus {
@@ -153,12 +153,12 @@ pub fn is_evicted(status: &PodStatus) -> bool {
     Phase::of(status) == Some(Phase::Failed) && status.reason.as_deref() == Some(eviction::REASON)
 }
 
-/// Whether a status says that its pod was ended to make room for a critical one.
+/// Whether a status says that its pod was ended to free resources for a critical one.
 pub fn is_preempted(status: &PodStatus) -> bool {
     status.reason.as_deref() == Some(preemption::REASON) && is_ended_by_node(status)
 }
 
-/// A pod of which nothing runs any more. A container that nobody saw end counts as killed, unless the pod never came to it;
+/// A pod of which nothing runs any more. A container that no one saw end counts as killed, unless the pod never came to it;
 /// and the phase becomes terminal, but not that of a static pod, which its source may bring back (upstream,
 /// kubernetes#116484).
 pub fn terminated(pod: &Pod, last: &PodStatus, now: Timestamp) -> PodStatus {

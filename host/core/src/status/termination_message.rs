@@ -2,7 +2,7 @@
 //! `terminationMessagePolicy`).
 //!
 //! Rules and sizes: upstream's `container/runtime.go`, `kuberuntime/kuberuntime_container.go` and `normalizeStatus` of its
-//! status manager. Whoever reads file or log feeds these functions; no message is ever larger than what they allow.
+//! status manager. Anyone who reads file or log feeds these functions; no message is ever larger than what they allow.
 
 use k8s_openapi::api::core::v1::Pod;
 

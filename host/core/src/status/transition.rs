@@ -1,4 +1,4 @@
-//! Which changes of a pod's containers no status may tell of (`checkContainerStateTransition` of upstream's status manager).
+//! Which changes of a pod's containers no status may report (`checkContainerStateTransition` of upstream's status manager).
 
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodStatus};
 use thiserror::Error;

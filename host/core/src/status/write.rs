@@ -17,9 +17,9 @@ mod tests;
 
 /// After a first failure a write is tried again in this time; each further one doubles it.
 pub const RETRY_MIN: Duration = Duration::from_millis(500);
-/// And never in more, so that a server that returns hears of every pod within one round.
+/// And never in more, so that a server that returns is notified of every pod within one round.
 pub const RETRY_MAX: Duration = Duration::from_secs(10);
-/// A server that asks for more patience than this gets only this.
+/// A server that asks for a longer pause than this gets only this.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
 /// What the API server has of a pod.
@@ -36,7 +36,7 @@ pub struct AtServer<'a> {
 }
 
 impl<'a> AtServer<'a> {
-    /// What an object tells.
+    /// What an object says.
     pub fn of(pod: &'a Pod) -> Self {
         static NONE: LazyLock<PodStatus> = LazyLock::new(PodStatus::default);
         Self {
@@ -59,7 +59,7 @@ pub fn is_newer(version: &str, than: &str) -> bool {
     number(version) > number(than)
 }
 
-/// What the agent tells of a pod.
+/// What the agent reports a pod.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
     /// The newest status that it made.
@@ -100,7 +100,7 @@ pub fn next_write(at: AtServer<'_>, told: Told<'_>, now: Timestamp) -> Write {
     if can_be_deleted(at, told) { Write::Delete } else { Write::Nothing }
 }
 
-/// A deleted pod's object may go once its end was told and nothing of the pod is left on the node. Mirror pods go with
+/// A deleted pod's object may go once its end was reported and nothing of the pod is left on the node. Mirror pods go with
 /// their static pods only.
 pub fn can_be_deleted(at: AtServer<'_>, told: Told<'_>) -> bool {
     let has_ended = Phase::of(at.status).is_some_and(Phase::is_terminal);
@@ -114,7 +114,7 @@ pub enum Next {
     AwaitNews,
     /// This write failed and is tried again after a back-off of its own.
     Retry,
-    /// The server has trouble: nobody's writes are sent until its back-off ends, which is at least this long.
+    /// The server has trouble: no one's writes are sent until its back-off ends, which is at least this long.
     Pause(Duration),
 }
 

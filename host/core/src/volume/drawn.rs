@@ -1,4 +1,4 @@
-//! What volumes draw from the cluster, as far as it could be had, and what becomes of a volume that lacks some of it.
+//! What volumes refer to in the cluster, as far as it could be had, and what becomes of a volume that lacks some of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ pub enum Fetched<T> {
     Missing,
     /// The API server refuses it, in these words.
     Refused(String),
-    /// There is nobody who could be asked, for this reason.
+    /// There is no one who could be asked, for this reason.
     Unavailable(String),
     /// It can't be had, and the pod starts without it.
     LeftOut,
 }
 
-/// What the volumes of a pod draw from, by name, in its namespace. What isn't here wasn't asked for, and counts as missing.
+/// What the volumes of a pod refer to, by name, in its namespace. What isn't here wasn't asked for, and counts as missing.
 /// `Debug` shows names only.
 #[derive(Clone, Default)]
 pub struct Drawn {
@@ -77,7 +77,7 @@ fn leave_out<T>(fetched: &mut Fetched<T>) {
 /// What is done about a volume that can't be made as the spec has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsteadOf {
-    /// It is used as an earlier life of the agent left it.
+    /// It is used as an earlier run of the agent left it.
     UseAsItIs,
     /// It is made without what the pod talks to the API server with, which comes once that is there.
     WithoutCredentials,
@@ -85,8 +85,8 @@ pub enum InsteadOf {
     Wait,
 }
 
-/// What to do about a volume that failed with this error. `is_there`: an earlier life of the agent has set it up. `is_restored`:
-/// the pod comes from what was remembered, for its source wasn't heard since the agent's start.
+/// What to do about a volume that failed with this error. `is_there`: an earlier run of the agent has set it up. `is_restored`:
+/// the pod comes from what was remembered, for its source wasn't seen since the agent's start.
 ///
 /// An API server that doesn't answer must not hold up what could run without it; one that answers is right.
 pub fn instead(error: &VolumeSpecError, is_there: bool, is_restored: bool) -> InsteadOf {

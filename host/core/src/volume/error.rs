@@ -75,7 +75,7 @@ pub enum VolumeSpecError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// What a file draws from can't be had.
+    /// What a file refers to can't be had.
     #[error("volume {volume}: value of file {path:?}")]
     Value {
         /// The volume.
@@ -108,7 +108,7 @@ pub enum VolumeSpecError {
         /// What, and the server's words.
         message: String,
     },
-    /// Nobody can be asked for it.
+    /// No one can be asked for it.
     #[error("{message}")]
     Unavailable {
         /// What, and why not.
@@ -185,7 +185,7 @@ pub enum VolumeSpecError {
 }
 
 impl VolumeSpecError {
-    /// Nothing is wrong but that nobody can be asked.
+    /// Nothing is wrong but that no one can be asked.
     pub(super) fn is_unavailable(&self) -> bool {
         if let Self::Several { errors } = self {
             return errors.iter().all(Self::is_unavailable);
@@ -193,7 +193,7 @@ impl VolumeSpecError {
         matches!(self, Self::Unavailable { .. })
     }
 
-    /// It is about what the volume draws from, which may change, and not about the spec.
+    /// It is about what the volume refers to, which may change, and not about the spec.
     pub fn is_about_content(&self) -> bool {
         matches!(
             self,

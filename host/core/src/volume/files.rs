@@ -19,11 +19,11 @@ mod tests;
 /// The config map of each namespace that has the certificates of the cluster.
 pub const ROOT_CA: &str = "kube-root-ca.crt";
 
-/// Mode of files where nobody gives one.
+/// Mode of files where no one gives one.
 const MODE_DEFAULT: i32 = 0o644;
 /// Mode of tokens that are given to a user or a group.
 const MODE_OWNED_TOKEN: i32 = 0o600;
-/// How long a token lasts where nobody says (the API's default).
+/// How long a token lasts where no one says (the API's default).
 const TOKEN_SECONDS_DEFAULT: i64 = 3600;
 /// Longest name of a file, in bytes: what Linux takes.
 const NAME_BYTES_MAX: usize = 255;
@@ -121,7 +121,7 @@ pub(super) fn downward_api(
     Ok(files.into_kind(DOWNWARD_API, in_memory(of.fields, false)))
 }
 
-/// All that is wrong with its sources is told together.
+/// All that is wrong with its sources is reported together.
 pub(super) fn projected(
     of: Sources<'_>,
     source: &ProjectedVolumeSource,
@@ -271,7 +271,7 @@ fn add_entries<'a>(
     Ok(())
 }
 
-/// The token belongs to the pod's user, where it has one; with a user or a group nobody else may read it. The group's share
+/// The token belongs to the pod's user, where it has one; with a user or a group no one else may read it. The group's share
 /// of the mode comes with the volume's ownership.
 fn add_token(
     files: &mut Files,

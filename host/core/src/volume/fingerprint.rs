@@ -1,4 +1,4 @@
-//! Tells whether a volume is to be other than it was, without keeping what is in it.
+//! Reports whether a volume is to be other than it was, without keeping what is in it.
 
 use std::os::unix::ffi::OsStrExt;
 

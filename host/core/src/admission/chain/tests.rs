@@ -37,7 +37,7 @@ enum Who {
     Common,
 }
 
-/// It asks for 600m and a GiB of a node with one CPU and half a GiB, and beside it runs one pod, `victim`, with half a CPU.
+/// It asks for 600m and a GiB of a node with one CPU and half a GiB, and next to it runs one pod, `victim`, with half a CPU.
 fn request(who: Who, operation: Operation) -> AdmissionRequest {
     let mut asking = pod("Always", &["a"]);
     first(&mut asking).resources = resources("cpu 600m/- memory 1Gi/-");

@@ -56,7 +56,7 @@ fn chosen(preemptor: &Pod, others: &[&str], shortages: &[Shortage]) -> Result<Ve
     Ok(chosen.iter().map(|uid| uid.as_str().to_owned()).collect())
 }
 
-/// A claim, the pod that wants room, the others, what lacks (as [`lacking`] takes it), and who ends.
+/// A claim, the pod that wants capacity, the others, what lacks (as [`lacking`] takes it), and who ends.
 type Case =
     (&'static str, &'static str, &'static [&'static str], (i64, i64, i64), Option<&'static [&'static str]>);
 

@@ -1,4 +1,4 @@
-//! Decisions beside pods that end for others.
+//! Decisions next to pods that end for others.
 
 use expect_test::{Expect, expect};
 

@@ -9,7 +9,7 @@ use crate::runtime::ObservedContainer;
 /// A container without the annotation was made by something else than this agent, which can't know better.
 ///
 /// Of one that a kubelet made name and image can be compared: nothing else can change in the API. The hash that kubelets since
-/// 1.31 give this name and image says that both are the same, whatever the runtime tells: containerd tells the first of all
+/// 1.31 give this name and image says that both are the same, whatever the runtime says: containerd says the first of all
 /// names that the image has now. Another hash is of another image or of an earlier kubelet; then the image's name decides.
 pub(super) fn spec_changed(container: &Container, running: &ObservedContainer) -> bool {
     match running.spec_hash.as_deref() {

@@ -90,7 +90,7 @@ impl Order {
     }
 }
 
-/// A container of the spec is stopped beside the others.
+/// A container of the spec is stopped next to the others.
 pub(super) fn kill_one(
     pod: &Pod,
     kind: ContainerKind,
@@ -103,7 +103,7 @@ pub(super) fn kill_one(
     kill_now(id, &container.name, grace, reason, message(kind, &container.name, reason, restart))
 }
 
-/// Running containers that the spec doesn't have, and older instances that still run beside a newer one.
+/// Running containers that the spec doesn't have, and older instances that still run next to a newer one.
 pub(super) fn stray(pod: &Pod, observed: &ObservedPod) -> Vec<KillContainer> {
     let known: BTreeSet<&str> = names(pod).collect();
     let mut seen = BTreeSet::new();

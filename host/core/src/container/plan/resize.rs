@@ -51,7 +51,7 @@ pub(super) fn look(
     }
     let change = || Change { id: running.id.clone(), kind, name: container.name.clone(), current, desired };
     if memory {
-        // The limit tells whether it grows; only if that stays, the request.
+        // The limit says whether it grows; only if that stays, the request.
         let grows = grows(
             (current.memory_limit_bytes, desired.memory_limit_bytes),
             (current.memory_request_bytes, desired.memory_request_bytes),
@@ -84,7 +84,7 @@ fn restarts(container: &Container, resource: &str) -> bool {
     policies.any(|policy| policy.resource_name == resource && policy.restart_policy == "RestartContainer")
 }
 
-/// What a running container has: by its record, else by what the runtime tells, as far as it does. What the runtime can't
+/// What a running container has: by its record, else by what the runtime says, as far as it does. What the runtime can't
 /// tell is taken to be as `desired`, so that a restarted agent changes nothing that needn't change.
 pub fn actuated(
     records: &Actuated,

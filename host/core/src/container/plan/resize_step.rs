@@ -10,10 +10,10 @@ use crate::pod::allocation::ContainerResources;
 use crate::runtime::{ContainerId, LinuxResources};
 
 /// What running containers were last given, by instance: recorded when one is started and after each
-/// [`ResizeContainer`]. One without a record counts as having what the runtime tells.
+/// [`ResizeContainer`]. One without a record counts as having what the runtime says.
 pub type Actuated = BTreeMap<ContainerId, ContainerResources>;
 
-/// What has to be known beside the pod to change its resources.
+/// What has to be known next to the pod to change its resources.
 #[derive(Clone, Copy, Debug)]
 pub struct ResizeFacts<'a> {
     /// What running containers were last given.

@@ -55,11 +55,11 @@ impl RestartPolicy {
 pub enum RestartAction {
     /// Restart the container.
     Restart,
-    /// Have all containers of the pod begin anew, init containers first, in the same sandbox.
+    /// Have all containers of the pod starts over, init containers first, in the same sandbox.
     RestartAll,
 }
 
-/// What the first of a container's rules that matches the exit code does; none if none matches. Rules count only beside a
+/// What the first of a container's rules that matches the exit code does; none if none matches. Rules count only next to a
 /// policy of the container's own.
 pub fn restart_rule(container: &Container, exit_code: i32) -> Option<RestartAction> {
     container.restart_policy.as_ref()?;
@@ -125,7 +125,7 @@ pub(super) fn runs_again(pod: &Pod, container: &Container, newest: &ObservedCont
     }
 }
 
-/// The ended containers whose rules have all containers of the pod begin anew. Empty for a deleted pod. As long as there
+/// The ended containers whose rules have all containers of the pod starts over. Empty for a deleted pod. As long as there
 /// is any, the others are on their way to being stopped and removed, whatever their states say.
 pub fn restart_all_triggers<'a>(pod: &Pod, observed: &'a ObservedPod) -> Vec<&'a ObservedContainer> {
     if pod.metadata.deletion_timestamp.is_some() {

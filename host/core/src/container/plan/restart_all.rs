@@ -1,4 +1,4 @@
-//! All containers of a pod begin anew in the same sandbox, since one of them ended in a way that its rules name
+//! All containers of a pod starts over in the same sandbox, since one of them ended in a way that its rules name
 //! (KEP-5532).
 //!
 //! Whether that is under way is seen from the ended container itself: it is the last one to be removed.
@@ -38,7 +38,7 @@ pub(super) fn plan(input: PlanInput<'_>, sandbox: SandboxId) -> Plan {
     Plan { sandbox: Some(sandbox), steps, resize_error: starts.resize_error }
 }
 
-/// The removal of all instances, if all containers have to begin anew: those that say so come last.
+/// The removal of all instances, if all containers have to starts over: those that say so come last.
 pub(super) fn removal(input: PlanInput<'_>) -> Option<Step> {
     let PlanInput { pod, observed, .. } = input;
     let triggers: BTreeSet<&ContainerId> =
@@ -103,7 +103,7 @@ fn afterwards(input: PlanInput<'_>) -> (ObservedPod, BTreeMap<String, u32>) {
     (left, counts)
 }
 
-/// Containers that begin anew: all but ephemeral ones.
+/// Containers that starts over: all but ephemeral ones.
 fn names(input: PlanInput<'_>) -> BTreeSet<String> {
     let anew = containers(input.pod).filter(|found| found.kind != ContainerKind::Ephemeral);
     anew.map(|found| found.container.name.clone()).collect()

@@ -16,13 +16,13 @@ pub enum ContainerKind {
     Sidecar,
     /// Of `spec.containers`.
     App,
-    /// Of `spec.ephemeralContainers`: runs once, for somebody who looks for a fault (KEP-277).
+    /// Of `spec.ephemeralContainers`: runs once, for someone who looks for a fault (KEP-277).
     Ephemeral,
 }
 
 impl ContainerKind {
     /// Whether a plan ends at one that can't be started: nothing that follows an init container makes sense without it.
-    /// The others hold nobody up.
+    /// The others hold no one up.
     pub fn failed_start_ends_plan(self) -> bool {
         match self {
             Self::Init => true,

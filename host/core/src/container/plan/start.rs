@@ -10,8 +10,8 @@ use super::step::{Crash, StartContainer, Step};
 use crate::container::backoff::BackoffKey;
 use crate::runtime::ContainerRunState;
 
-/// Reasons of an end that a status makes up for an instance that is gone: nobody saw it, or it was removed for all
-/// containers to begin anew. A status with one counts the restart before it happens.
+/// Reasons of an end that a status makes up for an instance that is gone: no one saw it, or it was removed for all
+/// containers to starts over. A status with one counts the restart before it happens.
 const MADE_UP_ENDS: [&str; 2] = ["ContainerStatusUnknown", "RestartingAllContainers"];
 
 /// Whether a status made this end up.
@@ -52,7 +52,7 @@ pub(super) fn start_init(input: PlanInput<'_>, index: usize) -> Option<Step> {
     start(input, kind, index)
 }
 
-/// Restart counts of the last instances that a pod's status tells of, by container name. Containers that never had an
+/// Restart counts of the last instances that a pod's status reports, by container name. Containers that never had an
 /// instance have none.
 pub fn known_restart_counts(status: &PodStatus) -> BTreeMap<String, u32> {
     let lists =

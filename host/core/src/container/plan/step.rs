@@ -145,7 +145,7 @@ pub enum KillReason {
     LivenessProbe,
     /// Its startup probe failed.
     StartupProbe,
-    /// A container ended in a way that has all of them begin anew (KEP-5532).
+    /// A container ended in a way that has all of them starts over (KEP-5532).
     RestartAll,
     /// Its CPU or memory changed, and its `resizePolicy` asks for a restart.
     Resize,
@@ -188,7 +188,7 @@ impl KillReason {
         }
     }
 
-    /// Whether its preStop hook runs first. Not when all containers begin anew, which has to be quick.
+    /// Whether its preStop hook runs first. Not when all containers starts over, which has to be quick.
     pub fn runs_pre_stop(self) -> bool {
         match self {
             Self::RestartAll => false,
@@ -212,7 +212,7 @@ pub struct RemoveContainers {
     pub reason: RemoveReason,
     /// Which. The last ones are those that the removal is due to, so that it is gone on with if it is interrupted.
     pub containers: Vec<RemoveContainer>,
-    /// Ends of containers that are to be recorded in the table of delays before anything is removed, for afterwards nobody
+    /// Ends of containers that are to be recorded in the table of delays before anything is removed, for afterwards no one
     /// knows of them.
     pub crashes: Vec<Crash>,
 }
@@ -233,7 +233,7 @@ pub enum RemoveReason {
     NewSandbox,
     /// Only the last instance of an init container is of use (upstream: `pruneInitContainersBeforeStart`).
     Pruned,
-    /// All containers begin anew (KEP-5532).
+    /// All containers starts over (KEP-5532).
     RestartAll,
 }
 

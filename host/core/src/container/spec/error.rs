@@ -140,7 +140,7 @@ pub enum SpecError {
     /// The host's resolv.conf is no good.
     #[error(transparent)]
     ResolvConf(#[from] ResolvConfError),
-    /// Nobody knows the pod's runtime class.
+    /// No one knows the pod's runtime class.
     #[error("runtimeclass.node.k8s.io {name:?} not found")]
     RuntimeClass {
         /// Its name.

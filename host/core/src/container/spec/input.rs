@@ -100,7 +100,7 @@ pub struct ImageFacts<'a> {
     pub username: &'a str,
 }
 
-/// Objects that a container's environment draws from, by name, in its pod's namespace. The caller
+/// Objects that a container's environment refers to, by name, in its pod's namespace. The caller
 /// has fetched those that exist; one that isn't here doesn't exist.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Objects<'a> {
@@ -133,7 +133,7 @@ pub struct ContainerInput<'a> {
     pub devices: &'a [Device],
     /// The container whose processes an ephemeral container sees.
     pub pid_target: Option<&'a ContainerId>,
-    /// What its environment draws from.
+    /// What its environment refers to.
     pub objects: Objects<'a>,
     /// The machine.
     pub host: Host<'a>,

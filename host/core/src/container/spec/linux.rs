@@ -144,7 +144,7 @@ pub(super) fn overhead(pod: &Pod, host: Host<'_>) -> LinuxResources {
     )
 }
 
-/// What the runtime is told of a pod's cgroup that is about to be changed: what the sandbox itself costs, and the rest of these
+/// What the runtime is notified of a pod's cgroup that is about to be changed: what the sandbox itself costs, and the rest of these
 /// limits (upstream: `generateUpdatePodSandboxResourcesRequest`).
 pub fn sandbox_resources(pod: &Pod, host: Host<'_>, cgroup: PodCgroup) -> (LinuxResources, LinuxResources) {
     let list = pod.spec.as_ref().and_then(|spec| spec.overhead.as_ref());
@@ -196,7 +196,7 @@ fn forbid_swap(figures: &mut LinuxResources, host: Host<'_>) {
     }
 }
 
-/// Bytes of huge pages by the kernel's name of their size. Sizes that the node has and nobody limits have 0; the
+/// Bytes of huge pages by the kernel's name of their size. Sizes that the node has and no one limits have 0; the
 /// container's limit goes before the pod's. The error is the resource and the text that is no quantity.
 fn hugepage_limits(
     of_pod: Option<&BTreeMap<String, Quantity>>,

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{Pod, Service};
 #[cfg(test)]
 mod tests;
 
-/// The namespace of the services that all containers are told of.
+/// The namespace of the services that all containers are notified of.
 pub const MASTER_NAMESPACE: &str = "default";
 /// Those services.
 const MASTER_SERVICES: [&str; 1] = ["kubernetes"];
@@ -54,7 +54,7 @@ impl ServiceAddress {
         (!ports.is_empty()).then(|| Self { namespace: namespace.into(), name: name.into(), ip, ports })
     }
 
-    /// All namespaces' containers are told of it.
+    /// All namespaces' containers are notified of it.
     pub fn is_for_all(&self) -> bool {
         &*self.namespace == MASTER_NAMESPACE && MASTER_SERVICES.contains(&&*self.name)
     }

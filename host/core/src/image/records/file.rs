@@ -11,7 +11,7 @@ use super::{PullSecret, PullServiceAccount, PulledRecord, PulledWith};
 
 /// What is written.
 const API_VERSION: &str = "kubelet.config.k8s.io/v1beta1";
-/// What is read beside it.
+/// What is read next to it.
 const OLD_API_VERSION: &str = "kubelet.config.k8s.io/v1alpha1";
 const RECORD_KIND: &str = "ImagePulledRecord";
 const INTENT_KIND: &str = "ImagePullIntent";

@@ -1,4 +1,4 @@
-//! Lines in the format and beside it.
+//! Lines in the format and next to it.
 
 use super::*;
 

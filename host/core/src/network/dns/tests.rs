@@ -206,7 +206,7 @@ fn a_fourth_server_is_left_out_and_told() {
 fn search_paths_are_cut_to_what_resolvers_take() {
     let path = |bytes: usize| "a".repeat(bytes);
     let numbered = |count: usize| (0..count).map(|number| format!("p{number}")).collect::<Vec<_>>();
-    // (what is asked for, how many are kept, told)
+    // (what is asked for, how many are kept, reported)
     let cases = [
         (numbered(32), 32, false),
         (numbered(33), 32, true),

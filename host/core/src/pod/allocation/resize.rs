@@ -88,7 +88,7 @@ pub enum Infeasible {
     },
 }
 
-/// What a pod wishes beside what it was allocated.
+/// What a pod wishes next to what it was allocated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// Nothing.
@@ -99,7 +99,7 @@ pub enum Wish {
     Ask,
 }
 
-/// What a running pod wishes, as far as that can be told without the other pods of the node.
+/// What a running pod wishes, as far as that can be reported without the other pods of the node.
 ///
 /// Static pods are no exception here, as they are upstream: one whose manifest fixes its UID is the same pod with other
 /// resources; any other becomes a new pod.

@@ -38,7 +38,7 @@ pub struct InheritedUids {
 }
 
 impl InheritedUids {
-    /// From what the runtime lists at the start and what was taken over in an earlier life of the agent, of which that stays whose pod
+    /// From what the runtime lists at the start and what was taken over in an earlier run of the agent, of which that stays whose pod
     /// still runs: its file may have been touched since.
     pub fn new(pods: &[RuntimePod], earlier: BTreeMap<String, String>) -> Self {
         let mut running = BTreeMap::new();
@@ -65,7 +65,7 @@ impl InheritedUids {
     }
 
     /// Gives the pod the UID that it runs with. `changed_at` is when its file was changed last; none where that isn't known for sure.
-    /// A pod that somebody gave a UID keeps it.
+    /// A pod that someone gave a UID keeps it.
     pub fn apply(&mut self, pod: &mut Pod, changed_at: Option<Timestamp>) {
         let annotations = pod.metadata.annotations.get_or_insert_default();
         let Some(own) = pod.metadata.uid.clone().filter(|uid| annotations.get(CONFIG_HASH) == Some(uid))

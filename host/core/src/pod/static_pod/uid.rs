@@ -4,7 +4,7 @@
 //! Rule: upstream's `applyDefaults` (`pkg/kubelet/config/common.go`). It hashes how Go prints the pod, of upstream's internal types and
 //! with all defaults, and after it where the pod was found. The tables in `uid/tests` have UIDs of kubelet 1.36.2.
 //!
-//! Not as upstream: a status that somebody wrote into a manifest, and what its `managedFields` say, are left out. A creation time
+//! Not as upstream: a status that someone wrote into a manifest, and what its `managedFields` say, are left out. A creation time
 //! is hashed as on a machine whose clock shows UTC; a kubelet hashes the machine's time zone with it.
 
 use k8s_openapi::api::core::v1::Pod;

@@ -1,4 +1,4 @@
-//! Ranges of ids: nobody shares one, and what is kept over a restart.
+//! Ranges of ids: no one shares one, and what is kept over a restart.
 
 use proptest::prelude::*;
 

@@ -221,7 +221,7 @@ fn port_numbers(path: &str, port: &ContainerPort, on_host: bool, problems: &mut 
 
 pub(super) fn resources(path: &str, resources: &ResourceRequirements, problems: &mut Problems) {
     let limits = resource_list(&format!("{path}.limits"), resources.limits.as_ref(), problems);
-    // Defaulting copies limits into requests: what is wrong with the limit is told once.
+    // Defaulting copies limits into requests: what is wrong with the limit is reported once.
     let own = resources.requests.iter().flatten().filter(|(name, request)| {
         resources.limits.as_ref().and_then(|limits| limits.get(*name)) != Some(*request)
     });

@@ -1,4 +1,4 @@
-//! Which probes a pod has once its annotations were heard.
+//! Which probes a pod has once its annotations were read.
 
 use expect_test::{Expect, expect};
 use serde_json::json;

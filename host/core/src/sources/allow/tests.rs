@@ -163,7 +163,7 @@ fn what_is_no_pod_is_told_and_makes_the_set_incomplete() {
 #[test]
 fn a_manifest_that_is_not_understood_ends_nothing() {
     let before = taken(&[plain("a"), plain("b")], &allowance(), &[]).expect("a set").pods;
-    // Its name can be told: that pod stays as it was, and the others are what the set says.
+    // Its name can be reported: that pod stays as it was, and the others are what the set says.
     let found =
         taken(&[manifest("a", "", ", contaners: []"), plain("c")], &allowance(), &before).expect("a set");
     assert_eq!(show(&found).lines().next(), Some("[edge/c-n1 edge/a-n1] complete: false"));

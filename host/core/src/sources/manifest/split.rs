@@ -1,4 +1,4 @@
-//! The documents of a file, each parsed on its own, so that a fault in one is told of that one.
+//! The documents of a file, each parsed on its own, so that a fault in one is reported for that one.
 
 use serde_json::Value;
 use serde_saphyr::budget::BudgetBreach;

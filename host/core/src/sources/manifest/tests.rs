@@ -1,4 +1,4 @@
-//! Manifests: what is read, and what operators are told of what isn't.
+//! Manifests: what is read, and what operators are notified of what isn't.
 
 use expect_test::{Expect, expect};
 

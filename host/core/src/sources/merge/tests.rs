@@ -51,7 +51,7 @@ impl MergedPods {
     }
 }
 
-/// The one change of a source that nobody else waits for.
+/// The one change of a source that no one else waits for.
 fn merge(merged: &mut MergedPods, pods: &[Pod], second: i64) -> SourceChange {
     let mut changes = merged.merge(&SourceName::file(), set(pods), at(second));
     assert_eq!(changes.len(), 1);

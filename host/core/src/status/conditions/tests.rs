@@ -33,7 +33,7 @@ fn statuses(marks: &str) -> Vec<ContainerStatus> {
 struct Facts {
     pod: Pod,
     phase: Phase,
-    /// None where nobody knows any status.
+    /// None where no one knows any status.
     marks: Option<&'static str>,
     previous: Option<PodStatus>,
     resize: ResizeStatus,

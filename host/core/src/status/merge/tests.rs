@@ -51,7 +51,7 @@ const FEATURE: (&str, &str, &str) = ("example.com/feature", "True", "");
 
 const READY_AND_RUNNING: &str = "Running -: PodScheduled True -, Ready True -";
 
-/// What is told of a pod of which the API server has one status and the agent another, while its containers may run or not.
+/// What is reported of a pod of which the API server has one status and the agent another, while its containers may run or not.
 type Case = (&'static str, PodStatus, PodStatus, bool, &'static str);
 
 fn check(cases: &[Case]) {

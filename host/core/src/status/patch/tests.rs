@@ -40,7 +40,7 @@ fn ips(ips: &[&str]) -> Option<Vec<PodIP>> {
     Some(ips.iter().map(|ip| PodIP { ip: (*ip).to_owned() }).collect())
 }
 
-/// The status of the patch, which has the UID and nothing else beside it.
+/// The status of the patch, which has the UID and nothing else next to it.
 fn status_of(body: Value) -> Value {
     assert_eq!(body["metadata"], json!({ "uid": "u1" }));
     assert_eq!(body.as_object().map(Map::len), Some(2));

@@ -105,7 +105,7 @@ fn what_the_runtime_enforces_is_told_where_the_spec_has_such_a_resource() {
         ),
     ];
     for (name, allocated, seen, expected) in cases {
-        // A spec that asks for memory or storage alone shows no CPU that nobody asked for.
+        // A spec that asks for memory or storage alone shows no CPU that no one asked for.
         let mut told = in_force_of(allocated, seen);
         if !expected.requests.as_ref().is_some_and(|requests| requests.contains_key("cpu"))
             && let Some(requests) = &mut told.requests
@@ -150,7 +150,7 @@ fn memory_request_follows_the_allocation_once_the_resize_is_done() {
     let under_way = ResizeStatus { in_progress: Some(ResizeInProgress::default()), pending: None };
     let during = status_of(new.clone(), seen(51, 10_000, 32 * mebi), true, Some(&before), &under_way);
     assert_eq!(container_of(&during).resources.as_ref(), Some(&old));
-    // All that the runtime tells of is in force; the request for memory comes with it.
+    // All that the runtime reports is in force; the request for memory comes with it.
     let enforced = seen(61, 12_000, 48 * mebi);
     let after = status_of(new.clone(), enforced, true, Some(&during), &ResizeStatus::default());
     assert_eq!(container_of(&after).resources.as_ref(), Some(&new));
@@ -182,7 +182,7 @@ fn a_user_is_told_with_its_groups() {
 
 #[test]
 fn a_read_only_mount_says_whether_that_goes_all_the_way_down() {
-    // Read-only, what the spec asks for, propagation, whether the runtime can; what is told.
+    // Read-only, what the spec asks for, propagation, whether the runtime can; what is reported.
     let cases = [
         (None, None, None, true, None),
         (Some(false), None, None, true, None),

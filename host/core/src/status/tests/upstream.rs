@@ -68,7 +68,7 @@ fn containers_that_vanished_leave_a_pod_running_unless_it_ends() {
     // A pod that is deleted restarts nothing.
     case.pod.metadata.deletion_timestamp = Some(Time(at(1)));
     assert_eq!(outline(&case.status()), "Running -: a=ContainerCreating,137,0 b=ContainerCreating,137,0");
-    // And one that ends has failed, for nobody knows better.
+    // And one that ends has failed, for no one knows better.
     case.ends = true;
     let target = k8s_openapi::api::core::v1::PodCondition {
         type_: "DisruptionTarget".to_owned(),
@@ -104,7 +104,7 @@ fn a_terminal_phase_stays_whoever_told_it() {
     let status = by_agent.status();
     assert_eq!(succeeded(&status).as_deref(), Some("Succeeded"));
     assert_eq!((status.reason.as_deref(), status.message.as_deref()), (Some("Test"), Some("test")));
-    // Whatever the agent makes of it now, the source isn't told otherwise.
+    // Whatever the agent makes of it now, the source isn't reported otherwise.
     by_agent.pod.status = with_phase("Failed");
     assert_eq!(by_agent.status().phase.as_deref(), Some("Failed"));
 }

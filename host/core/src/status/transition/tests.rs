@@ -1,4 +1,4 @@
-//! Tests of the transitions that no status may tell of.
+//! Tests of the transitions that no status may report.
 
 use k8s_openapi::api::core::v1::{
     ContainerRestartRule, ContainerRestartRuleOnExitCodes, ContainerState, ContainerStateRunning,

@@ -15,7 +15,7 @@ fn at_server(status: &PodStatus, is_deleted: bool) -> AtServer<'_> {
     AtServer { uid: "u1", resource_version: "7", is_deleted, status }
 }
 
-/// Told of a pod: it may run, or is finished, or neither.
+/// Reported of a pod: it may run, or is finished, or neither.
 fn told(status: Option<&PodStatus>, may_run: bool, is_finished: bool) -> Told<'_> {
     Told { status, may_run, is_finished, is_static: false }
 }
@@ -30,7 +30,7 @@ fn show(write: &Write) -> String {
 
 #[test]
 fn an_end_is_told_then_the_object_goes() {
-    // At the server: phase, deleted. Told: phase, may run, finished, static.
+    // At the server: phase, deleted. Reported: phase, may run, finished, static.
     type Case = (&'static str, bool, Option<&'static str>, bool, bool, bool, &'static str);
     let cases: [Case; 16] = [
         ("Pending", false, None, true, false, false, "nothing"),
@@ -41,11 +41,11 @@ fn an_end_is_told_then_the_object_goes() {
         ("Running", true, Some("Failed"), true, false, false, "nothing"),
         ("Running", true, Some("Failed"), false, false, false, "patch Failed"),
         ("Running", true, Some("Failed"), false, true, false, "patch Failed"),
-        // Told, but something of it is left.
+        // Reported, but something of it is left.
         ("Failed", true, Some("Failed"), false, false, false, "nothing"),
         ("Failed", true, Some("Failed"), false, true, false, "delete"),
         ("Succeeded", true, Some("Succeeded"), false, true, false, "delete"),
-        // Nobody deleted it.
+        // No one deleted it.
         ("Failed", false, Some("Failed"), false, true, false, "nothing"),
         // Its end came from elsewhere, and this agent never had a status of it.
         ("Failed", true, None, false, true, false, "delete"),
@@ -97,7 +97,7 @@ fn what_an_answer_means() {
         ((Some(502), None), None, Next::Pause(seconds(0))),
         ((Some(503), None), None, Next::Pause(seconds(0))),
         ((Some(504), None), None, Next::Pause(seconds(0))),
-        // Nobody does.
+        // No one does.
         ((None, None), None, Next::Pause(seconds(0))),
     ];
     for ((code, words), retry_after, expected) in cases {

@@ -13,7 +13,7 @@ fn a_container_that_a_kubelet_made_goes_on_until_its_image_is_another() {
         ("busybox", "7d2b5c1f", "busybox", &[][..]),
         ("busybox", "9c", "docker.io/library/busybox:latest", &[]),
         ("busybox:1.36", "9c", "docker.io/library/busybox:1.36", &[]),
-        // It lost its name, or is told by its digest.
+        // It lost its name, or is reported by its digest.
         ("busybox:1.36", "9c", &mine, &[]),
         ("busybox:1.36", "9c", &by_digest, &[]),
         (&by_digest, "9c", "docker.io/library/busybox:1.36", &[]),

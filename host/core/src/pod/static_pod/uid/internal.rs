@@ -11,7 +11,7 @@ use super::quantity::Quantity;
 use crate::pod::defaults;
 use crate::pod::resources::{CPU, HUGE_PAGES, MEMORY};
 
-/// What old clients wrote, and nobody reads: `dropInitContainerAnnotations`.
+/// What old clients wrote, and no one reads: `dropInitContainerAnnotations`.
 const DROPPED_ANNOTATIONS: [&str; 4] = [
     "pod.beta.kubernetes.io/init-containers",
     "pod.alpha.kubernetes.io/init-containers",

@@ -28,7 +28,7 @@ fn rank(state: WorkerState) -> u8 {
 #[derive(Clone, Debug)]
 enum Happening {
     Heard(WorkerEvent),
-    /// The agent dies, comes back, and hears of the pod from its source as for the first time.
+    /// The agent dies, comes back, and is notified of the pod from its source as for the first time.
     Crash,
 }
 
@@ -107,7 +107,7 @@ proptest! {
                     let syncs = worker.state() == WorkerState::Syncing && worker.is_running();
                     match &event {
                         Send(update) => {
-                            // A pod created anew comes back once the old one is gone; the old one goes on ending.
+                            // A pod created again comes back once the old one is gone; the old one goes on ending.
                             let comes_back = update.kind == Create && worker.is_terminating();
                             if !comes_back && !worker.is_finished() {
                                 wanted = update.pod.clone().unwrap_or_else(|| wanted.clone());

@@ -1,4 +1,4 @@
-//! Sources that tell of one pod at a time, as the API server's watch does.
+//! Sources that report one pod at a time, as the API server's watch does.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Containers that are removed to be started anew, since the end of one restarts all of the pod (KEP-5532).
+//! Containers that are removed to be started again, since the end of one restarts all of the pod (KEP-5532).
 
 use k8s_openapi::api::core::v1::{ContainerRestartRule, ContainerRestartRuleOnExitCodes, PodCondition};
 

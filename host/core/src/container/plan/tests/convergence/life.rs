@@ -47,12 +47,12 @@ fn any_happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
-/// A pod, its runtime, and what is true of it beyond what the runtime tells.
+/// A pod, its runtime, and what is true of it beyond what the runtime says.
 struct Life {
     pod: Pod,
     seen: ObservedPod,
     probes: ProbeResults,
-    /// Init containers that ended well, and sidecars that started, since the pod last began anew.
+    /// Init containers that ended well, and sidecars that started, since the pod last started over.
     done: BTreeSet<String>,
     /// Highest restart count of each container so far.
     counts: BTreeMap<String, u32>,
