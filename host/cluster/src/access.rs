@@ -24,7 +24,7 @@ mod tests;
 
 /// How long a token's owner is known, as the kubelet's `authentication.webhook.cacheTTL` has it.
 const OWNER_KNOWN: Duration = Duration::from_secs(2 * 60);
-/// How long a token is known as nobody's. The kubelet asks anew each time that the server gives a reason.
+/// How long a token is known as no one's. The kubelet asks again each time that the server gives a reason.
 const NOBODY_KNOWN: Duration = Duration::from_secs(10);
 /// How long a permission holds: `authorization.webhook.cacheAuthorizedTTL`.
 const ALLOWED_KNOWN: Duration = Duration::from_secs(5 * 60);
@@ -42,10 +42,10 @@ const TRIES: u32 = 5;
 const PAUSE_FIRST: Duration = Duration::from_millis(500);
 /// By how much a pause is longer than the one before.
 const PAUSE_GROWTH: f64 = 1.5;
-/// The group of everybody whom somebody knows.
+/// The group of every authenticated user.
 const AUTHENTICATED: &str = "system:authenticated";
 
-/// Asks the API server who somebody is and what they may do here.
+/// Asks the API server who someone is and what they may do here.
 #[derive(Debug)]
 pub struct Access {
     tokens: Api<TokenReview>,

@@ -24,7 +24,7 @@ const SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 const ORGANIZATION: &str = "system:nodes";
 /// What the certificate is for. A key for ECDSA enciphers nothing.
 const USAGES: [&str; 2] = ["digital signature", "client auth"];
-/// How long a certificate may take until somebody approves and signs it.
+/// How long a certificate may take until someone approves and signs it.
 const SIGNED_WITHIN: Duration = Duration::from_secs(15 * 60);
 
 /// No certificate came of a request.
@@ -50,7 +50,7 @@ pub enum CsrError {
         /// The name.
         name: String,
     },
-    /// Somebody said no.
+    /// Someone said no.
     #[error("certificate signing request {name} was denied: {reason}: {message}")]
     Denied {
         /// Its name.
@@ -76,7 +76,7 @@ pub enum CsrError {
         /// Its name.
         name: String,
     },
-    /// Nobody approved or signed it.
+    /// No one approved or signed it.
     #[error("certificate signing request {name} was not signed within {SIGNED_WITHIN:?}")]
     Late {
         /// Its name.

@@ -227,7 +227,7 @@ impl fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// Reads what the options name, and connects to nobody yet. An existing kubeconfig that can be used goes before a
+    /// Reads what the options name, and connects to no one yet. An existing kubeconfig that can be used goes before a
     /// bootstrap; one whose client certificate ended doesn't, as upstream has it.
     ///
     /// # Errors
@@ -289,7 +289,7 @@ impl Connection {
         self.with_own_rate(qps, burst)
     }
 
-    /// For reviews of who asks this node's endpoints for what, with a rate of their own: strangers decide how many there are,
+    /// For reviews of who asks this node's endpoints for what, with a rate of their own: unauthenticated clients decide how many there are,
     /// and must not hold up the node's own requests. Zero or less is no limit.
     ///
     /// # Errors

@@ -104,7 +104,7 @@ impl ApiEvents {
         }
     }
 
-    /// Makes the object, or changes the one that is there. One that the server has forgotten is made anew.
+    /// Makes the object, or changes the one that is there. One that the server has forgotten is made again.
     async fn put(&self, event: &mut Waiting) -> Result<(), ApiError> {
         let outgoing = &event.outgoing;
         let namespace = convert::namespace(outgoing);

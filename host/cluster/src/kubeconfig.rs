@@ -88,7 +88,7 @@ impl Source {
     }
 }
 
-/// How this user shows who it is in each request. A client certificate comes beside it.
+/// How this user shows who it is in each request. A client certificate comes next to it.
 #[derive(Clone, Debug)]
 pub(crate) enum User {
     /// Not at all, or by its certificate only.
@@ -234,7 +234,7 @@ impl Fields<'_> {
         let server = cluster.server.as_deref().unwrap_or_default();
         let server = normal_server(server).map_err(|message| self.refuse("server", message))?;
         let proxy_url = cluster.proxy_url.clone().filter(|url| !url.is_empty());
-        // Nobody is asked yet; what is wrong is said with its field.
+        // No one is asked yet; what is wrong is said with its field.
         proxy::choose(&server, proxy_url.as_deref(), &Environment::default())
             .map_err(|message| self.refuse("proxy-url", message))?;
         let authorities = self.source(
@@ -349,7 +349,7 @@ impl Fields<'_> {
     }
 }
 
-/// What a plugin is told about its cluster, as `ExecCredential.spec.cluster` has it.
+/// What a plugin is reported about its cluster, as `ExecCredential.spec.cluster` has it.
 fn cluster_info(cluster: &Cluster, target: &Target) -> Result<serde_json::Value, KubeconfigError> {
     use base64::Engine as _;
     let authorities = target.authorities.as_ref().map(Source::read).transpose()?;

@@ -57,7 +57,7 @@ impl Lease {
         .await;
     }
 
-    /// Renews it once. Nobody else writes it, so that what we wrote last is what there is: no request but the renewal.
+    /// Renews it once. No one else writes it, so that what we wrote last is what there is: no request but the renewal.
     async fn renew(&mut self) {
         if let Some(latest) = self.latest.take()
             && self.update(latest).await
@@ -124,7 +124,7 @@ impl Lease {
                 return lease;
             }
             if self.node.changed().await.is_err() {
-                // Whoever keeps the object has ended: so will this.
+                // Anyone who keeps the object has ended: so will this.
                 std::future::pending::<()>().await;
             }
         }

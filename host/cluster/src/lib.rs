@@ -1,4 +1,4 @@
-//! The edge to a Kubernetes API server: pods from it, statuses, events and the node to it, and what pods draw from it.
+//! The edge to a Kubernetes API server: pods from it, statuses, events and the node to it, and what pods refer to in it.
 #![forbid(unsafe_code)]
 
 mod access;

@@ -120,7 +120,7 @@ impl Mirrors {
     }
 
     async fn reconcile(&self, statics: &[StaticPod]) {
-        // Before the first list every mirror would be made anew.
+        // Before the first list every mirror would be made again.
         if !self.known.is_synced() {
             return;
         }

@@ -30,7 +30,7 @@ pub use overlaid::ClusterNode;
 
 /// Tries to send one status (upstream: `nodeStatusUpdateRetry`).
 const STATUS_TRIES_MAX: u32 = 5;
-/// The agent's own view of the node is looked at this often until it is ready, so that others hear soon.
+/// The agent's own view of the node is looked at this often until it is ready, so that others receive soon.
 const FAST_LOOK: Duration = Duration::from_millis(100);
 /// For at most this long after the start (upstream: `nodeReadyGracePeriod`).
 const FAST_LOOKS_MAX: Duration = Duration::from_secs(120);
@@ -55,7 +55,7 @@ pub struct NodeOptions {
     pub update_every: Duration,
     /// How often it is sent where nothing changed (`nodeStatusReportFrequency`).
     pub report_every: Duration,
-    /// How many images it tells of (`nodeStatusMaxImages`).
+    /// How many images it reports (`nodeStatusMaxImages`).
     pub images_max: usize,
 }
 
@@ -88,7 +88,7 @@ pub struct NodePorts {
     pub jitter: Arc<dyn Jitter>,
 }
 
-/// Keeps the node's object: makes it, tells how the node is, makes it again if somebody deletes it.
+/// Keeps the node's object: makes it, says how the node is, makes it again if someone deletes it.
 pub struct NodeManager {
     client: kube::Client,
     api: NodeApi,
@@ -98,7 +98,7 @@ pub struct NodeManager {
 }
 
 impl NodeManager {
-    /// Nothing is asked or told before [`NodeManager::run`].
+    /// Nothing is asked or reported before [`NodeManager::run`].
     pub fn new(client: kube::Client, node_name: &str, options: NodeOptions, ports: NodePorts) -> Self {
         let api = NodeApi::new(&client, node_name);
         Self { client, api, options, ports, known: Arc::default() }
@@ -135,7 +135,7 @@ impl NodeManager {
     }
 }
 
-/// Tells the API server of the node.
+/// Reports the API server of the node.
 struct Teller {
     api: NodeApi,
     options: NodeOptions,
@@ -173,7 +173,7 @@ impl Teller {
             let gone = known.wait_for(Option::is_none);
             tokio::select! {
                 () = sleep(wait) => {}
-                // Somebody deleted it.
+                // Someone deleted it.
                 Ok(_) = gone, if self.is_registered => {}
             }
         }
@@ -334,7 +334,7 @@ impl Teller {
         }
     }
 
-    /// Somebody cordoned the node, or takes that back (upstream: `recordNodeSchedulableEvent`).
+    /// Someone cordoned the node, or takes that back (upstream: `recordNodeSchedulableEvent`).
     fn tell_schedulable(&mut self, node: &Node) {
         let unschedulable = node.spec.as_ref().and_then(|spec| spec.unschedulable).unwrap_or(false);
         if unschedulable != self.unschedulable {

@@ -1,4 +1,4 @@
-//! What pods draw from the cluster: config maps and secrets, each watched by its name while pods here use it, tokens, services
+//! What pods refer to in the cluster: config maps and secrets, each watched by its name while pods here use it, tokens, services
 //! and runtime classes.
 //!
 //! A watch for each object is what a node may have: it may not see others' secrets. It is begun when the first pod that names
@@ -38,7 +38,7 @@ const TOKEN_CHECK_MAX: Duration = Duration::from_secs(60);
 /// Tokens that are given within this time are looked at together.
 const TOKENS_TOGETHER: Duration = Duration::from_secs(1);
 
-/// What pods of this node draw from the cluster.
+/// What pods of this node refer to in the cluster.
 pub struct Objects {
     client: kube::Client,
     clock: Arc<dyn Clock>,
@@ -46,7 +46,7 @@ pub struct Objects {
     store: Mutex<Store>,
     /// Other objects are to be watched.
     wanted: Notify,
-    /// Pods are to hear of a change.
+    /// Pods are to learn of a change.
     changed: Notify,
     /// A token was given, and will be due.
     tokens_given: Notify,
@@ -87,7 +87,7 @@ impl Objects {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what the watch of one object tells.
+    /// Takes in what the watch of one object says.
     fn hear(&self, name: &ObjectName, object: Option<Object>) {
         let told = self.store().read(name, object);
         if told.is_settled {
@@ -149,7 +149,7 @@ async fn sleep_for_token(next: Option<Timestamp>, now: Timestamp) {
     match next {
         Some(at) => {
             let wait = Duration::try_from(at.duration_since(now)).unwrap_or_default();
-            // A moment that is over by less than the clock tells must not have this spin.
+            // A moment that is over by less than the clock says must not have this spin.
             sleep(wait.clamp(Duration::from_millis(1), TOKEN_CHECK_MAX)).await;
         }
         None => std::future::pending().await,
@@ -197,7 +197,7 @@ impl ClusterObjects for Objects {
 
     async fn token(&self, pod: &Pod, wish: &TokenWish) -> Result<Token, ObjectError> {
         let token = self.tokens.token(pod, wish).await?;
-        // The pod may have gone meanwhile: nobody would forget its token.
+        // The pod may have gone meanwhile: no one would forget its token.
         if self.store().has_pod(&PodUid::of(pod)) {
             self.tokens_given.notify_one();
         } else {

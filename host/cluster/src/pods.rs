@@ -32,7 +32,7 @@ mod tests;
 
 /// The source's name.
 pub const API_SOURCE: &str = "api";
-/// How many changes may wait for the agent. Should there be more, it is told of all pods instead.
+/// How many changes may wait for the agent. Should there be more, it is notified of all pods instead.
 const OUTBOX_MAX: usize = 4096;
 
 /// Mirror pods by their names, which are the static pods' names.
@@ -42,8 +42,8 @@ pub type MirrorPods = channel::Receiver<Mirrors>;
 
 /// Brings the pods that are bound to this node.
 ///
-/// An object that can't be read leaves the pod as it was. At its start the source tells what it had before; once the API server
-/// was read it tells of all pods, and from then on of each that changes. Upstream waits for the node object before it reads pods, for it
+/// An object that can't be read leaves the pod as it was. At its start the source says what it had before; once the API server
+/// was read it reports all pods, and from then on of each that changes. Upstream waits for the node object before it reads pods, for it
 /// admits pods by it; here the admission has a node of its own at any time.
 pub struct ApiPods {
     client: kube::Client,
@@ -80,7 +80,7 @@ impl ApiPods {
         }
     }
 
-    /// Tells of pods that can't be read by events of them, too.
+    /// Reports pods that can't be read by events of them, too.
     #[must_use]
     pub fn telling(mut self, events: Arc<dyn EventSink>) -> Self {
         self.events = Some(events);
@@ -99,7 +99,7 @@ impl ApiPods {
         self.mirrors.subscribe()
     }
 
-    /// The newest objects of this node's pods. It knows of a change before anybody else is told of it.
+    /// The newest objects of this node's pods. It knows of a change before anybody else is notified of it.
     pub fn known(&self) -> Arc<KnownPods> {
         self.known.clone()
     }
@@ -108,11 +108,11 @@ impl ApiPods {
 /// What the watch writes and the other parts read.
 struct Shared {
     set: Mutex<PodStore>,
-    /// What the agent has yet to hear, in order.
+    /// What the agent has yet to receive, in order.
     outbox: Mutex<VecDeque<SourceUpdate>>,
     changed: Notify,
     outdated: Outdated,
-    /// Requests fail, and that was told.
+    /// Requests fail, and that was reported.
     is_away: AtomicBool,
 }
 
@@ -125,7 +125,7 @@ impl Shared {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the agent told of this.
+    /// Notifies the agent of this.
     fn tell(&self, set: &PodStore, updates: Vec<SourceUpdate>) {
         let mut outbox = self.outbox();
         outbox.extend(updates);
@@ -137,7 +137,7 @@ impl Shared {
         self.changed.notify_one();
     }
 
-    /// The pods that are worth remembering: mirror pods are made anew from their manifests.
+    /// The pods that are worth remembering: mirror pods are made again from their manifests.
     fn to_save(&self) -> Vec<Arc<Pod>> {
         let mut pods = self.set().pods();
         pods.retain(|pod| !is_mirror(pod));
@@ -184,7 +184,7 @@ impl PodSource for ApiPods {
     }
 }
 
-/// Nobody listens, or the source is to stop.
+/// No one listens, or the source is to stop.
 struct Ended;
 
 impl ApiPods {
@@ -215,7 +215,7 @@ impl ApiPods {
         }
     }
 
-    /// Takes one change: first into what others look up, then to whoever waits for it.
+    /// Takes one change: first into what others look up, then to anyone who waits for it.
     fn take(&self, shared: &Shared, change: Change<Pod>) {
         match &change {
             Change::Disconnected(error) if shared.is_away.swap(true, Ordering::Relaxed) => {
@@ -248,7 +248,7 @@ impl ApiPods {
         };
         let mut changed = set.take(change);
         let mirrors = changed.mirrors.then(|| Arc::new(set.mirrors()));
-        // Who is told of a pod finds it, or something newer.
+        // Who is notified of a pod finds it, or something newer.
         let updates = std::mem::take(&mut changed.updates);
         updates.iter().for_each(|update| self.known.take(update));
         if !updates.is_empty() {
@@ -268,7 +268,7 @@ impl ApiPods {
 }
 
 impl ApiPods {
-    /// Tells that the pods couldn't be read for long, where people look: in the log, on the node, by an event of it.
+    /// Reports that the pods couldn't be read for long, where people look: in the log, on the node, by an event of it.
     fn report(&self, Unread { lasted, error }: &Unread) {
         let since = self.clock.now() - SignedDuration::try_from(*lasted).unwrap_or_default();
         let since = witlet_core::node::whole_seconds(since);
@@ -283,7 +283,7 @@ impl ApiPods {
         }
     }
 
-    /// Tells of an object that can't be read, where people look: in the log, and beside the pod.
+    /// Reports an object that can't be read, where people look: in the log, and next to the pod.
     fn warn(&self, malformed: &Malformed) {
         let Malformed { key, message } = malformed;
         let Some(ObjectKey { namespace, name, uid }) = key else {
@@ -308,7 +308,7 @@ async fn send(shared: &Shared, events: &mpsc::Sender<SourceEvent>) {
     loop {
         shared.changed.notified().await;
         loop {
-            // The place comes first: until there is one, what waits may be told at once instead.
+            // The place comes first: until there is one, what waits may be reported at once instead.
             let Ok(place) = events.reserve().await else { return };
             let Some(update) = shared.outbox().pop_front() else { break };
             place.send(SourceEvent { source: SourceName::from(API_SOURCE), update });

@@ -164,7 +164,7 @@ impl Rotation {
         }
     }
 
-    /// One that somebody else put into the store, while the one in use is none that a server takes.
+    /// One that someone else put into the store, while the one in use is none that a server takes.
     fn replaced(&self, now: Timestamp) -> Option<Identity> {
         let works = self.identities.current().is_some_and(|identity| identity.is_valid(now));
         let kept = if works { None } else { self.store.current().ok().flatten() };

@@ -181,7 +181,7 @@ impl SavedPods {
 
     async fn save(&self, node_name: &str, pods: Vec<Arc<Pod>>, now: Timestamp) -> Result<(), String> {
         let node_name = node_name.to_owned();
-        // Beside the runtime's threads, for it may be megabytes.
+        // Next to the runtime's threads, for it may be megabytes.
         let writing = tokio::task::spawn_blocking(move || write(&node_name, pods, now, PAGE_BYTES_MAX));
         let (pages, left_out) = writing.await.map_err(|error| error.to_string())?;
         if left_out > 0 {
@@ -222,7 +222,7 @@ struct Part {
 }
 
 /// The pages, and how many pods aren't in them. Those that have something to run come first, then the most important and oldest; others
-/// get what room is left.
+/// get what space is left.
 fn write(
     node_name: &str,
     mut pods: Vec<Arc<Pod>>,

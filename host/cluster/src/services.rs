@@ -36,7 +36,7 @@ impl Services {
         tokio::join!(services, classes);
     }
 
-    /// Those of the namespace, and those that all are told of.
+    /// Those of the namespace, and those that all are notified of.
     pub(crate) fn of_namespace(&self, namespace: &str) -> Option<Vec<Arc<ServiceAddress>>> {
         let services = lock(&self.services);
         let services = services.as_ref()?;

@@ -2,7 +2,7 @@
 //!
 //! One PATCH for each change and no GET before it: the base is the newest that the watch or an answer brought. Of a pod at
 //! most one write is under way, and the newest report goes next; many pods are written about at the same time. What can't be
-//! told now is told later, however long that takes, for only the newest counts.
+//! reported now is reported later, however long that takes, for only the newest counts.
 
 mod queue;
 pub(crate) mod wire;
@@ -36,12 +36,12 @@ use crate::timer::until;
 #[cfg(test)]
 pub(crate) mod tests;
 
-/// What the server has is compared with what was told this often (upstream: `syncPeriod`).
+/// What the server has is compared with what was reported this often (upstream: `syncPeriod`).
 const RECONCILE_PERIOD: Duration = Duration::from_secs(10);
 /// What is left to tell when the manager ends may take this long.
 const FLUSH_MAX: Duration = Duration::from_secs(2);
 
-/// Tells the API server how pods fare, deletes the objects of those that are gone from the node, and keeps the mirrors of static
+/// Reports the API server how pods fare, deletes the objects of those that are gone from the node, and keeps the mirrors of static
 /// pods. Made before the agent, which reports to it; nothing is sent until [`StatusManager::run`].
 pub struct StatusManager {
     client: Client,
@@ -57,7 +57,7 @@ pub struct StatusManager {
 }
 
 impl StatusManager {
-    /// A manager that has heard of no pod. `known` and `mirrors` are what the watch of pods brought, `node` the API's object of
+    /// A manager that has reported no pod. `known` and `mirrors` are what the watch of pods brought, `node` the API's object of
     /// this node.
     pub fn new(
         client: Client,
@@ -81,7 +81,7 @@ impl StatusManager {
         })
     }
 
-    /// Writes until `stop` is cancelled; what can be told at once then still is.
+    /// Writes until `stop` is cancelled; what can be reported at once then still is.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mirrored = self.mirror_manager.run(|| self.statics(), stop.clone());
         tokio::join!(self.clone().write_statuses(stop.clone()), mirrored);
@@ -229,7 +229,7 @@ impl StatusManager {
         }
     }
 
-    /// The server's object that the report is told of: of a static pod its mirror, if there is one.
+    /// The server's object that the report is about: of a static pod its mirror, if there is one.
     fn newest(&self, report: &PodReport) -> Option<Arc<Pod>> {
         if !is_static(&report.pod) {
             return self.known.get(&PodUid::of(&report.pod));
@@ -274,7 +274,7 @@ struct Sent {
     end: Result<End, Failure>,
 }
 
-/// Writes beside the others. A panic counts as a failure: a write that never ends would keep its pod from being reported.
+/// Writes next to the others. A panic counts as a failure: a write that never ends would keep its pod from being reported.
 fn begin_write(
     writes: &mut JoinSet<Sent>,
     done: Done,

@@ -182,7 +182,7 @@ impl Tokens {
         due
     }
 
-    /// When the next token is due; none if no pod is to be told any more.
+    /// When the next token is due; none if no pod is to be reported any more.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         let kept = self.kept();
         let untold = kept.values().flat_map(BTreeMap::values).filter(|kept| !kept.is_told);

@@ -1,7 +1,7 @@
 //! Lists and watches that outlive anything a server does: one helper for whatever this crate watches.
 //!
 //! What is asked and when is decided by [`Reflector`]; this carries it out. Not through kube-runtime's watcher: that one ends a
-//! watch's life at one fixed time, reads anew at any version the server likes, and has no bound for an event.
+//! watch's life at one fixed time, reads again at any version the server likes, and has no bound for an event.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ pub(crate) struct Selection {
     pub(crate) initial: Initial,
 }
 
-/// Reads the objects and watches them until `stop` is cancelled. `on` hears of all changes in their order and doesn't block;
+/// Reads the objects and watches them until `stop` is cancelled. `on` is notified of all changes in their order and doesn't block;
 /// the first is [`Change::Replaced`], however long that takes, save for failures and reports before it.
 pub(crate) async fn run<K: Watched>(
     client: &kube::Client,
@@ -163,7 +163,7 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
             ListParams { field_selector, limit, continue_token, resource_version, ..ListParams::default() };
         let mut request = self.path().list(&list);
         if from_memory && let Ok(request) = &mut request {
-            // Beside a limit kube leaves this version out.
+            // Next to a limit kube leaves this version out.
             if let Ok(uri) = format!("{}&resourceVersion={FROM_MEMORY}", request.uri()).parse() {
                 *request.uri_mut() = uri;
             }

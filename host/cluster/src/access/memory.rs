@@ -22,7 +22,7 @@ struct Answer<V> {
 
 type Place<V> = Arc<tokio::sync::Mutex<Option<Answer<V>>>>;
 
-/// A bounded memory. Who asks what somebody else is asking already waits for that answer.
+/// A bounded memory. Who asks what someone else is asking already waits for that answer.
 #[derive(Debug)]
 pub(crate) struct Memory<V> {
     places: Mutex<HashMap<Key, Place<V>>>,
@@ -35,7 +35,7 @@ impl<V: Clone> Memory<V> {
     }
 
     /// The answer that is known, or else the one that `ask` gives, which is known for as long as `known` says. Failures are
-    /// known to nobody but those who waited for them.
+    /// known to no one but those who waited for them.
     pub(crate) async fn ask(
         &self,
         key: Key,
@@ -71,7 +71,7 @@ impl<V: Clone> Memory<V> {
     }
 }
 
-/// Forgets what is known no longer; and if nothing is, what will be forgotten first. Places where somebody waits stay.
+/// Forgets what is known no longer; and if nothing is, what will be forgotten first. Places where someone waits stay.
 fn forget<V>(places: &mut HashMap<Key, Place<V>>) {
     let now = Instant::now();
     let mut first: Option<(Instant, Key)> = None;
@@ -79,7 +79,7 @@ fn forget<V>(places: &mut HashMap<Key, Place<V>>) {
         if Arc::strong_count(place) > 1 {
             return true;
         }
-        // Nobody else has the place, so that nobody holds its lock.
+        // No one else has the place, so that no one holds its lock.
         let Ok(held) = place.try_lock() else { return true };
         let until = held.as_ref().and_then(|answer| answer.came.checked_add(answer.known));
         let Some(until) = until.filter(|until| *until > now) else { return false };

@@ -86,7 +86,7 @@ async fn a_server_that_stumbles_is_asked_five_times_and_one_that_refuses_once() 
             // 0.5, 0.75, 1.125 and 1.6875 s.
             assert_eq!(begun.elapsed().as_millis() / 10, 406, "{code}");
         }
-        // A failure is nobody's to remember.
+        // A failure is no one's to remember.
         server.clear_faults();
         assert!(access.review_token("good").await.expect("an answer").is_some(), "{code}");
     }

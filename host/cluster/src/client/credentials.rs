@@ -183,7 +183,7 @@ async fn read_again(
     let read = tokio::task::spawn_blocking(move || read_file(&owned)).await;
     let read = match read {
         Ok(read) => read.map_err(|error| CredentialsError::TokenFile(Arc::new(error))),
-        // The runtime ends; whoever asks ends with it.
+        // The runtime ends; anyone who asks ends with it.
         Err(_) => return Ok(state.header.clone()),
     };
     let header = read.and_then(|bytes| {

@@ -14,7 +14,7 @@ mod tests;
 
 /// Addresses of the server's name that are tried for one connection.
 const ADDRESSES_MAX: usize = 16;
-/// How long one address may be silent before the next one is tried beside it.
+/// How long one address may be silent before the next one is tried next to it.
 const HEAD_START: Duration = Duration::from_secs(1);
 /// A connection on which nothing came for this long is pinged, as client-go does.
 pub(super) const PING_AFTER: Duration = Duration::from_secs(30);

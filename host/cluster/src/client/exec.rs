@@ -51,12 +51,12 @@ pub(crate) struct ExecPlugin {
     /// A path, or a name in PATH.
     pub(crate) command: PathBuf,
     pub(crate) args: Vec<String>,
-    /// Variables beside the daemon's own.
+    /// Variables next to the daemon's own.
     pub(crate) env: Vec<(String, String)>,
     pub(crate) version: PluginVersion,
-    /// What to tell whoever hasn't the program.
+    /// What to tell anyone who hasn't the program.
     pub(crate) install_hint: Option<String>,
-    /// `spec.cluster` of what the plugin is told.
+    /// `spec.cluster` of what the plugin is reported.
     pub(crate) cluster: Option<serde_json::Value>,
 }
 
@@ -224,7 +224,7 @@ impl Group {
         Self(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
     }
 
-    /// The leader was waited for, so that its number may be somebody else's by now.
+    /// The leader was waited for, so that its number may be someone else's by now.
     fn spare(&mut self) {
         self.0 = None;
     }

@@ -1,4 +1,4 @@
-//! Files that a kubeconfig names and that somebody else replaces: client certificates and certificate authorities.
+//! Files that a kubeconfig names and that someone else replaces: client certificates and certificate authorities.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl Complaint {
 }
 
 impl Connection {
-    /// Files that somebody else replaces are used from then on. Ones that can't be used leave the last ones.
+    /// Files that someone else replaces are used from then on. Ones that can't be used leave the last ones.
     pub(super) async fn watch_files(&self) {
         let certificate = self.watch_certificate();
         let authorities = watch_authorities(&self.link);

@@ -285,7 +285,7 @@ pub(crate) fn get(path: &str) -> Request<Body> {
     Request::get(path).body(Body::empty()).expect("a request")
 }
 
-/// Makes a program. Another process writes it: had this one it open, a child that a test beside this one starts at that
+/// Makes a program. Another process writes it: had this one it open, a child that a test next to this one starts at that
 /// moment would hold it open as well, and it couldn't be run.
 pub(crate) fn put_program(path: &std::path::Path, text: &str) {
     let write = std::process::Command::new("/bin/sh")

@@ -109,7 +109,7 @@ fn validity(certificate: &[u8]) -> Result<(Timestamp, Timestamp), IdentityError>
     Ok((time(validity.not_before.timestamp())?, time(validity.not_after.timestamp())?))
 }
 
-/// The certificate in use. When it is replaced, every connection made with another one is told to end.
+/// The certificate in use. When it is replaced, every connection made with another one is asked to end.
 #[derive(Debug)]
 pub(crate) struct Identities {
     current: watch::Sender<Option<Arc<Identity>>>,

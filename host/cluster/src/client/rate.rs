@@ -35,7 +35,7 @@ impl Bucket {
         Duration::try_from_secs_f64((-self.tokens).max(0.0) / self.per_second).unwrap_or(Duration::MAX)
     }
 
-    /// Takes back a token that nobody used.
+    /// Takes back a token that no one used.
     fn put_back(&mut self) {
         self.tokens = (self.tokens + 1.0).min(self.burst);
     }

@@ -219,7 +219,7 @@ impl http_body::Body for TimedReply {
         let Some((sleep, error)) = &mut self.end else { return Poll::Pending };
         match sleep.as_mut().poll(cx) {
             Poll::Pending => Poll::Pending,
-            // Whoever reads on after the error gets the end.
+            // Anyone who reads on after the error gets the end.
             Poll::Ready(()) => Poll::Ready(error.take().map(Err)),
         }
     }

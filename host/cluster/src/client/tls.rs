@@ -24,7 +24,7 @@ pub enum TlsError {
         /// What is wrong.
         message: String,
     },
-    /// The node trusts nobody, and the kubeconfig names nobody to trust.
+    /// The node trusts no one, and the kubeconfig names no one to trust.
     #[error("no certificate authority is named, and this node has none of its own (package ca-certificates)")]
     NoAuthorities,
     /// The library refused the protocols.

@@ -121,7 +121,7 @@ impl Drop for Slot {
 }
 
 impl Line {
-    /// A place on it, if there is one. The caller holds the lock of the lines, so that nobody else takes it.
+    /// A place on it, if there is one. The caller holds the lock of the lines, so that no one else takes it.
     fn take(&self, kind: Kind) -> Option<(Taken, Slot)> {
         if self.over.is_cancelled() || self.kind != kind {
             return None;
@@ -232,7 +232,7 @@ impl Transport {
             return Ok(place);
         }
         let line = self.connect(kind).await?;
-        // Nobody else knows it yet, so that it has a place.
+        // No one else knows it yet, so that it has a place.
         let place = line.take(kind).ok_or_else(|| self.refused("the client certificate was replaced"))?;
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let count = lines.iter().filter(|line| line.kind == kind).count();

@@ -49,7 +49,7 @@ pub(super) fn event(event: &Outgoing, node_name: &str) -> api::Event {
             field_path: event.key.field_path.clone(),
             ..api::ObjectReference::default()
         },
-        // Upstream gives the node's name for its UID, and whoever looks for events about a node asks for that.
+        // Upstream gives the node's name for its UID, and anyone who looks for events about a node asks for that.
         Subject::Node => api::ObjectReference {
             kind: Some("Node".to_owned()),
             name: Some(node_name.to_owned()),

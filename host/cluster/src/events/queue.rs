@@ -52,7 +52,7 @@ impl Queue {
         let key = self.order.pop_front()?;
         let next = self.waiting.remove(&key);
         if self.order.is_empty() {
-            // After a burst its room is most of what an idle node keeps of events.
+            // After a burst its capacity is most of what an idle node keeps of events.
             (self.order, self.waiting) = Default::default();
         }
         next

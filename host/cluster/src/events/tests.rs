@@ -103,7 +103,7 @@ async fn what_happens_while_the_server_is_away_is_sent_once_afterwards() {
     sleep(SECOND).await;
     rig.server.down();
     for minute in 0..60 {
-        // One that repeats, and one that comes anew again and again.
+        // One that repeats, and one that comes again again and again.
         rig.tell("web", "Pulled", "m");
         rig.tell(&format!("job-{minute}"), "Started", "m");
         sleep(60 * SECOND).await;

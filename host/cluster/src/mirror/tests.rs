@@ -56,7 +56,7 @@ async fn a_mirror_whose_hash_was_edited_is_made_anew_and_other_edits_stay() {
     assert_eq!(requests(&bench), [] as [&str; 0]);
     let mut mirror = bench.at_server("s");
     mirror.metadata.annotations.as_mut().unwrap().insert(CONFIG_MIRROR.to_owned(), "0".to_owned());
-    // The server lets nobody edit the annotation of a mirror; this one got there in another way.
+    // The server lets no one edit the annotation of a mirror; this one got there in another way.
     let _ = bench.server.delete::<Pod>("default", "s", Some(0));
     (mirror.metadata.uid, mirror.metadata.resource_version) = (None, None);
     bench.server.create(&mirror).unwrap();

@@ -61,7 +61,7 @@ impl ApiError {
         }
     }
 
-    /// Whether somebody else was first: the object is there already, or is another one now.
+    /// Whether someone else was first: the object is there already, or is another one now.
     pub(crate) fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { code: 409, .. })
     }

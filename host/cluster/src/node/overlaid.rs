@@ -42,7 +42,7 @@ impl ClusterNode {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                // Whoever ended says nothing new any more; the other goes on.
+                // Anyone who ended says nothing new any more; the other goes on.
                 Ok(()) = machine.changed() => {}
                 Ok(()) = object.changed() => {}
                 else => return stop.cancelled().await,

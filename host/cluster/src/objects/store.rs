@@ -77,7 +77,7 @@ impl From<Secret> for Object {
     }
 }
 
-/// What of the metadata says which object it is. One that was made anew under its name is another: records of pulls tell secrets apart
+/// What of the metadata says which object it is. One that was made again under its name is another: records of pulls tell secrets apart
 /// by their UIDs.
 fn named(metadata: ObjectMeta) -> ObjectMeta {
     let ObjectMeta { namespace, name, uid, .. } = metadata;
@@ -108,9 +108,9 @@ pub(super) enum Look {
 struct Item {
     users: BTreeSet<PodUid>,
     look: Look,
-    /// Since when nobody uses it.
+    /// Since when no one uses it.
     idle_since: Option<Instant>,
-    /// Whoever waits for it to be read.
+    /// Anyone who waits for it to be read.
     news: Arc<Notify>,
 }
 
@@ -132,7 +132,7 @@ struct Registered {
 pub(super) struct Told {
     /// The object needs no watch any more.
     pub(super) is_settled: bool,
-    /// Pods are to hear of it.
+    /// Pods are to learn of it.
     pub(super) has_changed: bool,
 }
 
@@ -141,7 +141,7 @@ pub(super) struct Told {
 pub(super) struct Store {
     items: BTreeMap<ObjectName, Item>,
     pods: BTreeMap<PodUid, Registered>,
-    /// Pods that use what has changed, and weren't told yet.
+    /// Pods that use what has changed, and weren't reported yet.
     changed: BTreeSet<PodUid>,
 }
 
@@ -217,12 +217,12 @@ impl Store {
         self.items.iter().filter(|(_, item)| !item.is_settled()).map(|(name, _)| name)
     }
 
-    /// What is known of an object; none if nobody uses it.
+    /// What is known of an object; none if no one uses it.
     pub(super) fn look(&self, name: &ObjectName) -> Option<Look> {
         self.items.get(name).map(|item| item.look.clone())
     }
 
-    /// Tells as soon as something else is known of the object.
+    /// Reports as soon as something else is known of the object.
     pub(super) fn news(&self, name: &ObjectName) -> Option<Arc<Notify>> {
         self.items.get(name).map(|item| item.news.clone())
     }
@@ -233,7 +233,7 @@ impl Store {
             return Told { is_settled: false, has_changed: false };
         };
         let before = std::mem::replace(&mut item.look, Look::Read(object));
-        // Whoever asked before the first answer came waits for it; whoever was refused doesn't.
+        // Anyone who asked before the first answer came waits for it; anyone who was refused doesn't.
         let has_changed = before != Look::Unread && before != item.look;
         if has_changed {
             self.changed.extend(item.users.iter().cloned());
@@ -254,12 +254,12 @@ impl Store {
         }
     }
 
-    /// These pods are to hear of a change. Those that aren't registered don't.
+    /// These pods are to learn of a change. Those that aren't registered don't.
     pub(super) fn mark_changed(&mut self, uids: Vec<PodUid>) {
         self.changed.extend(uids.into_iter().filter(|uid| self.pods.contains_key(uid)));
     }
 
-    /// Pods that are to hear of a change, once.
+    /// Pods that are to learn of a change, once.
     pub(super) fn take_changed(&mut self) -> Vec<PodUid> {
         std::mem::take(&mut self.changed).into_iter().collect()
     }

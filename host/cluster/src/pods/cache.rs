@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use witlet_core::pod::PodUid;
 use witlet_core::sources::SourceUpdate;
 
-/// The newest object of each pod by its UID, mirror pods among them. Whoever asks never waits for the API server.
+/// The newest object of each pod by its UID, mirror pods among them. Anyone who asks never waits for the API server.
 #[derive(Debug, Default)]
 pub struct KnownPods {
     inner: Mutex<Inner>,
@@ -37,7 +37,7 @@ impl KnownPods {
         self.lock().lists
     }
 
-    /// Takes what the watch told.
+    /// Takes what the watch reported.
     pub fn take(&self, update: &SourceUpdate) {
         let mut inner = self.lock();
         match update {

@@ -1,11 +1,11 @@
-//! Pods without the room that reading them left in their lists: a list of one has room for four, and is kept as long as its pod.
+//! Pods without the capacity that reading them left in their lists: a list of one has capacity for four, and is kept as long as its pod.
 
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodSpec, PodStatus, Volume};
 
 #[cfg(test)]
 mod tests;
 
-/// Gives back the room of lists with large items. What the pod says stays as it is.
+/// Gives back the capacity of lists with large items. What the pod says stays as it is.
 pub(super) fn shrink_pod(pod: &mut Pod) {
     if let Some(spec) = &mut pod.spec {
         shrink_spec(spec);

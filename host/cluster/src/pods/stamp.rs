@@ -1,4 +1,4 @@
-//! When this agent first saw each pod, written into the pod before anybody else has it: whoever wrote it later would need a copy
+//! When this agent first saw each pod, written into the pod before anybody else has it: anyone who wrote it later would need a copy
 //! of each pod for that alone.
 
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ pub(super) fn stamped(
 
 /// A mirror pod repeats what its static pod has, and stays as it is.
 pub(super) fn stamp(mut pod: Arc<Pod>, before: impl Fn(&str) -> Option<String>, now: Timestamp) -> Arc<Pod> {
-    // Nobody else has it yet, so that nothing is copied.
+    // No one else has it yet, so that nothing is copied.
     let own = Arc::make_mut(&mut pod);
     shrink_pod(own);
     if is_mirror(own) {

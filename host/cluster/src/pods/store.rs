@@ -1,4 +1,4 @@
-//! The pods that the API server has for this node, kept by what the watch tells of them.
+//! The pods that the API server has for this node, kept by what the watch reports them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use witlet_core::status::Phase;
 
 use crate::watch::{Change, Malformed, ObjectKey};
 
-/// Malformed pods that are remembered to be told of only once; beyond that they are told of again.
+/// Malformed pods that are remembered so that they are reported once; beyond that they are reported again.
 const TOLD_MAX: usize = 1000;
-/// How many names of pods that can't be read are told.
+/// How many names of pods that can't be read are reported.
 const UNREAD_TOLD_MAX: usize = 10;
 /// Characters of a UID.
 const UID_CHARACTERS_MAX: usize = 128;
@@ -23,18 +23,18 @@ const UID_CHARACTERS_MAX: usize = 128;
 pub(super) struct PodStore {
     node_name: String,
     pods: BTreeMap<PodFullName, Arc<Pod>>,
-    /// Pods whose newest object can't be read; whoever was known before stays as it was.
+    /// Pods whose newest object can't be read; one that was known before stays as it was.
     unread: BTreeSet<PodFullName>,
     /// A list had objects that don't even tell their names.
     has_nameless: bool,
-    /// What was told of malformed pods.
+    /// What was reported of malformed pods.
     told: BTreeSet<(Option<ObjectKey>, String)>,
 }
 
 /// What a change did to the set.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// What the agent is to be told.
+    /// What the agent is to be reported.
     pub(super) updates: Vec<SourceUpdate>,
     /// A mirror pod came, went or changed.
     pub(super) mirrors: bool,
@@ -242,7 +242,7 @@ fn key_of(pod: &Pod) -> ObjectKey {
     ObjectKey { namespace: text(&meta.namespace), name: text(&meta.name), uid: text(&meta.uid) }
 }
 
-/// A key without a UID stands for whoever has the name.
+/// A key without a UID stands for anyone who has the name.
 fn is_of(pod: &Pod, key: &ObjectKey) -> bool {
     key.uid.is_empty() || pod.metadata.uid.as_deref() == Some(&key.uid)
 }

@@ -50,7 +50,7 @@ fn is_complete(set: &PodStore) -> bool {
     matches!(set.everything(), SourceUpdate::Replaced { incomplete: None, .. })
 }
 
-/// What the agent is told: `all names`, `put name`, `deleted uid`, `incomplete` or `complete`.
+/// What the agent is reported: `all names`, `put name`, `deleted uid`, `incomplete` or `complete`.
 fn told(changed: &Changed) -> Vec<String> {
     let name = |pod: &Arc<Pod>| pod.metadata.name.clone().unwrap_or_default();
     let words = changed.updates.iter().map(|update| match update {
@@ -104,7 +104,7 @@ fn ten_thousand_pods_are_kept_once_however_often_they_are_listed() {
     set.take(all(listed(), vec![]));
     let before = set.pods();
     assert_eq!(before.len(), 10_000);
-    // The set and this list of it, and nobody else.
+    // The set and this list of it, and no one else.
     assert!(before.iter().all(|pod| Arc::strong_count(pod) == 2));
     drop(set.take(all(listed(), vec![])));
     assert!(before.iter().zip(set.pods()).all(|(before, after)| Arc::ptr_eq(before, &after)));
@@ -117,7 +117,7 @@ fn a_pod_that_cannot_be_read_stays_as_it_was() {
     assert_eq!(shown(&set), ["a u1 1"]);
     assert!(is_complete(&set));
     assert_eq!(changed.warnings, [unreadable("a", "u1")]);
-    // Told once.
+    // Reported once.
     let changed = set.take(all(vec![], vec![unreadable("a", "u1")]));
     assert_eq!((shown(&set), changed.warnings.len()), (vec!["a u1 1".to_owned()], 0));
     set.take(Change::Put(pod("a", "u1", 4)));

@@ -170,7 +170,7 @@ async fn a_bootstrap_that_is_killed_finds_its_request_again() {
     let identities = Arc::new(Identities::new(None));
     run_until(world.rotation(&identities), || !world.requests().is_empty()).await;
     assert!(identities.current().is_none());
-    // Signed while nobody looks.
+    // Signed while no one looks.
     world.answer("Approved", JANUARY);
     let again = Arc::new(Identities::new(None));
     run_until(world.rotation(&again), || again.current().is_some()).await;
@@ -280,7 +280,7 @@ async fn an_ended_certificate_is_replaced_through_the_bootstrap_or_from_the_stor
     })
     .await;
     assert_eq!(world.requests()[0].spec.username.as_deref(), Some("system:bootstrap:abcdef"));
-    // Another daemon, or an operator, has put a good one into the store: nobody is asked.
+    // Another daemon, or an operator, has put a good one into the store: no one is asked.
     let identities = Arc::new(Identities::new(Some(ended.clone())));
     run_until(world.rotation(&identities), || identities.current().as_deref() != Some(&ended)).await;
     assert_eq!(world.requests().len(), 1);

@@ -168,7 +168,7 @@ impl StatusQueue {
         }
     }
 
-    /// What was settled and answered counts for nothing: versions may have begun anew. Contents are compared instead.
+    /// What was settled and answered counts for nothing: versions may have begun again. Contents are compared instead.
     pub(super) fn forget_versions(&mut self) {
         for entry in self.entries.values_mut() {
             entry.memory.answer = None;

@@ -168,7 +168,7 @@ async fn a_static_pods_status_is_its_mirrors() {
     let uid = bench.at_server("s").metadata.uid;
     assert_ne!(uid, pod.metadata.uid);
     assert_eq!(bench.server.requests()[1].json()["metadata"]["uid"], json!(uid));
-    // Somebody deletes the mirror: it comes back, and so does the status.
+    // Someone deletes the mirror: it comes back, and so does the status.
     bench.server.delete::<k8s_openapi::api::core::v1::Pod>("default", "s", None).unwrap();
     bench.watch_all();
     bench.pass(1).await;

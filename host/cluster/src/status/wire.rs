@@ -44,7 +44,7 @@ impl Failure {
     }
 }
 
-/// What the server said that it has now, without all that nobody here asks for.
+/// What the server said that it has now, without all that no one here asks for.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Answer {
     metadata: AnswerMetadata,

@@ -1,4 +1,4 @@
-//! Tests of tokens against a server that tells what it was asked.
+//! Tests of tokens against a server that says what it was asked.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! What a server's answers to lists and watches say. One object that can't be read costs nobody else anything.
+//! What a server's answers to lists and watches say. One object that can't be read costs no one else anything.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -178,7 +178,7 @@ struct RawBookmarkMeta {
     annotations: Option<BTreeMap<String, String>>,
 }
 
-/// Reads an event. An event that tells of a failure of the watch is an error; whatever else can't be read is a malformed object.
+/// Reads an event. An event that reports a failure of the watch is an error; whatever else can't be read is a malformed object.
 pub(super) fn event<K: Watched>(line: &[u8]) -> Result<Said<K>, WatchError> {
     let raw: RawEvent<'_> = match serde_json::from_slice(line) {
         Ok(raw) => raw,

@@ -16,7 +16,7 @@ pub trait Watched: kube::Resource<DynamicType = ()> + DeserializeOwned + Send + 
 
 impl<K: kube::Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static> Watched for K {}
 
-/// What tells objects of a kind apart.
+/// What says objects of a kind apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
     /// Empty for kinds without namespaces.
@@ -27,10 +27,10 @@ pub struct ObjectKey {
     pub uid: String,
 }
 
-/// An object that can't be read. It exists: whoever knew it before goes on with what was known.
+/// An object that can't be read. It exists: anyone who knew it before goes on with what was known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Which one, where even that can be told.
+    /// Which one, where even that can be reported.
     pub key: Option<ObjectKey>,
     /// One sentence.
     pub message: String,
@@ -54,9 +54,9 @@ pub(crate) enum Change<K> {
     Malformed(Malformed),
     /// A request failed; the next one follows after a while. What is known may be outdated until the next change.
     Disconnected(WatchError),
-    /// A watch goes on after requests had failed: what is known is as new as the server tells it.
+    /// A watch goes on after requests had failed: what is known is as new as the server says it.
     Connected,
-    /// What is known couldn't be renewed for a minute, or longer: told again and again, less and less often, until
+    /// What is known couldn't be renewed for a minute, or longer: reported again and again, less and less often, until
     /// [`Change::Replaced`] or [`Change::Connected`].
     Unread(Unread),
 }
@@ -91,7 +91,7 @@ pub enum WatchError {
     /// No answer came.
     #[error("no answer within {}s", .0.as_secs())]
     TimedOut(Duration),
-    /// The objects that a watch was to begin with weren't there in time, or their end wasn't told.
+    /// The objects that a watch was to begin with weren't there in time, or their end wasn't reported.
     #[error("the watch didn't say within {}s that all objects were sent", .0.as_secs())]
     NeverSynced(Duration),
 }
@@ -109,7 +109,7 @@ impl WatchError {
     }
 }
 
-/// Whether nobody listens at the server's address.
+/// Whether no one listens at the server's address.
 fn is_refused(error: &kube::Error) -> bool {
     let first: &(dyn std::error::Error + 'static) = error;
     std::iter::successors(Some(first), |error| error.source())

@@ -60,7 +60,7 @@ impl<F> Health<F> {
         self.changed.notify_one();
     }
 
-    /// Tells while nothing can be read, forever.
+    /// Reports while nothing can be read, forever.
     pub(super) async fn report<K>(&self)
     where
         F: FnMut(Change<K>),

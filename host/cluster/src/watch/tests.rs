@@ -1,4 +1,4 @@
-//! What is asked and told, against a server that answers by a script.
+//! What is asked and reported, against a server that answers by a script.
 
 use std::collections::VecDeque;
 use std::io;
@@ -74,7 +74,7 @@ impl Answer {
     }
 }
 
-/// Requests and what was told, in order, with the seconds since the start.
+/// Requests and what was reported, in order, with the seconds since the start.
 #[derive(Clone)]
 struct Log {
     begun: Instant,

@@ -41,7 +41,7 @@ async fn an_address_that_is_silent_or_refuses_leaves_the_next_one() {
         (&[SILENT, GOOD], Ok(GOOD), HEAD_START),
         (&[SILENT, REFUSES, GOOD], Ok(GOOD), HEAD_START),
         (&[SILENT, SILENT, GOOD], Ok(GOOD), 2 * HEAD_START),
-        // Whoever answers first counts, though others are tried beside it.
+        // Anyone who answers first counts, though others are tried next to it.
         (&[SLOW, SILENT, SILENT], Ok(SLOW), SLOW_ANSWER),
         (&[REFUSES, REFUSES], Err(io::ErrorKind::ConnectionRefused), Duration::ZERO),
         (&[], Err(io::ErrorKind::NotFound), Duration::ZERO),

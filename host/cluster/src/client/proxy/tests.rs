@@ -219,7 +219,7 @@ async fn read_short(stream: &mut TcpStream) -> Vec<u8> {
     bytes
 }
 
-/// Says back what it hears.
+/// Says back what it receives.
 async fn echo() -> (u16, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();

@@ -32,7 +32,7 @@ async fn labels_and_taints_of_others_are_seen_and_the_machines_changes_too() {
     let seen = node.watch().borrow().clone();
     assert_eq!((seen.facts.len(), label(&seen, "zone").as_deref()), (1, Some("a")));
 
-    // What no watch has told yet is read where a decision rests on it; without a server what is known stands.
+    // What no watch has reported yet is read where a decision rests on it; without a server what is known stands.
     rig.server.fault(Fault::new(Effect::Stall).verb("watch"));
     rig.server.end_watches();
     sleep(SECOND).await;

@@ -1,4 +1,4 @@
-//! Tests of who uses what, and of what is told to whom.
+//! Tests of who uses what, and of what is reported to whom.
 
 use serde_json::json;
 
@@ -58,7 +58,7 @@ async fn objects_are_watched_from_the_first_user_until_a_while_after_the_last() 
     assert!(!store.drop_idle(now + IDLE_MAX));
     assert_eq!(watched(&store), r#"configmap "shop/m""#);
     assert!(store.look(&secret("s")).is_none());
-    // Somebody comes before the while is over.
+    // Someone comes before the while is over.
     store.unregister(&PodUid::from("two"), now);
     assert!(!store.register(&pod("three", &["m"], &[]), now));
     assert!(!store.drop_idle(now + IDLE_MAX * 2));
@@ -87,7 +87,7 @@ async fn only_changes_after_the_first_answer_are_told_and_only_to_users() {
     assert_eq!(store.read(&map("m"), None), told(true));
     assert_eq!(store.take_changed(), uids(&["one", "two"]));
     assert_eq!(store.take_changed(), vec![]);
-    // Somebody may have been refused before the first answer.
+    // Someone may have been refused before the first answer.
     store.failed(&map("n"), ObjectError::Unavailable { object: "n".to_owned(), message: "no".to_owned() });
     assert_eq!(store.read(&map("n"), None), told(true));
     assert_eq!(store.take_changed(), uids(&["two"]));

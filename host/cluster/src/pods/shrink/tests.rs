@@ -1,10 +1,10 @@
-//! Tests of the lists' room.
+//! Tests of the lists' capacity.
 
 use serde_json::json;
 
 use super::*;
 
-/// As the API server sends it: with a token in a volume, and what the agent told.
+/// As the API server sends it: with a token in a volume, and what the agent reported.
 fn pod() -> Pod {
     let token = json!([
         {"serviceAccountToken": {"path": "token"}},

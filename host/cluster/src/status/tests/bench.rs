@@ -88,7 +88,7 @@ impl Bench {
         self.running.spawn(self.manager.clone().run(self.stop.clone()));
     }
 
-    /// The manager is told to end, and does.
+    /// The manager is asked to end, and does.
     pub(crate) async fn end(&mut self) {
         self.stop.cancel();
         while self.running.join_next().await.is_some() {}

@@ -72,7 +72,7 @@ async fn another_pod_of_the_same_name_is_not_told_what_the_old_one_did() {
     let request = &bench.server.requests()[0];
     assert_eq!((request.code, bench.requests().len()), (422, 1));
     assert_eq!(bench.shown("a"), "Pending");
-    // Its own status is told as ever.
+    // Its own status is reported as ever.
     let new = bench.watch("a");
     bench.report(&new, Some(status("Running")), Flags::RUNS);
     bench.pass(1).await;

@@ -12,7 +12,7 @@ use super::bench::{Bench, Flags, status};
 /// More requests than the story needs.
 const REQUESTS_MAX: u64 = 12;
 
-/// A pod that is deleted while it runs, and a static pod, from their beginning to the end. Every step is told after the watch
+/// A pod that is deleted while it runs, and a static pod, from their beginning to the end. Every step is reported after the watch
 /// has brought what there is, as an agent that just began would tell it.
 async fn story(bench: &mut Bench, from: usize) -> Option<usize> {
     let static_pod = bench.static_pod("s", "1");

@@ -6,10 +6,10 @@ use super::connect;
 
 const USER: Option<(&str, &str)> = Some(("me", "pw"));
 
-/// What the proxy hears, and what it says then.
+/// What the proxy receives, and what it says then.
 type Turn<'a> = (&'a [u8], &'a [u8]);
 
-/// Plays the proxy: hears what is expected and answers, in turns. Gives the outcome, and what was read of `rest`.
+/// Plays the proxy: receives what is expected and answers, in turns. Gives the outcome, and what was read of `rest`.
 async fn played(host: &str, credentials: Option<(&str, &str)>, turns: &[Turn<'_>]) -> Result<String, String> {
     let (mut near, mut far) = tokio::io::duplex(1024);
     let proxy = async {
@@ -45,7 +45,7 @@ async fn addresses_are_asked_for_as_addresses_and_names_as_names() {
         ("api.example", b"\x03\x0bapi.example"),
         ("::ffff:10.1.2.3", &[4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 3]),
     ];
-    // What stands behind the address that the proxy tells is the server's.
+    // What stands behind the address that the proxy says is the server's.
     let replies: [&[u8]; 3] = [
         &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0, b'h', b'i'],
         &[5, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b'h', b'i'],
