@@ -43,7 +43,7 @@ pub enum ConnectError {
     /// The address is wrong.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// There is nobody to drive the connection.
+    /// There is no one to drive the connection.
     #[error("a runtime client needs a tokio runtime to live in")]
     NoTokioRuntime,
 }
@@ -240,7 +240,7 @@ impl PodView for CriClient {
     async fn events(&self, events: mpsc::Sender<RuntimeEvent>) -> Result<(), RuntimeError> {
         tokio::select! {
             // A quiet runtime sends nothing, and maybe not even the beginning of its answer, so nothing else would
-            // show that nobody listens any more.
+            // show that no one listens any more.
             () = events.closed() => Ok(()),
             told = self.tell_events(&events) => told,
         }

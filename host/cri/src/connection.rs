@@ -22,13 +22,13 @@ use crate::lists::Entries;
 /// Largest message in bytes, both ways: upstream's `maxMsgSize` (`remote_runtime.go`).
 pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// What the runtime may send before it hears from us: a list of hundreds of pods should come in one go.
+/// What the runtime may send before it receives from us: a list of hundreds of pods should come in one go.
 const WINDOW_BYTES: u32 = 1024 * 1024;
 
 /// Longest time for the socket to accept, in which nothing is sent yet.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the runtime is told above our own deadline, so that it is always we who give up and know the limit.
+/// What the runtime is reported above our own deadline, so that it is always we who give up and know the limit.
 const DEADLINE_MARGIN: Duration = Duration::from_secs(1);
 
 /// A socket that is connected when it is first needed and again after it broke.
@@ -100,7 +100,7 @@ impl Connection {
     }
 }
 
-/// A request that tells the runtime when nobody waits for its answer any more.
+/// A request that says the runtime when no one waits for its answer any more.
 pub(crate) fn request<T>(message: T, limit: Duration) -> Request<T> {
     let mut request = Request::new(message);
     request.set_timeout(limit.saturating_add(DEADLINE_MARGIN));

@@ -35,7 +35,7 @@ pub enum EndpointError {
         /// As given.
         endpoint: String,
     },
-    /// The kernel has no room for it.
+    /// The kernel has no space for it.
     #[error("runtime endpoint {endpoint:?}: a socket's path has at most {SOCKET_PATH_BYTES_MAX} bytes")]
     TooLong {
         /// As given.

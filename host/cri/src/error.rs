@@ -91,7 +91,7 @@ fn cut(message: &str) -> String {
     message[..message.floor_char_boundary(WORDS_BYTES_MAX)].to_owned()
 }
 
-/// Why nobody answers, and the way out where there is one.
+/// Why no one answers, and the way out where there is one.
 fn unreachable(status: &Status) -> String {
     let mut cause: Option<&(dyn Error + 'static)> = status.source();
     let mut last = status.message().to_owned();

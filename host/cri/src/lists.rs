@@ -1,7 +1,7 @@
 //! Lists of all that the runtime has, read only when something in them changed.
 //!
 //! A list of everything is asked for each second, and nearly always says what the one before said. Runtimes give neither
-//! lists nor maps an order, so that equal answers are told by a sum over their parts.
+//! lists nor maps an order, so that equal answers are reported by a sum over their parts.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,7 +58,7 @@ fn fields_sum(message: &[u8], keys: &RandomState) -> Result<u64, DecodeError> {
 /// What was listed last.
 #[derive(Debug, Default)]
 pub struct LastList {
-    /// Nobody outside knows which sums collide.
+    /// No one outside knows which sums collide.
     keys: RandomState,
     last: Mutex<Option<Last>>,
 }

@@ -31,7 +31,7 @@ pub(crate) static MASKED_PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
     masked_paths(possible.as_deref(), available, |path| Path::new(path).exists())
 });
 
-/// The fixed paths, and the counters of throttling of each possible CPU that has some: they tell of the load of others. Without a list
+/// The fixed paths, and the counters of throttling of each possible CPU that has some: they report the load of others. Without a list
 /// that can be read the `available` CPUs are taken.
 fn masked_paths(possible: Option<&str>, available: usize, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let cpus = possible.and_then(cpu_list).unwrap_or_else(|| (0..available.min(CPUS_MAX)).collect());

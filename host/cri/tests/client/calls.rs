@@ -128,7 +128,7 @@ async fn a_pull_shows_its_credentials() {
     assert!(matches!(error, RuntimeError::Malformed { call: "PullImage", .. }), "{error}");
 }
 
-/// What is told, and how it ends.
+/// What is reported, and how it ends.
 async fn told(events: Events) -> (Vec<String>, Result<(), RuntimeError>) {
     let server = Server::start(Answers { events, ..Answers::default() });
     let view = runtime_at(server.path()).view;

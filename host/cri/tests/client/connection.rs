@@ -100,7 +100,7 @@ async fn each_call_is_waited_for_as_long_as_its_kind_may_take() {
     let server = Server::start(Answers::default());
     let runtime = runtime_at(server.path());
     let (id, seconds) = ("c-stays".into(), Duration::from_secs);
-    // The runtime is told a second more, so that it is the client who gives up.
+    // The runtime is reported a second more, so that it is the client who gives up.
     let told = |call: &str, limit: u64| {
         let milliseconds = format!("{}m", (limit + 1) * 1000);
         assert_eq!(server.last_deadline(), Some(milliseconds), "{call}");

@@ -39,15 +39,15 @@ pub(crate) enum Events {
     Unimplemented,
     /// Never even begins to answer.
     Silent,
-    /// Tells of these containers of pod `u-1`, and then nothing more.
+    /// Reports these containers of pod `u-1`, and then nothing more.
     ThenQuiet(Vec<&'static str>),
-    /// Tells of these, and ends the stream.
+    /// Reports these, and ends the stream.
     ThenEnd(Vec<&'static str>),
-    /// Tells of these, and breaks off.
+    /// Reports these, and breaks off.
     ThenFail(Vec<&'static str>),
 }
 
-/// Told when it is dropped.
+/// Reported when it is dropped.
 struct Guard(Arc<Notify>);
 
 impl Drop for Guard {
@@ -96,7 +96,7 @@ impl Server {
             last_update: Arc::default(),
             last_deadline: Arc::default(),
         };
-        // The limit is the client's to hold: the server sends what it is told to.
+        // The limit is the client's to hold: the server sends what it is asked to.
         let service = RuntimeServiceServer::new(scripted.clone()).max_encoding_message_size(usize::MAX);
         let images = ImageServiceServer::new(scripted.clone());
         let seen = scripted.clone();
@@ -132,12 +132,12 @@ impl Server {
         self.scripted.events_asked.clone()
     }
 
-    /// Told when the command `hang` was begun.
+    /// Reported when the command `hang` was begun.
     pub(crate) fn exec_begun(&self) -> Arc<Notify> {
         self.scripted.exec_begun.clone()
     }
 
-    /// Told when nobody waits for the command `hang` any more.
+    /// Reported when no one waits for the command `hang` any more.
     pub(crate) fn exec_cancelled(&self) -> Arc<Notify> {
         self.scripted.exec_cancelled.clone()
     }
