@@ -1,6 +1,6 @@
 //! The daemon as a process: start-up, memory, and what it costs while nothing happens.
 //!
-//! It runs beside a fake CRI server in this process, so its figures hold none of a runtime's costs. Prints one JSON
+//! It runs next to a fake CRI server in this process, so its figures hold none of a runtime's costs. Prints one JSON
 //! object a line.
 
 mod daemon;

@@ -1,6 +1,6 @@
 //! Density: many static pods written at once, left alone, and removed at once.
 //!
-//! The daemon runs as a process beside a fake CRI server in this one, which answers at once, so that its figures hold
+//! The daemon runs as a process next to a fake CRI server in this one, which answers at once, so that its figures hold
 //! none of a runtime's costs. Progress goes to standard error; the last line of standard output is one JSON object.
 //! `DENSITY_PODS` says how many pods (450 if not given), `DENSITY_ARGUMENTS` more arguments of `witlet run` for static pods, apart by
 //! spaces (`--eviction-hard=` shows what the monitors cost). With `DENSITY_API=1` they are created in an API server, and deleted there;
@@ -20,7 +20,7 @@ use witlet_fake_cri::FakeCri;
 
 use daemon::{Daemon, START_DEADLINE};
 
-/// How many pods, if nobody says otherwise.
+/// How many pods, if no one says otherwise.
 const PODS_DEFAULT: usize = 450;
 /// How long the daemon is left alone before a reading.
 const SETTLE: Duration = Duration::from_secs(10);

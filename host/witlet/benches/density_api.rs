@@ -28,7 +28,7 @@ use crate::{IDLE_WINDOW, SETTLE, percentile, rounded, say};
 const NODE: &str = "bench";
 /// The node's bearer token.
 const TOKEN: &str = "token-of-the-node";
-/// Events are told once none came for so long.
+/// Events are reported once none came for so long.
 const EVENTS_QUIET: Duration = Duration::from_secs(3);
 /// Between two looks at what is waited for.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);

@@ -19,7 +19,7 @@ use witlet_templates::{Language, Role};
 const CALLS: u32 = 20_000;
 /// The same for all, as much as the most demanding language needs.
 const LIMITS: &str = r#"{"memory": "128Mi"}"#;
-/// What stands beside the table.
+/// What stands next to the table.
 const COMMAND: &str = "make bench";
 
 fn main() -> ExitCode {
@@ -126,7 +126,7 @@ fn number(value: &Value) -> Result<f64, String> {
     value.as_f64().ok_or_else(|| format!("{value} is no figure"))
 }
 
-/// What the figures were measured on, with what, and beside what.
+/// What the figures were measured on, with what, and next to what.
 fn surroundings(floors: &[(Role, f64)]) -> String {
     let floor = |role: Role| {
         let of_role = floors.iter().filter(|(other, _)| *other == role).map(|(_, seconds)| *seconds);

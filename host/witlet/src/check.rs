@@ -1,4 +1,4 @@
-//! `witlet check`: reads manifests and loads plugins as the daemon would, and tells everything that is wrong.
+//! `witlet check`: reads manifests and loads plugins as the daemon would, and says everything that is wrong.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ pub(crate) enum CheckError {
     /// The findings couldn't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// There is no room for compiled plugins.
+    /// There is no space for compiled plugins.
     #[error("make a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
-    /// There is no room for components from registries.
+    /// There is no space for components from registries.
     #[error(transparent)]
     Registries(#[from] RegistryError),
 }

@@ -1,4 +1,4 @@
-//! `witlet plugin inspect`: what is in a component, told without running it.
+//! `witlet plugin inspect`: what is in a component, reported without running it.
 
 use serde_json::json;
 use thiserror::Error;

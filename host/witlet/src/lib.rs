@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
     if let Some(arguments) = kubelet::arguments(&all, |word| Cli::command().find_subcommand(word).is_some()) {
         return run_kubelet(arguments);
     }
-    // The compiler's child has limits that leave no room for a runtime with threads.
+    // The compiler's child has limits that leave no space for a runtime with threads.
     let command = Cli::parse().command;
     if let Command::CompileComponent { arguments } = command {
         return witlet_wasm::compile::child_main(arguments);
@@ -56,7 +56,7 @@ fn on_threads(work: impl Future<Output = ExitCode>) -> ExitCode {
         Err(cause) => return fail(&cause, 1),
     };
     let code = runtime.block_on(work);
-    // A plugin may still hold a blocking thread; its limits end it, but nobody waits for that.
+    // A plugin may still hold a blocking thread; its limits end it, but no one waits for that.
     runtime.shutdown_background();
     code
 }

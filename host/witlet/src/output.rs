@@ -33,7 +33,7 @@ pub(crate) fn print(text: &str) -> Result<(), OutputError> {
     }
 }
 
-/// A value as JSON or YAML; tables are made by whoever knows the columns, so they count as JSON here.
+/// A value as JSON or YAML; tables are made by anyone who knows the columns, so they count as JSON here.
 pub(crate) fn structured<T: Serialize>(value: &T, format: OutputFormat) -> Result<String, OutputError> {
     match format {
         OutputFormat::Yaml => {

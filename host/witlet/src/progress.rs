@@ -41,7 +41,7 @@ impl Transfer {
         let due = lines_due(bytes, total);
         if self.lines.fetch_max(due, Ordering::Relaxed) < due {
             let line = format!("{}: {bytes} of {total} bytes\n", self.verb);
-            // Whoever closed it doesn't want to know.
+            // Anyone who closed it doesn't want to know.
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
         }
     }

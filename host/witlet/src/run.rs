@@ -320,7 +320,7 @@ fn cgroup_settings(settings: &Settings) -> Result<CgroupSettings, RunError> {
     Ok(CgroupSettings { mode, node_pids: pids, cpus, ..settings.cgroups.clone() })
 }
 
-/// What configurations of pods draw from.
+/// What configurations of pods refer to.
 fn host_settings(settings: &Settings) -> HostSettings {
     HostSettings {
         seccomp_root: settings.folders.root.join("seccomp"),
@@ -361,7 +361,7 @@ fn sources(manifests: &Manifests, base: &Base, events: &Arc<EventLog>) -> Vec<Bo
     sources
 }
 
-/// What runs beside the agent.
+/// What runs next to the agent.
 struct Sides {
     view: Arc<dyn AgentView>,
     api: LocalApi,
@@ -377,7 +377,7 @@ struct Sides {
 async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunError> {
     let Sides { view, api, socket, endpoints, answers, cluster, state, events } = sides;
     let stop = CancellationToken::new();
-    // The endpoints answer until the agent has ended: a pod that takes its grace is worth looking at. The API server hears
+    // The endpoints answer until the agent has ended: a pod that takes its grace is worth looking at. The API server receives
     // how pods ended.
     let ended = CancellationToken::new();
     let mut beside = Parts::default();
@@ -407,7 +407,7 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
     signals::stopping(work, stop.clone()).await
 }
 
-/// Tells the kernel how readily it may end this process when memory runs out.
+/// Reports the kernel how readily it may end this process when memory runs out.
 fn set_oom_score(score: i32) {
     if let Err(error) = std::fs::write(OOM_SCORE_FILE, score.to_string()) {
         tracing::warn!(%error, score, "the out-of-memory score of the agent stays as it is");

@@ -25,7 +25,7 @@ pub(crate) struct Settings {
     pub(crate) node: NodeSettings,
     /// Where the agent keeps things.
     pub(crate) folders: Folders,
-    /// Pods beside those of an API server.
+    /// Pods next to those of an API server.
     pub(crate) manifests: Manifests,
     /// The container runtime.
     pub(crate) runtime: RuntimeSettings,
@@ -68,7 +68,7 @@ pub(crate) struct Settings {
 pub(crate) struct NodeSettings {
     /// Name in place of the host's.
     pub(crate) name: Option<String>,
-    /// Labels beside those that every node has.
+    /// Labels next to those that every node has.
     pub(crate) labels: BTreeMap<String, String>,
     /// How many pods it takes.
     pub(crate) max_pods: u32,
@@ -150,7 +150,7 @@ pub(crate) struct PodSettings {
     pub(crate) container_gc: GcPolicy,
 }
 
-/// The API server, and what the node tells it.
+/// The API server, and what the node says it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ClusterSettings {
     /// How to reach it; made by the bootstrap if that is given.
@@ -175,7 +175,7 @@ pub(crate) struct ClusterSettings {
     pub(crate) taints: Vec<Taint>,
     /// How often the node's status is looked at.
     pub(crate) status_update: Duration,
-    /// How often it is told although nothing changed.
+    /// How often it is reported although nothing changed.
     pub(crate) status_report: Duration,
     /// How many images it names; none is all.
     pub(crate) images_max: Option<usize>,
@@ -198,7 +198,7 @@ pub(crate) struct ServerSettings {
     pub(crate) cert_dir: PathBuf,
     /// Authorities whose client certificates count.
     pub(crate) client_ca: Option<PathBuf>,
-    /// Whether somebody without credentials is `system:anonymous` and not refused at once.
+    /// Whether someone without credentials is `system:anonymous` and not refused at once.
     pub(crate) anonymous: bool,
     /// Whether bearer tokens are put to the API server.
     pub(crate) token_webhook: bool,
@@ -215,7 +215,7 @@ pub(crate) struct ServerSettings {
 /// Who decides what an identity may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Authorization {
-    /// Whoever is known may do everything.
+    /// Anyone who is known may do everything.
     AlwaysAllow,
     /// The API server is asked.
     Webhook,

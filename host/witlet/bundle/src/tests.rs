@@ -11,7 +11,7 @@ const ALWAYS_ON_BYTES_MAX: usize = 192 * 1024;
 /// A probe type of a pod's spec.
 const PROBE_BYTES_MAX: usize = 256 * 1024;
 
-/// Any other is in the binary only until somebody turns it on; a reader of YAML takes the most.
+/// Any other is in the binary only until someone turns it on; a reader of YAML takes the most.
 const SHIPPED_BYTES_MAX: usize = 1280 * 1024;
 
 fn all() -> impl Iterator<Item = &'static Builtin> {

@@ -73,7 +73,7 @@ const SHOWN_MAX: usize = 80;
 /// How many fields that don't exist are named; the others are counted.
 const UNKNOWN_NAMED_MAX: usize = 20;
 
-/// Fields that somebody set.
+/// Fields that someone set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Configuration {
     /// By their paths, each with a value of the field's kind.
@@ -221,7 +221,7 @@ impl Configuration {
         &self.oddities
     }
 
-    /// Fields that somebody set to something that isn't done yet, in the table's order.
+    /// Fields that someone set to something that isn't done yet, in the table's order.
     pub(crate) fn not_yet(&self) -> Vec<&'static str> {
         let asks = |field: &&Field| match (field.fate, self.fields.get(field.path)) {
             (Fate::Fixed(values), Some(value)) => {

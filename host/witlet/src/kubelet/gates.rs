@@ -11,7 +11,7 @@ use table::{DEPENDENCIES, GATES, Stage, gate};
 #[cfg(test)]
 mod tests;
 
-/// Gates that stand for all of a stage that nobody named.
+/// Gates that stand for all of a stage that no one named.
 const ALL_ALPHA: &str = "AllAlpha";
 const ALL_BETA: &str = "AllBeta";
 

@@ -383,7 +383,7 @@ fn server(
         cert_dir: cert_dir.to_owned(),
         client_ca: authentication.x509.client_ca_file.as_ref().map(PathBuf::from),
         anonymous: authentication.anonymous.enabled.unwrap_or(false),
-        // Without an API server there is nobody to ask.
+        // Without an API server there is no one to ask.
         token_webhook: in_cluster && authentication.webhook.enabled.unwrap_or(true),
         authorization,
         debugging: wanted.enable_debugging_handlers.unwrap_or(true),

@@ -1,4 +1,4 @@
-//! Whose name makes it the kubelet, which files are read in which order, and what is told.
+//! Whose name makes it the kubelet, which files are read in which order, and what is reported.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `witlet plugin bench`: how large a component is, how fast it loads and answers, and what it takes, beside the least that a
+//! `witlet plugin bench`: how large a component is, how fast it loads and answers, and what it takes, next to the least that a
 //! call can cost on the same machine at the same time.
 
 mod measure;
@@ -65,7 +65,7 @@ pub(crate) enum Error {
         #[source]
         cause: serde_json::Error,
     },
-    /// There is no room for compiled code.
+    /// There is no space for compiled code.
     #[error("make a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// The plugin host doesn't start.
@@ -140,7 +140,7 @@ fn plan(args: &BenchArgs) -> Result<Plan, Error> {
         None => Ok(None),
     };
     let cases = match &args.cases[..] {
-        // Only a file has something beside it.
+        // Only a file has something next to it.
         [] if args.file.contains(':') => Vec::new(),
         [] => cases::beside(Path::new(&args.file))?,
         named => {

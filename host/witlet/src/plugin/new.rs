@@ -25,7 +25,7 @@ pub(crate) enum Error {
     /// The template refuses the name.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// Somebody's work is there.
+    /// Someone's work is there.
     #[error("{} isn't empty: name another folder with --into, or replace what the project has with --force", folder.display())]
     NotEmpty {
         /// The project's folder.
@@ -77,7 +77,7 @@ enum Way {
     Files,
 }
 
-/// Writes the project and tells what to do next.
+/// Writes the project and says what to do next.
 pub(crate) fn run(args: &NewArgs) -> Result<(), Error> {
     let files = render(args.lang, args.role, &args.name)?;
     let folder = args.into.clone().unwrap_or_else(|| PathBuf::from(args.name.as_str()));
@@ -109,7 +109,7 @@ fn place(folder: &Path) -> Result<Place, Error> {
     }
 }
 
-/// Nobody's files are touched unless he says so.
+/// No one's files are touched unless he says so.
 fn way(place: Place, force: bool, folder: &Path) -> Result<Way, Error> {
     match (place, force) {
         (Place::Free, _) => Ok(Way::Folder),
@@ -119,7 +119,7 @@ fn way(place: Place, force: bool, folder: &Path) -> Result<Way, Error> {
     }
 }
 
-/// Writes all files beside the place, and moves them there when all of them are written.
+/// Writes all files next to the place, and moves them there when all of them are written.
 fn write(files: &[File], folder: &Path, way: Way) -> Result<(), Error> {
     let no_name = || Error::NoName { path: folder.to_owned() };
     let name = folder.file_name().ok_or_else(no_name)?.to_string_lossy();

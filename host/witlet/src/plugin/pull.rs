@@ -20,7 +20,7 @@ use crate::progress::Transfer;
 
 /// Permissions before the user's mask.
 const FILE_MODE: u32 = 0o666;
-/// What a report is called that lies beside its component.
+/// What a report is called that lies next to its component.
 const REPORT_SUFFIX: &str = ".conformance.json";
 
 /// Why there is no file.
@@ -41,7 +41,7 @@ pub(crate) enum Error {
         #[source]
         cause: Box<TransferError>,
     },
-    /// Somebody's file is there.
+    /// Someone's file is there.
     #[error("{} is there and has something else in it: name another file with --to, or replace it with --force", path.display())]
     Exists {
         /// The file.

@@ -1,4 +1,4 @@
-//! `witlet plugin replay`: asks a recorded question again, and tells whether the answer is the same.
+//! `witlet plugin replay`: asks a recorded question again, and says whether the answer is the same.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub(crate) enum Error {
         /// `builtin`, or a file whose folder isn't known.
         from: String,
     },
-    /// There is no room for compiled code.
+    /// There is no space for compiled code.
     #[error("make a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// The question can't be asked again.

@@ -75,7 +75,7 @@ pub(crate) enum Error {
         #[source]
         cause: KeyError,
     },
-    /// Only a file has a place for its report beside it.
+    /// Only a file has a place for its report next to it.
     #[error("--sign of {component}: say where the signed report goes with --attestation")]
     NoPlace {
         /// As it was named.
@@ -93,7 +93,7 @@ pub(crate) enum Error {
     /// The report has no JSON form.
     #[error("encode the report as JSON")]
     Json(#[source] serde_json::Error),
-    /// There is no room for compiled code.
+    /// There is no space for compiled code.
     #[error("make a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// The kit can't be started.
@@ -197,7 +197,7 @@ fn keep(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 /// What the command line asks for.
 fn plan(args: &TestArgs) -> Result<Plan, Error> {
     let cases = match &args.cases[..] {
-        // Only a file has something beside it.
+        // Only a file has something next to it.
         [] if args.file.contains(':') => Vec::new(),
         [] => cases::beside(Path::new(&args.file))?,
         named => {

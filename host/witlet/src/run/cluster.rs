@@ -20,7 +20,7 @@ use crate::settings::{ClusterSettings, Settings};
 /// Why the node can't be part of its cluster.
 #[derive(Debug, Error)]
 pub(crate) enum ClusterError {
-    /// Its pods would have addresses that nobody else reaches.
+    /// Its pods would have addresses that no one else reaches.
     #[error(
         "--container-runtime-endpoint {}: pods of the embedded runtime have loopback addresses, which no other node of a cluster \
          reaches; use a CRI socket, or leave --kubeconfig out",
@@ -53,7 +53,7 @@ pub(crate) struct Cluster {
     pub(crate) statuses: Arc<StatusManager>,
     /// Static pods as the API server shows them.
     pub(crate) mirrors: MirrorPods,
-    /// What pods draw from.
+    /// What pods refer to.
     pub(crate) objects: Arc<Objects>,
     /// The node with what others wrote on its object.
     pub(crate) node: Arc<ClusterNode>,
@@ -108,7 +108,7 @@ impl Reached {
         let client = connection.client();
         // Upstream's deadline of a heartbeat: it must not outlive the next one.
         let heartbeats = connection.heartbeats(settings.status_update.min(settings.lease))?;
-        // As fast as the node's own requests, and beside them: strangers decide how many there are.
+        // As fast as the node's own requests, and next to them: unauthenticated clients decide how many there are.
         let reviews = connection.reviews(settings.qps.into(), settings.burst)?;
         let machine: Arc<dyn NodeWatch> = base.machine.clone();
         let gauge: Arc<dyn NodeGauge> = base.gauge.clone();
@@ -164,7 +164,7 @@ fn node_options(settings: ClusterSettings, port: Option<u16>, node_ips: Vec<Stri
 }
 
 impl Cluster {
-    /// Keeps all parts going until `stop` is cancelled; what can be told at once then still is.
+    /// Keeps all parts going until `stop` is cancelled; what can be reported at once then still is.
     ///
     /// # Errors
     /// One of them ended before.

@@ -44,7 +44,7 @@ pub(crate) enum EmbeddedError {
     /// It doesn't start.
     #[error("start the embedded runtime")]
     Spawn(#[from] SpawnError),
-    /// It can't be told to end.
+    /// It can't be asked to end.
     #[error("stop the embedded runtime, process {process_id}")]
     Stop {
         /// Its process.
@@ -115,7 +115,7 @@ impl Embedded {
         Ok(Self { socket })
     }
 
-    /// Ends it, whoever started it, and waits for that. The kernel knows the process behind the socket.
+    /// Ends it, no matter who started it, and waits for that. The kernel knows the process behind the socket.
     pub(crate) async fn stop(self) -> Result<(), EmbeddedError> {
         let Some(process_id) = self.process_id().await else { return Ok(()) };
         let deadline = Instant::now() + STOP_WITHIN;
@@ -126,7 +126,7 @@ impl Embedded {
                 Err(errno) => return Err(EmbeddedError::Stop { process_id, cause: errno.into() }),
             }
         }
-        // It stops listening before it removes its socket; whoever waits for the agent may remove the folder next.
+        // It stops listening before it removes its socket; anyone who waits for the agent may remove the folder next.
         let is_there = |process| rustix::process::test_kill_process(process).is_ok();
         loop {
             let listens = self.process_id().await.is_some();

@@ -1,5 +1,5 @@
-//! The endpoints that the API server and kubectl need: bound at the start, so that a port that is taken is told at once, and
-//! served beside the agent.
+//! The endpoints that the API server and kubectl need: bound at the start, so that a port that is taken is reported at once, and
+//! served next to the agent.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ pub(crate) enum EndpointsError {
     Tls(#[from] TlsError),
 }
 
-/// Ports that are the agent's, served by nobody yet.
+/// Ports that are the agent's, served by no one yet.
 #[derive(Default)]
 pub(crate) struct Endpoints {
     secure: Option<(TcpListener, Arc<ServerTls>, ServerSettings)>,
@@ -170,7 +170,7 @@ fn parts(answers: Answers, settings: Option<&ServerSettings>) -> ServerParts {
     }
 }
 
-/// Without an API server nobody says that somebody may do something.
+/// Without an API server no one says that someone may do something.
 struct Nobody;
 
 #[async_trait::async_trait]

@@ -1,4 +1,4 @@
-//! The agent's state files, and what is told while they can't be written: nothing starts on a node that can't note it first.
+//! The agent's state files, and what is reported while they can't be written: nothing starts on a node that can't note it first.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl ReportedState {
         (since.elapsed() >= REPORT_AFTER).then(|| format!("the agent's state can't be saved: {error}"))
     }
 
-    /// Tells of writes that fail, and tries again until one succeeds; until `stop` is cancelled.
+    /// Reports writes that fail, and tries again until one succeeds; until `stop` is cancelled.
     pub(crate) async fn run(&self, events: &dyn EventSink, stop: &CancellationToken) {
         stop.run_until_cancelled(async {
             let began = Instant::now();

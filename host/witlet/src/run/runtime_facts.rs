@@ -9,7 +9,7 @@ use witlet_core::runtime::{CgroupDriver, RuntimeStatus, RuntimeVersion};
 use witlet_node::NodeInfo;
 use witlet_ports::{RuntimeError, RuntimeInfo};
 
-/// Passes everything on, and tells the node what it heard before anybody else hears it: the agent judges no pod before the
+/// Passes everything on, and passes to the node what it received before anyone else gets it: the agent judges no pod before the
 /// runtime's first status.
 pub(crate) struct RuntimeFacts {
     runtime: Arc<dyn RuntimeInfo>,

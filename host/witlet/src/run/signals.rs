@@ -63,7 +63,7 @@ impl Handled {
 }
 
 fn signal_unless_ignored(kind: SignalKind) -> std::io::Result<Option<Signal>> {
-    // Without /proc nobody can tell, and the signal is handled.
+    // Without /proc no one can tell, and the signal is handled.
     let status = std::fs::read_to_string(STATUS_FILE).unwrap_or_default();
     if is_ignored(&status, kind.as_raw_value()) { Ok(None) } else { signal(kind).map(Some) }
 }

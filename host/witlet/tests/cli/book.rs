@@ -12,7 +12,7 @@ use crate::{scratch, witlet, write};
 /// Where the book has the operator's files.
 const BOOKS_FOLDER: &str = "/etc/witlet/";
 
-/// The plugins of the book whose components ship, each under a name of its own that tells where it is from, and all secrets.
+/// The plugins of the book whose components ship, each under a name of its own that says where it is from, and all secrets.
 /// One file, for a check compiles all that is built in.
 fn all_in_one() -> Value {
     let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");

@@ -13,7 +13,7 @@ fn kubelet(flags: &[&str]) -> Answer {
     witlet(&[&["kubelet"], flags].concat())
 }
 
-/// Flags of a node in this folder that talks to nobody.
+/// Flags of a node in this folder that talks to no one.
 fn in_folder(folder: &Path) -> Vec<String> {
     let flag = |name: &str, file: &str| format!("--{name}={}", folder.join(file).display());
     let mut flags: Vec<String> = ANYWHERE.map(str::to_owned).into();

@@ -1,4 +1,4 @@
-//! `witlet plugin`: what it tells of plugins and of recorded calls, and with which exit code.
+//! `witlet plugin`: what it reports of plugins and of recorded calls, and with which exit code.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -1,4 +1,4 @@
-//! What fields are that nobody set: upstream's `SetDefaults_KubeletConfiguration`, as `/configz` shows them.
+//! What fields are that no one set: upstream's `SetDefaults_KubeletConfiguration`, as `/configz` shows them.
 
 use serde_json::{Map, Value, json};
 

@@ -138,7 +138,7 @@ pub(crate) const FIELDS: &[Field] = &[
     fixed("topologyManagerPolicyOptions", Kind::TextMap, &[]),
     fixed("qosReserved", Kind::TextMap, &[]),
     acts("runtimeRequestTimeout", Kind::Duration),
-    // Whoever sets the network up decides.
+    // Anyone who sets the network up decides.
     moot("hairpinMode", Kind::Text),
     acts("maxPods", Kind::Int),
     fixed("podCIDR", Kind::Text, &[]),

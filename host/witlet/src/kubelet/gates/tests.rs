@@ -1,4 +1,4 @@
-//! Which gates upstream starts with, and what is told of those that change nothing.
+//! Which gates upstream starts with, and what is reported of those that change nothing.
 
 use super::*;
 

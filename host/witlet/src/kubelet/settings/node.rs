@@ -15,7 +15,7 @@ use crate::kubelet::flags::table::Own;
 use crate::kubelet::wanted::Wanted;
 use crate::settings::NodeSettings;
 
-/// Node-labels that upstream's flag takes in Kubernetes' own namespaces, beside those below the prefixes.
+/// Node-labels that upstream's flag takes in Kubernetes' own namespaces, next to those below the prefixes.
 const OWN_LABELS: &[&str] = &[
     "beta.kubernetes.io/arch",
     "beta.kubernetes.io/instance-type",

@@ -1,4 +1,4 @@
-//! What is told of two answers.
+//! What is reported of two answers.
 
 use expect_test::expect;
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What becomes of a task beside one that runs until the stop.
+/// What becomes of a task next to one that runs until the stop.
 async fn ends(stops: bool, part: impl Future<Output = ()> + Send + 'static) -> Result<(), PartError> {
     let stop = CancellationToken::new();
     let (mut parts, waits) = (Parts::default(), stop.clone());
