@@ -248,7 +248,7 @@ async fn a_missing_role_is_told_beside_a_missing_grant() {
     let entries = "- {name: bad, component: builtin:redis, podSource: {allow: {namespaces: [default]}}}\n";
     let setting = Setting { shipped, ..Setting::new(crate::node::compiler(cache())) };
     let node = Node::begin(entries, setting).await.expect("the host starts");
-    tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, node.host.ready()).await.expect("it is tried in time");
+    tokio::time::timeout(WAIT_TIMEOUT, node.host.ready()).await.expect("it is tried in time");
     let status = node.status("bad");
     assert_eq!(
         status.detail.as_deref(),

@@ -116,7 +116,7 @@ fn an_unreadable_file_keeps_its_pods_and_is_read_when_it_can_be() {
     script.expect(files(&[("/a", unreadable.clone())]), "-", &["/a FailedRead"]);
     script.expect(files(&[("/a", unreadable)]), "-", &[]);
     script.expect(files(&[("/a", manifest("a", "1"))]), "-", &[]);
-    assert_eq!(script.0.told.len(), 0);
+    assert_eq!(script.0.reported.len(), 0);
 }
 
 #[test]
