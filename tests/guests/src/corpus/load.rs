@@ -14,7 +14,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack::made(
         "unknown-imports",
         crate::unknown_imports,
-        Refused(&["acme:rockets/launch@1.0.0, which nobody"]),
+        Refused(&["acme:rockets/launch@1.0.0, which this host doesn't provide"]),
     ),
     Attack::made("giant-memory", crate::giant_memory, Refused(&["4294901760 bytes of memory"])),
     Attack::made("giant-table", crate::giant_table, Refused(&["tables of 10000000 elements"])),
@@ -22,7 +22,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack::made(
         "ten-thousand-imports",
         bombs::ten_thousand_imports,
-        Refused(&["acme:many/i0, which nobody", "more"]),
+        Refused(&["acme:many/i0, which this host doesn't provide", "more"]),
     ),
     Attack::made("ten-thousand-exports", bombs::ten_thousand_exports, Refused(&["it is no plugin", "e15"])),
     Attack::made("nested-components", bombs::nested_components, Refused(&[])),
