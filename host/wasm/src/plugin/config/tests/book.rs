@@ -147,7 +147,7 @@ fn pods_of_the_book_have_probes_that_can_be_followed() {
         }
     }
     check("a pod in the book has nothing wrong with its annotations", &findings);
-    assert!(tried >= 4, "the book shows {tried} pods");
+    assert!(tried >= 3, "the book shows {tried} pods");
 }
 
 #[test]
