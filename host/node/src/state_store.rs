@@ -22,8 +22,8 @@ const NAME_BYTES_MAX: usize = 64;
 
 /// Keeps each value in a file of its name in one folder, readable by the owner alone.
 ///
-/// A value is written next to its place, flushed, and renamed into it; then the folder is flushed. Whoever pulls the
-/// plug finds the old value or the new one.
+/// A value is written next to its place, flushed, and renamed into it; then the folder is flushed. After a power
+/// failure there is the old value or the new one.
 #[derive(Clone, Debug)]
 pub struct FileStateStore {
     folder: PathBuf,

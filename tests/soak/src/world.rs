@@ -167,8 +167,8 @@ impl World {
     }
 
     /// The same once all can be asked: on a busy machine one of them may be late.
-    pub(crate) async fn seen(&self, patience: Duration) -> Result<NodeSnapshot, Failed> {
-        let deadline = Instant::now() + patience;
+    pub(crate) async fn seen(&self, wait_timeout: Duration) -> Result<NodeSnapshot, Failed> {
+        let deadline = Instant::now() + wait_timeout;
         loop {
             match self.look().await {
                 Some(seen) => return Ok(seen),

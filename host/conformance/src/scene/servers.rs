@@ -227,7 +227,7 @@ async fn tcp(at: SocketAddr, script: ServerScript, received: Received) -> io::Re
     Ok(tasks)
 }
 
-/// Whether the conversation went on to its end is the other side's business: what was received is told.
+/// What was received is reported, whether or not the conversation went on to its end.
 async fn converse(mut stream: TcpStream, script: Arc<ServerScript>, received: Received) {
     let mut said = Vec::new();
     let ended = match script.behaviour {

@@ -38,7 +38,7 @@ pub struct UsagePorts {
 /// Measures on demand.
 pub(super) struct UsageMeter {
     ports: UsagePorts,
-    /// The newest list, and when it was made: whoever waited for it takes it, too.
+    /// The newest list, and when it was made: a caller that waited for it takes it, too.
     newest: Mutex<Option<(Instant, Value)>>,
 }
 

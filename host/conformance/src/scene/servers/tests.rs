@@ -38,7 +38,7 @@ async fn a_dialog_goes_turn_by_turn_and_ends_at_a_wrong_word() {
         .collect();
     assert!(
         received.iter().any(|received| received.starts_with("PA")),
-        "what was said instead is told: {received:?}"
+        "what was sent instead is reported: {received:?}"
     );
 }
 

@@ -12,13 +12,13 @@ fn event(id: &str) -> Event {
 #[test]
 fn an_event_is_made_only_for_those_who_listen() {
     let events = Events::default();
-    events.emit(|| unreachable!("nobody listens"));
+    events.emit(|| unreachable!("there is no subscriber"));
     let (mut one, mut other) = (events.listen().expect("a place"), events.listen().expect("a place"));
     events.emit(|| event("a"));
     assert_eq!(one.try_recv().expect("an event").id, "a");
     assert_eq!(other.try_recv().expect("an event").id, "a");
     drop((one, other));
-    events.emit(|| unreachable!("nobody listens any more"));
+    events.emit(|| unreachable!("the subscriber has gone"));
 }
 
 #[tokio::test]
