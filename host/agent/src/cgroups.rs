@@ -2,8 +2,10 @@
 //! `cm/container_manager_linux.go`, `cm/qos_container_manager_linux.go`, `cm/node_container_manager_linux.go`).
 
 mod node;
+mod system;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tiers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,11 +16,12 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
-use witlet_core::cgroup::{CgroupLayout, CpuQuotaPolicy, Tier, TierPod, tier_configs};
-use witlet_core::container::spec::PodCgroups;
+use witlet_core::cgroup::{CgroupLayout, CpuQuotaPolicy, MemoryQos, Tier, TierPod};
+use witlet_core::container::spec::{PodCgroups, SwapBehavior};
 use witlet_core::error::one_line;
 use witlet_core::node::NodeFacts;
 use witlet_core::node::allocatable::{Enforcement, ExcessiveReservation, Reservations};
+use witlet_core::node::tunables::TunablePolicy;
 use witlet_core::pod::PodUid;
 use witlet_core::runtime::CgroupDriver;
 use witlet_ports::{CgroupDrivers, CgroupError, Cgroups, EventSink, RuntimeInfo};
@@ -37,11 +40,9 @@ pub enum CgroupMode {
     Kept,
     /// The operator wants none.
     Off,
-    /// They can't have any here, and why, as a clause.
+    /// They can't have any here.
     #[default]
     Unsupported,
-    /// As [`CgroupMode::Unsupported`], with the reason for the log.
-    UnsupportedFor(String),
 }
 
 /// What the kubelet's configuration says about cgroups.
@@ -59,6 +60,21 @@ pub struct CgroupSettings {
     pub pod_pids_max: Option<i64>,
     /// Whether running out of memory ends one process of a container and not all (`singleProcessOOMKill`).
     pub single_process_oom_kill: bool,
+    /// Who may swap (`memorySwap.swapBehavior`).
+    pub swap: SwapBehavior,
+    /// What is made of requests and limits of memory, version 2 only; none without the gate `MemoryQoS`.
+    pub memory_qos: Option<MemoryQos>,
+    /// Percents of the memory that a class asks for which lower classes can't have (`qosReserved`); none without the gate
+    /// `QOSReserved`.
+    pub qos_reserved_percent: Option<i64>,
+    /// What is done about tunables of the kernel (`protectKernelDefaults`).
+    pub tunables: TunablePolicy,
+    /// The cgroup that the agent itself is kept in (`kubeletCgroups`), in the file system with either driver.
+    pub own_cgroup: Option<String>,
+    /// The cgroup that the system's processes are kept in (`systemCgroups`), in the file system with either driver.
+    pub system_processes: Option<String>,
+    /// How readily the kernel may end the agent (`oomScoreAdj`); none leaves it as it is.
+    pub oom_score: Option<i32>,
     /// What pods can't have.
     pub reservations: Reservations,
     /// What limits are set on (`enforceNodeAllocatable`).
@@ -76,6 +92,9 @@ pub struct CgroupSettings {
 /// Why the agent doesn't start: upstream ends its start for the same.
 #[derive(Debug, Error)]
 pub enum CgroupStartError {
+    /// Tunables of the kernel that can't be read or written, or have other values than they are to.
+    #[error("{0}")]
+    Tunables(String),
     /// `cgroupRoot` isn't there.
     #[error("invalid configuration: {0}")]
     Root(CgroupError),
@@ -136,6 +155,14 @@ pub(crate) struct Kept {
 }
 
 impl CgroupState {
+    /// Who makes cgroups; where there are none it makes no difference.
+    pub(crate) fn driver(&self) -> CgroupDriver {
+        match self {
+            Self::Kept(kept) => kept.layout.driver(),
+            Self::Starting | Self::Off | Self::Unsupported => CgroupDriver::Cgroupfs,
+        }
+    }
+
     /// As configurations of pods take it.
     pub(crate) fn facts(&self) -> PodCgroups<'_> {
         match self {
@@ -170,7 +197,7 @@ impl CgroupManager {
         let state = match settings.mode {
             CgroupMode::Kept => CgroupState::Starting,
             CgroupMode::Off => CgroupState::Off,
-            CgroupMode::Unsupported | CgroupMode::UnsupportedFor(_) => CgroupState::Unsupported,
+            CgroupMode::Unsupported => CgroupState::Unsupported,
         };
         let (state, active, updating) =
             (watch::Sender::new(state), Mutex::default(), tokio::sync::Mutex::default());
@@ -182,17 +209,20 @@ impl CgroupManager {
     /// # Errors
     /// When upstream wouldn't start either.
     pub(crate) async fn run(&self, stop: CancellationToken) -> Result<(), CgroupStartError> {
-        if let CgroupMode::UnsupportedFor(reason) = &self.settings.mode {
-            tracing::warn!(
-                "Pods have no cgroups of their own: {reason}. Limits hold for each container only."
-            );
+        self.tune().await?;
+        tokio::select! {
+            ended = self.keep(stop) => ended,
+            never = self.keep_system() => match never {},
         }
+    }
+
+    async fn keep(&self, stop: CancellationToken) -> Result<(), CgroupStartError> {
         let kept = match self.settings.mode {
             CgroupMode::Kept => tokio::select! {
                 () = stop.cancelled() => None,
-                kept = self.start() => kept?,
+                kept = self.start() => Some(kept?),
             },
-            CgroupMode::Off | CgroupMode::Unsupported | CgroupMode::UnsupportedFor(_) => None,
+            CgroupMode::Off | CgroupMode::Unsupported => None,
         };
         let Some(kept) = kept else {
             stop.cancelled().await;
@@ -213,27 +243,15 @@ impl CgroupManager {
         }
     }
 
-    /// Asks the runtime who makes cgroups, and makes those above pods. None where that can't be done here.
-    async fn start(&self) -> Result<Option<Arc<Kept>>, CgroupStartError> {
+    /// Asks the runtime who makes cgroups, and makes those above pods.
+    async fn start(&self) -> Result<Arc<Kept>, CgroupStartError> {
         let driver = self.driver().await;
-        let Some(port) = self.drivers.of(driver) else {
-            if driver == CgroupDriver::Cgroupfs {
-                return Err(CgroupStartError::Controllers(CgroupError::NoMounts));
-            }
-            let driver = driver.name();
-            tracing::warn!(
-                driver,
-                "Pods have no cgroups of their own: the agent can't make cgroups with this driver. Limits hold for each \
-                 container only."
-            );
-            self.state.send_replace(CgroupState::Unsupported);
-            return Ok(None);
-        };
+        let port = self.drivers.of(driver).ok_or(CgroupStartError::Controllers(CgroupError::NoMounts))?;
         let layout = CgroupLayout::new(driver, &self.settings.root);
         let kept = Arc::new(Kept { layout, port });
         self.set_up_node(&kept).await?;
         self.state.send_replace(CgroupState::Kept(kept.clone()));
-        Ok(Some(kept))
+        Ok(kept)
     }
 
     /// The runtime's word goes before the operator's. One that isn't there is waited for: nothing can be made without it.
@@ -275,20 +293,6 @@ impl CgroupManager {
     /// The pod doesn't count any more.
     pub(crate) fn forget(&self, uid: &PodUid) {
         self.active().remove(uid);
-    }
-
-    /// Sets the tiers by the pods that count now. What fails is logged, and set again a minute later at the latest.
-    pub(crate) async fn update_tiers(&self) {
-        let CgroupState::Kept(kept) = self.state() else { return };
-        let _turn = self.updating.lock().await;
-        let pods: Vec<TierPod> = self.active().values().copied().collect();
-        for (tier, config) in tier_configs(pods, &kept.port.facts().hugepage_sizes) {
-            let path = kept.layout.path(&kept.layout.tier(tier));
-            if let Err(error) = kept.port.update(&path, &config).await {
-                tracing::warn!(cgroup = path, %error, "Failed to update QoS cgroup configuration");
-                return;
-            }
-        }
     }
 
     /// Pods that have a cgroup, with its path.

@@ -243,6 +243,7 @@ impl Executor {
             memory_usage: UNKNOWN,
             pod_cgroup: memory.pod_cgroup,
             cpu_quota: self.cgroups.settings.cpu_quota,
+            cgroup_driver: self.cgroups.state().driver(),
         }
     }
 

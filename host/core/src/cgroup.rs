@@ -6,8 +6,11 @@
 mod config;
 mod convert;
 mod layout;
+mod memory;
 mod name;
 mod ownership;
+mod systemd;
+mod tier;
 mod values;
 mod writes;
 
@@ -16,9 +19,16 @@ pub use convert::{
     CPU_PERIOD_US, cpu_quota, cpu_shares, cpu_weight, hugepage_limits, hugepage_unit_size, quota_to_milli,
     shares_of_weight, shares_to_milli,
 };
-pub use layout::{CgroupLayout, KUBEPODS, Tier, TierPod, first_tier_config, tier_configs};
+pub use layout::{CgroupLayout, KUBEPODS, first_tier_config, tier_configs};
+pub(crate) use memory::{MEMORY_LOW, MEMORY_MIN};
+pub use memory::{MemoryQos, MemoryReservation, QosReserved, TierMemory, percentage};
 pub use name::{CgroupName, InvalidPart};
 pub use ownership::{PodCgroupAction, pod_cgroup_action};
+pub use systemd::{
+    SliceUnit, UnitProperty, UnitValue, quota_of_driver, set_properties, start_properties, systemd_quota,
+    systemd_release,
+};
+pub use tier::{Tier, TierPod};
 pub use values::{PodCgroup, ValueError, cpu_max, number};
 pub use writes::{CgroupFacts, CgroupVersion, FileWrite, WriteKind, writes};
 

@@ -9,6 +9,7 @@ pub mod published;
 pub mod readings;
 pub mod registration;
 pub mod status;
+pub mod tunables;
 pub mod update;
 mod usage;
 

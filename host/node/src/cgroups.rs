@@ -1,6 +1,7 @@
 //! Cgroups through their file system, of either version: the driver `cgroupfs`.
 
 mod processes;
+mod systemd;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -15,6 +16,7 @@ use async_trait::async_trait;
 use witlet_core::cgroup::{CgroupFacts, CgroupVersion, PodCgroup, ResourceConfig};
 use witlet_ports::{CgroupError, Cgroups};
 
+pub use systemd::SystemdCgroups;
 use tree::{SUBSYSTEMS, Tree};
 
 /// Where the kernel's cgroups are mounted.
@@ -40,6 +42,8 @@ pub struct CgroupResources {
     pub pids: Option<i64>,
     /// CPUs that are online, in the kernel's list form.
     pub cpus: String,
+    /// Size of a page of memory in bytes.
+    pub page_bytes: Option<i64>,
 }
 
 impl CgroupResources {
@@ -51,8 +55,18 @@ impl CgroupResources {
         Self {
             pids: limits.into_iter().filter_map(number).min(),
             cpus: text("/sys/devices/system/cpu/online").unwrap_or_default(),
+            page_bytes: fs::read("/proc/self/auxv").ok().and_then(|auxv| page_bytes(&auxv)),
         }
     }
+}
+
+/// The size of a page that the kernel says at the start of a process: pairs of words.
+fn page_bytes(auxv: &[u8]) -> Option<i64> {
+    const AT_PAGESZ: usize = 6;
+    let words = auxv.as_chunks::<{ size_of::<usize>() }>().0.iter().map(|word| usize::from_ne_bytes(*word));
+    let words: Vec<usize> = words.collect();
+    let pair = words.as_chunks::<2>().0.iter().find(|[kind, _]| *kind == AT_PAGESZ)?;
+    i64::try_from(pair[1]).ok().filter(|bytes| *bytes > 0)
 }
 
 impl CgroupFs {
@@ -146,6 +160,25 @@ impl Cgroups for CgroupFs {
 }
 
 impl CgroupFs {
+    /// Puts a process into the cgroup, which is made if it isn't there. One that is gone is fine.
+    pub(crate) async fn add_process(&self, path: &str, pid: i32) -> Result<(), CgroupError> {
+        let path = path.to_owned();
+        self.work(move |tree| {
+            tree.make(&path, &ResourceConfig::default())?;
+            processes::add(&tree.folders(&path), pid)
+        })
+        .await
+    }
+
+    /// The processes in the cgroup itself, in any tree that has limits.
+    pub(crate) async fn processes(&self, path: &str) -> Result<BTreeSet<i32>, CgroupError> {
+        let path = path.to_owned();
+        self.work(move |tree| {
+            tree.first_folder(&path).map_or(Ok(BTreeSet::new()), |folder| processes::of(&folder))
+        })
+        .await
+    }
+
     async fn remove_folders(&self, path: &str) -> Result<(), CgroupError> {
         let mut pause = REMOVAL_PAUSE;
         let mut tries = 1;

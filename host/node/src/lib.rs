@@ -16,6 +16,7 @@ mod logs;
 mod memory_notifier;
 mod mounts;
 mod node_info;
+mod node_system;
 mod pod_files;
 mod pull_records;
 mod regular;
@@ -24,7 +25,7 @@ mod subordinate_ids;
 mod tree;
 mod volumes;
 
-pub use cgroups::{CgroupFs, CgroupResources};
+pub use cgroups::{CgroupFs, CgroupResources, SystemdCgroups};
 pub use clock::{SystemClock, ThreadJitter};
 pub use container_files::NodeContainerFiles;
 pub use container_logs::NodeContainerLogs;
@@ -44,6 +45,7 @@ pub use node_info::{
     GIVEN_FACT_BYTES_MAX, GIVEN_FACTS_MAX, NODE_REFRESH_INTERVAL, NodeError, NodeInfo, NodeOptions,
     PODS_MAX_DEFAULT, has_swap_controller,
 };
+pub use node_system::MachineSystem;
 pub use pod_files::NodePodFiles;
 pub use pull_records::FilePullRecords;
 pub use state_store::{FileStateStore, STATE_BYTES_MAX};

@@ -7,6 +7,8 @@ use thiserror::Error;
 use witlet_core::cgroup::{CgroupFacts, PodCgroup, ResourceConfig};
 use witlet_core::runtime::CgroupDriver;
 
+use crate::NodeSystem;
+
 /// Why something couldn't be done to a cgroup. What is in it is the kernel's or systemd's.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum CgroupError {
@@ -71,6 +73,15 @@ pub enum CgroupError {
         /// Why not.
         problem: String,
     },
+    /// systemd makes cgroups, and isn't there.
+    #[error("systemd not running on this host, cannot use systemd cgroups manager")]
+    NoSystemd,
+    /// systemd can't be reached, or doesn't answer.
+    #[error("failed to connect to systemd over D-Bus: {problem}")]
+    SystemdAway {
+        /// Why not, at each of its addresses.
+        problem: String,
+    },
     /// systemd refused, or didn't answer in time.
     #[error("{call} {unit}: {problem}")]
     Systemd {
@@ -98,6 +109,8 @@ impl CgroupError {
             | Self::Shares { .. }
             | Self::Value { .. }
             | Self::Processes { .. }
+            | Self::NoSystemd
+            | Self::SystemdAway { .. }
             | Self::Systemd { .. }
             | Self::Lost(_) => false,
         }
@@ -139,6 +152,8 @@ pub struct CgroupDrivers {
     pub cgroupfs: Option<Arc<dyn Cgroups>>,
     /// systemd.
     pub systemd: Option<Arc<dyn Cgroups>>,
+    /// The machine's own processes and tunables; none where they are left as they are.
+    pub system: Option<Arc<dyn NodeSystem>>,
 }
 
 impl CgroupDrivers {

@@ -17,20 +17,42 @@ pub struct FakeCgroups {
     inner: Mutex<Inner>,
 }
 
+/// How far a call comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CgroupCut {
+    /// Nothing of it is done, and it never ends.
+    Before,
+    /// A cgroup is made, but not set, and it never ends.
+    Half,
+    /// All of it is done, and it never ends.
+    After,
+    /// Nothing of it is done, and it fails.
+    Fails,
+}
+
 #[derive(Default)]
 struct Inner {
+    /// How many calls changed something, or were to.
+    calls: usize,
+    /// The call that is cut, how, and whether it was.
+    cut: Option<(usize, CgroupCut, bool)>,
     cgroups: BTreeMap<String, ResourceConfig>,
     failures: BTreeMap<&'static str, u32>,
     memory_usage: BTreeMap<String, i64>,
-    no_memory_controller: bool,
+    start_error: Option<CgroupError>,
 }
 
 impl FakeCgroups {
     /// Only the root, of version 1.
     pub fn new(runtime: Arc<FakeRuntime>) -> Arc<Self> {
+        Self::of_version(runtime, CgroupVersion::V1)
+    }
+
+    /// Only the root.
+    pub fn of_version(runtime: Arc<FakeRuntime>, version: CgroupVersion) -> Arc<Self> {
         let controllers = ["cpu", "cpuacct", "cpuset", "memory", "pids", "systemd"];
         let facts = CgroupFacts {
-            version: CgroupVersion::V1,
+            version,
             controllers: controllers.map(str::to_owned).into(),
             hugepage_sizes: vec![2 << 20],
         };
@@ -44,14 +66,56 @@ impl FakeCgroups {
         self.lock().failures.insert(call, times);
     }
 
+    /// The call of this number since the beginning, the first being 0, is cut. Those after it never end, unless it failed.
+    pub fn cut_call(&self, number: usize, cut: CgroupCut) {
+        self.lock().cut = Some((number, cut, false));
+    }
+
+    /// Whether a call has been cut since it was to be; then calls end again.
+    pub fn take_cut(&self) -> bool {
+        let mut inner = self.lock();
+        let is_cut = inner.cut.is_some_and(|(.., is_cut)| is_cut);
+        if is_cut {
+            inner.cut = None;
+        }
+        is_cut
+    }
+
+    /// How many calls changed something.
+    pub fn calls(&self) -> usize {
+        self.lock().calls
+    }
+
+    fn count(&self) -> Option<CgroupCut> {
+        let mut inner = self.lock();
+        let number = inner.calls;
+        inner.calls += 1;
+        let (at, cut, is_cut) = inner.cut.as_mut()?;
+        if *is_cut {
+            return (*cut != CgroupCut::Fails).then_some(CgroupCut::Before);
+        }
+        *is_cut = number == *at;
+        is_cut.then_some(*cut)
+    }
+
+    /// Counts a call that is done as a whole or not at all. True if it is to hang once that is done.
+    async fn begin(&self) -> Result<bool, CgroupError> {
+        match self.count() {
+            None => Ok(false),
+            Some(CgroupCut::Before | CgroupCut::Half) => std::future::pending().await,
+            Some(CgroupCut::After) => Ok(true),
+            Some(CgroupCut::Fails) => Err(CgroupError::Lost("cut as the test wanted".to_owned())),
+        }
+    }
+
     /// The cgroup uses so many bytes of memory.
     pub fn use_memory(&self, path: &str, bytes: i64) {
         self.lock().memory_usage.insert(path.to_owned(), bytes);
     }
 
-    /// The machine has no controller of memory.
-    pub fn lose_memory_controller(&self) {
-        self.lock().no_memory_controller = true;
+    /// The machine hasn't what cgroups need.
+    pub fn fail_start(&self, error: CgroupError) {
+        self.lock().start_error = Some(error);
     }
 
     /// Makes a cgroup as another program would.
@@ -106,6 +170,7 @@ fn merge(config: &mut ResourceConfig, new: &ResourceConfig) {
     keep(&mut config.pids_max, new.pids_max);
     config.cpus = new.cpus.clone().or_else(|| config.cpus.take());
     config.hugepages.clone_from(&new.hugepages);
+    config.unified.extend(new.unified.clone());
 }
 
 /// The values that a line of the log has.
@@ -116,7 +181,8 @@ fn shown(config: &ResourceConfig) -> String {
         ("memory", config.memory_bytes),
         ("pids", config.pids_max),
     ];
-    figures.into_iter().filter_map(|(name, value)| Some(format!(" {name} {}", value?))).collect()
+    let figures = figures.into_iter().filter_map(|(name, value)| Some(format!(" {name} {}", value?)));
+    figures.chain(config.unified.iter().map(|(file, value)| format!(" {file} {value}"))).collect()
 }
 
 #[async_trait]
@@ -126,10 +192,7 @@ impl Cgroups for FakeCgroups {
     }
 
     async fn check_controllers(&self) -> Result<(), CgroupError> {
-        match self.lock().no_memory_controller {
-            true => Err(CgroupError::NotMounted { controllers: "memory".to_owned() }),
-            false => Ok(()),
-        }
+        self.lock().start_error.clone().map_or(Ok(()), Err)
     }
 
     async fn validate(&self, path: &str) -> Result<(), CgroupError> {
@@ -137,6 +200,12 @@ impl Cgroups for FakeCgroups {
     }
 
     async fn create(&self, path: &str, config: &ResourceConfig) -> Result<(), CgroupError> {
+        let cut = self.count();
+        match cut {
+            Some(CgroupCut::Before) => std::future::pending().await,
+            Some(CgroupCut::Fails) => return Err(CgroupError::Lost("cut as the test wanted".to_owned())),
+            Some(CgroupCut::Half | CgroupCut::After) | None => {}
+        }
         {
             let mut inner = self.answer("create")?;
             let mut above = String::new();
@@ -145,16 +214,25 @@ impl Cgroups for FakeCgroups {
                 above.push_str(part);
                 inner.cgroups.entry(above.clone()).or_default();
             }
-            merge(inner.cgroups.entry(path.to_owned()).or_default(), config);
+            if cut != Some(CgroupCut::Half) {
+                merge(inner.cgroups.entry(path.to_owned()).or_default(), config);
+            }
+        }
+        if cut.is_some() {
+            return std::future::pending().await;
         }
         self.runtime.note("create", &format!("cgroup {path}{}", shown(config)));
         Ok(())
     }
 
     async fn update(&self, path: &str, config: &ResourceConfig) -> Result<(), CgroupError> {
+        let hangs = self.begin().await?;
         {
             let mut inner = self.answer("update")?;
             merge(inner.cgroups.get_mut(path).ok_or_else(|| missing(path))?, config);
+        }
+        if hangs {
+            return std::future::pending().await;
         }
         self.runtime.note("update", &format!("cgroup {path}{}", shown(config)));
         Ok(())
@@ -174,12 +252,16 @@ impl Cgroups for FakeCgroups {
     }
 
     async fn remove(&self, path: &str) -> Result<(), CgroupError> {
+        let hangs = self.begin().await?;
         let had = {
             let mut inner = self.answer("remove")?;
             let before = inner.cgroups.len();
             inner.cgroups.retain(|known, _| !is_at_or_below(known, path));
             inner.cgroups.len() < before
         };
+        if hangs {
+            return std::future::pending().await;
+        }
         if had {
             self.runtime.note("remove", &format!("cgroup {path}"));
         }

@@ -22,9 +22,9 @@ use witlet_ports::{
 
 use crate::volumes::MachinePorts;
 use crate::{
-    FakeAdmission, FakeCgroups, FakeEndpoints, FakeRuntime, FakeSourceSet, FakeUsage, FixedCredentials,
-    FixedHostFiles, FixedJitter, ManualClock, MemoryMachine, MemoryPodFiles, MemoryPullRecords,
-    MemoryStateStore, SourceHandle,
+    FakeAdmission, FakeCgroups, FakeEndpoints, FakeNodeSystem, FakeRuntime, FakeSourceSet, FakeUsage,
+    FixedCredentials, FixedHostFiles, FixedJitter, ManualClock, MemoryMachine, MemoryPodFiles,
+    MemoryPullRecords, MemoryStateStore, SourceHandle,
 };
 
 /// The name of every fake node.
@@ -105,6 +105,8 @@ pub struct FakeNode {
     pub credentials: Arc<FixedCredentials>,
     /// The kernel's cgroups, which the agent keeps if its settings say so.
     pub cgroups: Arc<FakeCgroups>,
+    /// The machine's own processes and tunables.
+    pub system: Arc<FakeNodeSystem>,
     /// What is kept of pulls.
     pub pull_records: Arc<MemoryPullRecords>,
     /// The machine's own files.
@@ -156,6 +158,7 @@ impl FakeNode {
             usage: Arc::new(FakeUsage::new(runtime.clone())),
             credentials: Arc::default(),
             cgroups: FakeCgroups::new(runtime.clone()),
+            system: FakeNodeSystem::new(runtime.clone()),
             pull_records: Arc::default(),
             host_files: Arc::default(),
             host,
@@ -208,7 +211,11 @@ impl FakeNode {
             admission: self.admission.clone(),
             files: self.files.clone(),
             state: self.state.clone(),
-            cgroups: CgroupDrivers { cgroupfs: Some(self.cgroups.clone()), systemd: None },
+            cgroups: CgroupDrivers {
+                cgroupfs: Some(self.cgroups.clone()),
+                systemd: Some(self.cgroups.clone()),
+                system: Some(self.system.clone()),
+            },
             events,
             clock: Arc::new(self.clock.clone()),
             jitter: Arc::new(FixedJitter::default()),

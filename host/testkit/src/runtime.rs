@@ -14,8 +14,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use witlet_core::runtime::{
-    ContainerId, ContainerRunState, ContainerSpec, NamespaceMode, ObservedContainer, ObservedSandbox,
-    SandboxId, SandboxSpec, SandboxState, labels,
+    CgroupDriver, ContainerId, ContainerRunState, ContainerSpec, NamespaceMode, ObservedContainer,
+    ObservedSandbox, SandboxId, SandboxSpec, SandboxState, labels,
 };
 use witlet_ports::{Clock, Runtime, RuntimeError};
 
@@ -54,6 +54,8 @@ struct Inner {
     log: Vec<String>,
     down: bool,
     network_down: bool,
+    /// None is `cgroupfs`.
+    cgroup_driver: Option<CgroupDriver>,
     no_user_namespaces: bool,
     sizes_sandboxes: bool,
     looks_take: Duration,
@@ -202,6 +204,11 @@ impl FakeRuntime {
         let inner = self.lock();
         let mut found = inner.containers.values().rev().filter(of_pod);
         found.find(|c| c.config.name == container).map(|c| c.config.clone())
+    }
+
+    /// The runtime says that this driver makes its cgroups; `cgroupfs` until then.
+    pub fn set_cgroup_driver(&self, driver: CgroupDriver) {
+        self.lock().cgroup_driver = Some(driver);
     }
 
     /// The newest sandbox of a pod as it was asked for.

@@ -24,19 +24,21 @@ use witlet_agent::{
     Agent, AgentError, AgentSettings, CgroupMode, CgroupSettings, EventLog, EvictionPorts, HostSettings,
     Ports,
 };
+use witlet_core::cgroup::MemoryQos;
+use witlet_core::container::spec::SwapBehavior;
 use witlet_core::node::allocatable::cpu_set;
 use witlet_core::pod::worker::RequeueIntervals;
 use witlet_egress::HttpHooks;
 use witlet_node::{
     CgroupFs, CgroupResources, ClusterSecrets, DiskUsage, FilePullRecords, FileSource, HttpSource,
-    KernelMemoryNotifier, NodeContainerFiles, NodeContainerLogs, NodeCredentials, NodeFileSystems,
-    NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, PullSecrets, SubordinateIdsError,
-    subordinate_ids,
+    KernelMemoryNotifier, MachineSystem, NodeContainerFiles, NodeContainerLogs, NodeCredentials,
+    NodeFileSystems, NodeHostFiles, NodeInfo, NodePodFiles, NodeVolumes, PodsCgroup, PullSecrets,
+    SubordinateIdsError, SystemdCgroups, subordinate_ids,
 };
 use witlet_oci::RegistryError;
 use witlet_ports::{
-    AgentView, CgroupDrivers, Cgroups, ClusterObjects, NoObjects, NoStatuses, NodeAccess, NodeWatch,
-    PodSource, StatusSink,
+    AgentView, CgroupDrivers, Cgroups, ClusterObjects, NoObjects, NoStatuses, NodeAccess, NodeSystem,
+    NodeWatch, PodSource, StatusSink,
 };
 use witlet_server::{BindError, LocalApi, PluginView, RootOnlySocket, UsagePorts};
 use witlet_wasm::host::{PluginHost, SourcesConfig, StartError};
@@ -288,19 +290,19 @@ pub(crate) fn agent_settings(settings: &Settings) -> AgentSettings {
 
 /// The ways to the kernel's cgroups. None on the embedded runtime, which has one process for all pods.
 fn cgroup_drivers(settings: &Settings) -> CgroupDrivers {
-    if settings.runtime.endpoint == embedded::ENDPOINT || settings.cgroups.mode != CgroupMode::Kept {
+    if settings.runtime.endpoint == embedded::ENDPOINT {
         return CgroupDrivers::default();
     }
     let cgroupfs = CgroupFs::system().inspect_err(|error| tracing::debug!(%error, "no cgroups here"));
-    CgroupDrivers {
-        cgroupfs: cgroupfs.ok().map(|cgroups| Arc::new(cgroups) as Arc<dyn Cgroups>),
-        systemd: None,
-    }
+    let Ok(files) = cgroupfs else { return CgroupDrivers::default() };
+    let systemd: Arc<dyn Cgroups> = Arc::new(SystemdCgroups::system(files.clone()));
+    let system: Arc<dyn NodeSystem> = Arc::new(MachineSystem::new(files.clone()));
+    CgroupDrivers { cgroupfs: Some(Arc::new(files)), systemd: Some(systemd), system: Some(system) }
 }
 
 /// The settings with what the machine says.
 fn cgroup_settings(settings: &Settings) -> Result<CgroupSettings, RunError> {
-    let CgroupResources { pids, cpus } = CgroupResources::read();
+    let CgroupResources { pids, cpus, page_bytes } = CgroupResources::read();
     if let Some(reserved) = &settings.reserved_cpus {
         let (wanted, online) = (cpu_set(reserved), cpu_set(&cpus));
         if !wanted.zip(online).is_some_and(|(wanted, online)| wanted.is_subset(&online)) {
@@ -317,7 +319,15 @@ fn cgroup_settings(settings: &Settings) -> Result<CgroupSettings, RunError> {
         }
         _ => settings.cgroups.mode.clone(),
     };
-    Ok(CgroupSettings { mode, node_pids: pids, cpus, ..settings.cgroups.clone() })
+    let memory_qos = settings
+        .cgroups
+        .memory_qos
+        .map(|qos| MemoryQos { page_bytes: page_bytes.unwrap_or(qos.page_bytes), ..qos });
+    let swap = match witlet_node::has_swap_controller() {
+        true => settings.cgroups.swap,
+        false => SwapBehavior::NoSwap,
+    };
+    Ok(CgroupSettings { mode, node_pids: pids, cpus, memory_qos, swap, ..settings.cgroups.clone() })
 }
 
 /// What configurations of pods refer to.

@@ -33,7 +33,7 @@ pub(crate) const FIRST_WITH_EVENTS: Release = Release { major: 1, minor: 7 };
 const SYSTEMD_VARIABLE: &str = "WITLET_CONTAINERD_SYSTEMD";
 
 /// Whether [`SYSTEMD_VARIABLE`] asks for it.
-pub(crate) fn asks_for_systemd() -> bool {
+pub fn asks_for_systemd() -> bool {
     std::env::var_os(SYSTEMD_VARIABLE).is_some_and(|value| value == "1")
 }
 

@@ -43,8 +43,10 @@ mod shell;
 pub mod streams;
 mod suite;
 mod sweep;
+pub mod tunables;
 pub mod usage;
 
+pub use config::asks_for_systemd;
 pub use containerd::{Containerd, TestClock};
 pub use daemon::{Daemon, DaemonOptions};
 pub use image::{ABSENT_IMAGE, BUSYBOX_IMAGE, PAUSE_IMAGE};

@@ -6,49 +6,78 @@ use std::path::{Path, PathBuf};
 
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
-use witlet_harness::{BUSYBOX_IMAGE, Daemon, DaemonOptions, cgroups, program};
+use witlet_harness::{BUSYBOX_IMAGE, Daemon, DaemonOptions, asks_for_systemd, cgroups, program};
 
 use crate::failed;
 
-/// Class, resources, path below `kubepods` without the UID, and what version 1 has in its files.
-type Case = (&'static str, Value, &'static str, &'static [(&'static str, &'static str, &'static str)]);
+/// What a file has, by its controller of version 1; of version 2 without one.
+type Files = &'static [(&'static str, &'static str, &'static str)];
+
+/// A pod of a class, and what its cgroup has.
+struct Case {
+    name: &'static str,
+    resources: Value,
+    /// The part of its class in the path; none for Guaranteed pods.
+    tier: Option<&'static str>,
+    v1: Files,
+    v2: Files,
+}
 
 fn cases() -> [Case; 3] {
     let exact = json!({"cpu": "250m", "memory": "64Mi"});
     [
-        (
-            "guaranteed",
-            json!({"requests": exact, "limits": exact}),
-            "",
-            &[
+        Case {
+            name: "guaranteed",
+            resources: json!({"requests": exact, "limits": exact}),
+            tier: None,
+            v1: &[
                 ("cpu", "cpu.shares", "256"),
                 ("cpu", "cpu.cfs_quota_us", "25000"),
                 ("cpu", "cpu.cfs_period_us", "100000"),
                 ("memory", "memory.limit_in_bytes", "67108864"),
                 ("pids", "pids.max", "max"),
             ],
-        ),
-        (
-            "burstable",
-            json!({"requests": {"cpu": "100m", "memory": "16Mi"}, "limits": {"memory": "32Mi"}}),
-            "burstable/",
-            &[
+            v2: &[
+                ("", "cpu.weight", "10"),
+                ("", "cpu.max", "25000 100000"),
+                ("", "memory.max", "67108864"),
+                ("", "pids.max", "max"),
+            ],
+        },
+        Case {
+            name: "burstable",
+            resources: json!({"requests": {"cpu": "100m", "memory": "16Mi"}, "limits": {"memory": "32Mi"}}),
+            tier: Some("burstable"),
+            v1: &[
                 ("cpu", "cpu.shares", "102"),
                 ("cpu", "cpu.cfs_quota_us", "-1"),
                 ("memory", "memory.limit_in_bytes", "33554432"),
             ],
-        ),
-        (
-            "besteffort",
-            json!({}),
-            "besteffort/",
-            &[
+            v2: &[("", "cpu.weight", "4"), ("", "cpu.max", "max 100000"), ("", "memory.max", "33554432")],
+        },
+        Case {
+            name: "besteffort",
+            resources: json!({}),
+            tier: Some("besteffort"),
+            v1: &[
                 ("cpu", "cpu.shares", "2"),
                 ("cpu", "cpu.cfs_quota_us", "-1"),
                 ("memory", "memory.limit_in_bytes", "9223372036854771712"),
             ],
-        ),
+            v2: &[("", "cpu.weight", "1"), ("", "cpu.max", "max 100000"), ("", "memory.max", "max")],
+        },
     ]
+}
+
+/// The path of the cgroup with these parts, as who makes cgroups writes it.
+fn path_of(parts: &[&str]) -> String {
+    if !asks_for_systemd() {
+        return parts.join("/");
+    }
+    let parts: Vec<String> = parts.iter().map(|part| part.replace('-', "_")).collect();
+    let slices: Vec<String> =
+        (1..=parts.len()).map(|depth| format!("{}.slice", parts[..depth].join("-"))).collect();
+    slices.join("/")
 }
 
 fn manifest(name: &str, resources: &Value) -> String {
@@ -87,11 +116,17 @@ fn processes(folder: &Path) -> BTreeSet<String> {
 
 /// Compares a pod's files, and whether its processes are in its cgroup.
 fn compare(root: &str, pod: &Value, case: &Case) -> Result<(), Failed> {
-    let (name, _, below, files) = case;
+    let name = case.name;
     let uid = pod["metadata"]["uid"].as_str().ok_or("a pod has a UID")?;
-    let path = format!("{}/kubepods/{below}pod{uid}", root.trim_start_matches('/'));
-    for (controller, file, expected) in *files {
-        let Some(tree) = tree(controller) else { continue };
+    let own = format!("pod{uid}");
+    let mut parts = vec![root.trim_start_matches('/'), "kubepods"];
+    parts.extend(case.tier);
+    parts.push(&own);
+    let path = path_of(&parts);
+    let is_v2 = Path::new("/sys/fs/cgroup/cgroup.controllers").exists();
+    for (controller, file, expected) in if is_v2 { case.v2 } else { case.v1 } {
+        let found = if is_v2 { Some(PathBuf::from("/sys/fs/cgroup")) } else { tree(controller) };
+        let Some(tree) = found else { continue };
         let file = tree.join(&path).join(file);
         let found = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
         if found.trim() != *expected {
@@ -116,39 +151,41 @@ fn resizes() -> [Case; 2] {
         json!({"requests": resources, "limits": resources})
     };
     [
-        (
-            "guaranteed",
-            exact("500m", "96Mi"),
-            "",
-            &[
+        Case {
+            name: "guaranteed",
+            resources: exact("500m", "96Mi"),
+            tier: None,
+            v1: &[
                 ("cpu", "cpu.shares", "512"),
                 ("cpu", "cpu.cfs_quota_us", "50000"),
                 ("memory", "memory.limit_in_bytes", "100663296"),
             ],
-        ),
-        (
-            "guaranteed",
-            exact("100m", "48Mi"),
-            "",
-            &[
+            v2: &[("", "cpu.weight", "20"), ("", "cpu.max", "50000 100000"), ("", "memory.max", "100663296")],
+        },
+        Case {
+            name: "guaranteed",
+            resources: exact("100m", "48Mi"),
+            tier: None,
+            v1: &[
                 ("cpu", "cpu.shares", "102"),
                 ("cpu", "cpu.cfs_quota_us", "10000"),
                 ("memory", "memory.limit_in_bytes", "50331648"),
             ],
-        ),
+            v2: &[("", "cpu.weight", "4"), ("", "cpu.max", "10000 100000"), ("", "memory.max", "50331648")],
+        },
     ]
 }
 
 /// Resizes the Guaranteed pod in place. Its cgroup, which has a quota, must not stand in the way of its container.
 async fn resize(daemon: &mut Daemon, root: &str) -> Result<(), Failed> {
     for case in &resizes() {
-        let written = daemon.write_manifest("guaranteed.json", &manifest(case.0, &case.1));
+        let written = daemon.write_manifest("guaranteed.json", &manifest(case.name, &case.resources));
         written.map_err(|error| failed(&error))?;
-        let name = format!("{}-node1", case.0);
+        let name = format!("{}-node1", case.name);
         let is_it = |pod: &&Value| pod["metadata"]["name"] == *name;
         let has_all = |pods: &[Value]| {
             let pod = pods.iter().find(is_it);
-            pod.is_some_and(|pod| pod["status"]["containerStatuses"][0]["resources"] == case.1)
+            pod.is_some_and(|pod| pod["status"]["containerStatuses"][0]["resources"] == case.resources)
         };
         let pods =
             daemon.wait_for_pods("the pod is resized", has_all).await.map_err(|error| failed(&error))?;
@@ -165,12 +202,16 @@ async fn resize(daemon: &mut Daemon, root: &str) -> Result<(), Failed> {
 /// Cgroups of pods below the root.
 fn pods_left(root: &str) -> Vec<PathBuf> {
     let mut left = Vec::new();
-    let unified = Path::new("/sys/fs/cgroup/unified").join(root.trim_start_matches('/'));
-    for folder in cgroups::folders(root).into_iter().chain([unified]) {
-        for tier in ["kubepods", "kubepods/burstable", "kubepods/besteffort"] {
-            let entries = fs::read_dir(folder.join(tier)).into_iter().flatten().flatten();
+    let root = root.trim_start_matches('/');
+    let mounts = cgroups::folders("/").into_iter().chain([PathBuf::from("/sys/fs/cgroup/unified")]);
+    for mount in mounts {
+        for tier in [None, Some("burstable"), Some("besteffort")] {
+            let parts: Vec<&str> = [root, "kubepods"].into_iter().chain(tier).collect();
+            let entries = fs::read_dir(mount.join(path_of(&parts))).into_iter().flatten().flatten();
             left.extend(entries.map(|entry| entry.path()).filter(|path| {
-                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("pod"))
+                let name =
+                    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                name.rsplit('-').next().is_some_and(|last| last.starts_with("pod"))
             }));
         }
     }
@@ -185,7 +226,7 @@ pub(crate) async fn classes(endpoint: String, arguments: Vec<String>) -> Result<
     options.arguments = arguments;
     let root = cgroups::root_of(&endpoint);
     let mut daemon = Daemon::start(options).map_err(|error| failed(&error))?;
-    for (name, resources, ..) in &cases() {
+    for Case { name, resources, .. } in &cases() {
         let written = daemon.write_manifest(&format!("{name}.json"), &manifest(name, resources));
         written.map_err(|error| failed(&error))?;
     }
@@ -193,7 +234,7 @@ pub(crate) async fn classes(endpoint: String, arguments: Vec<String>) -> Result<
     for life in ["first", "second"] {
         let pods = daemon.wait_for_pods("three pods run", run).await.map_err(|error| failed(&error))?;
         for case in &cases() {
-            let full = format!("{}-node1", case.0);
+            let full = format!("{}-node1", case.name);
             let pod = pods.iter().find(|pod| pod["metadata"]["name"] == *full);
             let compared = compare(&root, pod.ok_or("each pod is shown")?, case);
             compared.map_err(|error| {
@@ -209,7 +250,7 @@ pub(crate) async fn classes(endpoint: String, arguments: Vec<String>) -> Result<
         }
     }
     resize(&mut daemon, &root).await?;
-    for (name, ..) in &cases() {
+    for Case { name, .. } in &cases() {
         daemon.remove_manifest(&format!("{name}.json")).map_err(|error| failed(&error))?;
     }
     let gone = |pods: &[Value]| pods.is_empty() && pods_left(&root).is_empty();

@@ -7,7 +7,7 @@ use witlet_core::cgroup::ResourceConfig;
 use witlet_core::event::EventObject;
 use witlet_core::node::allocatable::Enforcement;
 use witlet_core::runtime::labels;
-use witlet_ports::AgentView;
+use witlet_ports::{AgentView, CgroupError};
 use witlet_testkit::FakeNode;
 
 use crate::support::{condition, node, orders, pass, pod_with_uid, status, told};
@@ -350,7 +350,7 @@ async fn a_runtime_that_sizes_sandboxes_hears_of_limits_before_they_are_written(
 #[tokio::test(start_paused = true)]
 async fn a_machine_without_what_is_needed_ends_the_start_in_upstreams_words() {
     let mut node = keeping();
-    node.cgroups.lose_memory_controller();
+    node.cgroups.fail_start(CgroupError::NotMounted { controllers: "memory".to_owned() });
     node.start();
     pass(3.0).await;
     let failure = node.failure().unwrap_or_default();

@@ -5,6 +5,8 @@
 
 mod admission;
 mod api_pods;
+mod cgroup_cuts;
+mod cgroup_start;
 mod cgroups;
 mod configuration;
 mod contracts;

@@ -149,6 +149,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         ],
     ),
     ("kube", &["host/cluster", "tests/api-server", "tests/harness"]),
+    ("zbus", &["host/node"]),
     ("anyhow", &[]),
 ];
 

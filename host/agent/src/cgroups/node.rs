@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use witlet_core::cgroup::{
-    CgroupName, ResourceConfig, Tier, existing_config, first_tier_config, node_config,
+    CgroupName, CgroupVersion, ResourceConfig, Tier, existing_config, first_tier_config, node_config,
 };
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::allocatable::{Enforcement, PIDS, amounts};
-use witlet_core::pod::resources::Amounts;
+use witlet_core::pod::resources::{Amounts, MEMORY};
 use witlet_ports::{CgroupError, Cgroups};
 
 use super::{CgroupManager, CgroupStartError, Kept};
@@ -61,12 +61,24 @@ impl CgroupManager {
         capacity
     }
 
+    /// Bytes of memory that pods may use together; 0 where that decides nothing.
+    pub(crate) fn pods_memory(&self) -> i64 {
+        match self.settings.memory_qos {
+            Some(_) => self.pods_amounts().get(MEMORY).copied().unwrap_or_default(),
+            None => 0,
+        }
+    }
+
+    /// What isn't reserved.
+    pub(super) fn pods_amounts(&self) -> Amounts {
+        self.settings.reservations.enforced(&self.capacity())
+    }
+
     /// What all pods together may use: what isn't reserved, if that is to hold, else all.
     fn pods_config(&self) -> ResourceConfig {
-        let capacity = self.capacity();
         let amounts = match self.settings.enforce.contains(&Enforcement::Pods) {
-            true => self.settings.reservations.enforced(&capacity),
-            false => capacity,
+            true => self.pods_amounts(),
+            false => self.capacity(),
         };
         node_config(&amounts, &self.settings.cpus)
     }
@@ -97,10 +109,15 @@ impl CgroupManager {
                 true => (&self.settings.system_cgroup, &self.settings.reservations.system, "system"),
                 false => (&self.settings.kube_cgroup, &self.settings.reservations.kube, "kube"),
             };
-            let config = match enforcement.is_compressible() {
+            let mut config = match enforcement.is_compressible() {
                 true => existing_config(amounts, &self.settings.cpus),
                 false => node_config(amounts, &self.settings.cpus),
             };
+            let is_kept =
+                self.settings.memory_qos.is_some() && kept.port.facts().version == CgroupVersion::V2;
+            if let Some(bytes) = config.memory_bytes.filter(|_| is_kept) {
+                config.unified.insert("memory.min".to_owned(), bytes.to_string());
+            }
             match limit_existing(kept, cgroup, amounts, &config).await {
                 Ok(()) => {
                     let message = format!("Updated limits on {which} reserved cgroup {cgroup}");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use witlet_core::admission::Decision;
+use witlet_core::container::spec::SwapBehavior;
 use witlet_core::pod::allocation::{Allocation, NodePolicy};
 use witlet_core::pod::lifecycle::{Event as LifeEvent, Stage};
 use witlet_core::pod::resize::{Effect, ResizeFacts};
@@ -108,6 +109,11 @@ impl EventLoop {
         let node = self.outside.node.borrow();
         let allocatable = node.node.status.as_ref().and_then(|status| status.allocatable.as_ref());
         let of = |name: &str| allocatable?.get(name).and_then(|quantity| amount(name, quantity).ok());
-        NodePolicy { cpu_milli: of(CPU), memory_bytes: of(MEMORY), ..NodePolicy::default() }
+        NodePolicy {
+            cpu_milli: of(CPU),
+            memory_bytes: of(MEMORY),
+            limited_swap: self.settings.cgroups.swap == SwapBehavior::Limited,
+            ..NodePolicy::default()
+        }
     }
 }

@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use witlet_core::cgroup::{PodCgroup, PodCgroupAction, ResourceConfig, pod_cgroup_action, pod_config};
+use witlet_core::cgroup::{
+    CgroupVersion, PodCgroup, PodCgroupAction, ResourceConfig, pod_cgroup_action, pod_config,
+};
 use witlet_core::container::plan::resize::{PodKnob, ResizePod};
 use witlet_core::container::plan::{Step, grace_seconds, plan_kill};
 use witlet_core::container::spec::sandbox_resources;
@@ -35,6 +37,7 @@ impl Executor {
             Err(error) => return Err(self.cgroup_failed(job, &error)),
         };
         let path = kept.layout.path(&name);
+        let config = self.cgroup_config(pod, kept.port.facts().version);
         let exists = kept.port.validate(&path).await.is_ok();
         let action = pod_cgroup_action(pod, observed, exists, job.memory.cgroup_ensured);
         let then_create = match action {
@@ -43,7 +46,7 @@ impl Executor {
                 return Ok(());
             }
             PodCgroupAction::Update => {
-                if let Err(error) = kept.port.update(&path, &self.cgroup_config(pod)).await {
+                if let Err(error) = kept.port.update(&path, &config).await {
                     tracing::warn!(pod = %job.full_name, %error, "Failed to set the pod's cgroup");
                 }
                 job.memory.cgroup_ensured = true;
@@ -57,7 +60,7 @@ impl Executor {
         };
         if then_create {
             self.cgroups.update_tiers().await;
-            if let Err(error) = kept.port.create(&path, &self.cgroup_config(pod)).await {
+            if let Err(error) = kept.port.create(&path, &config).await {
                 let message = format!("failed to create container for {name} : {}", one_line(&error));
                 return Err(self.cgroup_failed(job, &message));
             }
@@ -72,9 +75,14 @@ impl Executor {
         }
     }
 
-    fn cgroup_config(&self, pod: &Pod) -> ResourceConfig {
+    fn cgroup_config(&self, pod: &Pod, version: CgroupVersion) -> ResourceConfig {
         let settings = &self.cgroups.settings;
-        ResourceConfig { pids_max: settings.pod_pids_max, ..pod_config(pod, settings.cpu_quota) }
+        let qos = settings.memory_qos.filter(|_| version == CgroupVersion::V2);
+        ResourceConfig {
+            pids_max: settings.pod_pids_max,
+            unified: qos.map(|qos| qos.of_pod(pod)).unwrap_or_default(),
+            ..pod_config(pod, settings.cpu_quota)
+        }
     }
 
     fn cgroup_failed(&self, job: &Job, error: &dyn std::fmt::Display) -> End {

@@ -21,6 +21,7 @@ pub(super) struct HostNow<'a> {
     etc_hosts: String,
     cgroups: &'a CgroupSettings,
     state: CgroupState,
+    pods_memory: i64,
 }
 
 impl<'a> HostNow<'a> {
@@ -52,6 +53,7 @@ impl<'a> HostNow<'a> {
             etc_hosts,
             cgroups: &cgroups.settings,
             state: cgroups.state(),
+            pods_memory: cgroups.pods_memory(),
         })
     }
 
@@ -70,6 +72,9 @@ impl<'a> HostNow<'a> {
             swap_controller: self.settings.swap_controller,
             cgroups: self.state.facts(),
             cpu_quota: self.cgroups.cpu_quota,
+            swap_behavior: self.cgroups.swap,
+            memory_qos: self.cgroups.memory_qos,
+            pods_memory: self.pods_memory,
             single_process_oom_kill: self.cgroups.single_process_oom_kill,
         }
     }

@@ -7,9 +7,10 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::config::ResourceConfig;
 use super::convert::cpu_shares;
+use super::memory::TierMemory;
 use super::name::{CgroupName, InvalidPart};
+use super::tier::{Tier, TierPod};
 use crate::pod::PodUid;
-use crate::pod::resources::{self, CPU, QosClass};
 use crate::runtime::CgroupDriver;
 
 /// The cgroup of all pods, below `cgroupRoot`.
@@ -18,39 +19,6 @@ pub const KUBEPODS: &str = "kubepods";
 const POD: &str = "pod";
 /// Huge pages of the tiers: no limit that any machine reaches.
 const HUGEPAGES_UNBOUNDED: u64 = 1 << 62;
-
-/// Classes that have a cgroup of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tier {
-    /// `kubepods` itself, where Guaranteed pods are.
-    Guaranteed,
-    /// `burstable`
-    Burstable,
-    /// `besteffort`
-    BestEffort,
-}
-
-impl Tier {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Guaranteed, Self::Burstable, Self::BestEffort];
-
-    /// Of a pod.
-    pub fn of(pod: &Pod) -> Self {
-        match resources::qos(pod) {
-            QosClass::Guaranteed => Self::Guaranteed,
-            QosClass::Burstable => Self::Burstable,
-            QosClass::BestEffort => Self::BestEffort,
-        }
-    }
-
-    fn part(self) -> Option<&'static str> {
-        match self {
-            Self::Guaranteed => None,
-            Self::Burstable => Some("burstable"),
-            Self::BestEffort => Some("besteffort"),
-        }
-    }
-}
 
 /// The names of all cgroups that the agent keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,23 +79,6 @@ impl CgroupLayout {
     }
 }
 
-/// A pod as the tiers count it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TierPod {
-    /// Its class.
-    pub tier: Tier,
-    /// What it asks for, in milli-CPU.
-    pub cpu_milli: i64,
-}
-
-impl TierPod {
-    /// Of a pod with the resources that it was allocated.
-    pub fn of(pod: &Pod) -> Self {
-        let cpu_milli = resources::requests(pod).get(CPU).copied().unwrap_or_default();
-        Self { tier: Tier::of(pod), cpu_milli }
-    }
-}
-
 /// What a tier is made with at the start, or set to if it is there. `hugepage_sizes` are the machine's, in bytes.
 pub fn first_tier_config(tier: Tier, hugepage_sizes: &[u64]) -> ResourceConfig {
     ResourceConfig {
@@ -140,12 +91,13 @@ pub fn first_tier_config(tier: Tier, hugepage_sizes: &[u64]) -> ResourceConfig {
 /// What the tiers are set to while these pods are active: `burstable` weighs as much as its pods ask for, `besteffort` as
 /// little as can be.
 pub fn tier_configs(
-    pods: impl IntoIterator<Item = TierPod>,
+    pods: &[TierPod],
     hugepage_sizes: &[u64],
+    memory: TierMemory,
 ) -> [(Tier, ResourceConfig); 3] {
-    let burstable = pods.into_iter().filter(|pod| pod.tier == Tier::Burstable);
+    let burstable = pods.iter().filter(|pod| pod.tier == Tier::Burstable);
     let milli = burstable.fold(0_i64, |sum, pod| sum.saturating_add(pod.cpu_milli));
-    Tier::ALL.map(|tier| {
+    let mut tiers = Tier::ALL.map(|tier| {
         let cpu_shares = match tier {
             Tier::Guaranteed => None,
             Tier::Burstable => Some(cpu_shares(milli)),
@@ -153,7 +105,9 @@ pub fn tier_configs(
         };
         let hugepages = unbounded(hugepage_sizes);
         (tier, ResourceConfig { cpu_shares, hugepages, ..ResourceConfig::default() })
-    })
+    });
+    memory.add_to(&mut tiers, pods);
+    tiers
 }
 
 fn unbounded(sizes: &[u64]) -> BTreeMap<u64, u64> {

@@ -29,7 +29,7 @@ pub use cgroup::PodCgroups;
 pub use env::{EnvFileProblem, TooLong, env_files, expand as expand_variables};
 pub use error::SpecError;
 pub use input::{ContainerInput, Host, ImageFacts, Objects, SandboxInput};
-pub use linux::{oom_score_adj, sandbox_resources};
+pub use linux::{SwapBehavior, oom_score_adj, sandbox_resources, swap_behavior};
 pub use sandbox::sandbox_spec;
 pub use services::{MASTER_NAMESPACE, ServiceAddress, ServicePort, service_variables};
 

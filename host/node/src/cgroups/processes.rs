@@ -40,6 +40,26 @@ pub(super) fn kill_all(name: &str, folders: &[PathBuf], rounds: u32) -> Result<(
     }
 }
 
+/// The processes in this folder itself.
+pub(super) fn of(folder: &Path) -> Result<BTreeSet<i32>, CgroupError> {
+    let path = folder.join("cgroup.procs");
+    let listed = fs::read_to_string(&path).map_err(|error| super::tree::failed("read", &path, &error))?;
+    Ok(listed.lines().filter_map(|line| line.trim().parse().ok()).collect())
+}
+
+/// Puts a process into these folders. One that is gone is fine.
+pub(super) fn add(folders: &[PathBuf], pid: i32) -> Result<(), CgroupError> {
+    for folder in folders {
+        let path = folder.join("cgroup.procs");
+        match fs::write(&path, pid.to_string()) {
+            Ok(()) => {}
+            Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => return Ok(()),
+            Err(error) => return Err(super::tree::failed("write", &path, &error)),
+        }
+    }
+    Ok(())
+}
+
 /// A process that is gone already is fine.
 fn kill(pid: i32) -> Result<(), Errno> {
     let own = i32::try_from(std::process::id()).ok();

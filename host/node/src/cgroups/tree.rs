@@ -83,6 +83,11 @@ impl Tree {
         all.into_iter().collect()
     }
 
+    /// The cgroup's folder where the processes of all trees are counted: of memory in version 1.
+    pub(super) fn first_folder(&self, path: &str) -> Option<PathBuf> {
+        self.folder("memory", path)
+    }
+
     pub(super) fn validate(&self, path: &str) -> Result<(), CgroupError> {
         match self.facts.version {
             CgroupVersion::V1 => {
@@ -345,7 +350,7 @@ fn remove_folder(folder: &Path) -> Result<(), CgroupError> {
     }
 }
 
-fn failed(action: &'static str, path: &Path, error: &io::Error) -> CgroupError {
+pub(super) fn failed(action: &'static str, path: &Path, error: &io::Error) -> CgroupError {
     CgroupError::File {
         action,
         path: path.display().to_string(),

@@ -73,8 +73,8 @@ impl RuntimeInfo for FakeRuntime {
     }
 
     async fn cgroup_driver(&self) -> Result<Option<CgroupDriver>, RuntimeError> {
-        drop(self.answer("RuntimeConfig")?);
-        Ok(Some(CgroupDriver::Cgroupfs))
+        let inner = self.answer("RuntimeConfig")?;
+        Ok(Some(inner.cgroup_driver.unwrap_or(CgroupDriver::Cgroupfs)))
     }
 }
 

@@ -41,6 +41,7 @@ fn line(flag: &Flag) -> String {
 /// What a flag says that no field says.
 fn meaning(own: Own) -> &'static str {
     match own {
+        Own::AllocatableIgnoreEviction => "leaves hard eviction thresholds out of allocatable",
         Own::ApiSocket => "socket of witlet's local API (default /run/witlet/witlet.sock)",
         Own::BootstrapKubeconfig => "how to ask for a certificate while there is no kubeconfig",
         Own::CertDir => "folder for the node's certificates (default pki in --root-dir)",

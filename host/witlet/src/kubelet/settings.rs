@@ -110,6 +110,9 @@ pub(crate) enum SettingsError {
          (--fail-swap-on=false)"
     )]
     Swap,
+    /// Swap is to be limited where that can't be done.
+    #[error("swap feature is enabled and LimitedSwap but it is only supported with cgroupv2")]
+    LimitedSwap,
 }
 
 fn wrong(name: &'static str, value: impl Display, why: impl Display) -> SettingsError {
@@ -146,7 +149,7 @@ pub(crate) fn settings(
         manifests: manifests(&wanted)?,
         runtime: runtime(&wanted)?,
         pods: pods(flags, &wanted)?,
-        cgroups: cgroups::cgroups(&wanted, machine)?,
+        cgroups: cgroups::cgroups(flags, &wanted, machine)?,
         reserved_cpus: wanted.reserved_system_cpus.clone(),
         eviction: node::eviction(&wanted)?,
         plugins: flags.text(Own::Plugins).map(PathBuf::from),
@@ -156,7 +159,7 @@ pub(crate) fn settings(
         resync: wanted.sync_frequency.unwrap_or(Duration::from_mins(1)),
         healthz: healthz(&wanted)?,
         read_only: read_only(&wanted)?,
-        oom_score: Some(bounded("oomScoreAdj", wanted.oom_score_adj.unwrap_or(OOM_SCORE), -1000, 1000)?),
+        oom_score: Some(oom_score(&wanted)?),
         feature_gates: wanted.feature_gates.clone(),
         configz: json!({ "kubeletconfig": defaulted(&document) }),
         cluster,
@@ -243,6 +246,10 @@ fn runtime(wanted: &Wanted) -> Result<RuntimeSettings, SettingsError> {
         request_timeout: wanted.runtime_request_timeout.unwrap_or(Duration::from_mins(2)),
         cgroup_driver: driver(wanted)?,
     })
+}
+
+fn oom_score(wanted: &Wanted) -> Result<i32, SettingsError> {
+    bounded("oomScoreAdj", wanted.oom_score_adj.unwrap_or(OOM_SCORE), -1000, 1000)
 }
 
 fn driver(wanted: &Wanted) -> Result<CgroupDriver, SettingsError> {

@@ -155,19 +155,20 @@ fn what_cannot_be_read_is_named() {
 fn what_is_not_done_is_told_once_by_name() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let fields = "topologyManagerPolicy: restricted\nreservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]\n\
-                  featureGates: {MemoryQoS: true, EnvFiles: true}";
+                  featureGates: {PodLevelResourceManagers: true, EnvFiles: true}";
     let file = write(folder.path(), "config.yaml", fields);
-    let start =
-        start_of(&format!("--config={file} --lock-file=/l --kubelet-cgroups=/k -v=4 --logging-format=json"));
+    let start = start_of(&format!(
+        "--config={file} --lock-file=/l --pod-cidr=10.0.0.0/24 -v=4 --logging-format=json"
+    ));
     let start = start.expect("all is known");
     assert_eq!(
         start.warnings,
         [
             "the flag --lock-file isn't acted on yet",
-            "the configuration's kubeletCgroups (--kubelet-cgroups) isn't acted on yet with this value",
+            "the configuration's podCIDR (--pod-cidr) isn't acted on yet with this value",
             "the configuration's topologyManagerPolicy (--topology-manager-policy) isn't acted on yet with this value",
             "the configuration's reservedMemory isn't acted on yet with this value",
-            "the feature gate MemoryQoS isn't acted on with this value",
+            "the feature gate PodLevelResourceManagers isn't acted on with this value",
         ]
     );
     assert_eq!((start.verbosity, start.log_format), (4, LogFormat::Json));

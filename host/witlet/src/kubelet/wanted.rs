@@ -77,6 +77,11 @@ pub(crate) struct Wanted {
     pub(crate) image_gc_low_threshold_percent: Option<i64>,
     #[serde(deserialize_with = "time")]
     pub(crate) runtime_request_timeout: Option<Duration>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) kubelet_cgroups: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) system_cgroups: Option<String>,
+    pub(crate) protect_kernel_defaults: bool,
     pub(crate) cgroup_driver: Option<String>,
     #[serde(deserialize_with = "text")]
     pub(crate) cgroup_root: Option<String>,
@@ -89,6 +94,12 @@ pub(crate) struct Wanted {
     pub(crate) cpu_cfs_quota_period: Option<Duration>,
     #[serde(rename = "singleProcessOOMKill")]
     pub(crate) single_process_oom_kill: Option<bool>,
+    pub(crate) memory_swap: MemorySwap,
+    pub(crate) memory_throttling_factor: Option<f64>,
+    #[serde(deserialize_with = "text")]
+    pub(crate) memory_reservation_policy: Option<String>,
+    #[serde(rename = "qosReserved")]
+    pub(crate) qos_reserved: BTreeMap<String, String>,
     /// None is upstream's default; an empty list enforces nothing.
     pub(crate) enforce_node_allocatable: Option<Vec<String>>,
     pub(crate) system_reserved_cgroup: String,
@@ -143,6 +154,14 @@ pub(crate) struct Wanted {
     pub(crate) image_service_endpoint: Option<String>,
     #[serde(rename = "failCgroupV1")]
     pub(crate) fail_cgroup_v1: Option<bool>,
+}
+
+/// `memorySwap`
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct MemorySwap {
+    #[serde(deserialize_with = "text")]
+    pub(crate) swap_behavior: Option<String>,
 }
 
 /// `authentication`

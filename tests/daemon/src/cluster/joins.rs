@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Node;
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use witlet_api_server::{Admission, Identity};
+use witlet_harness::tunables::COPY_TUNABLES;
 use witlet_harness::{DaemonOptions, TestClock};
 use witlet_ports::Clock as _;
 
@@ -222,7 +223,8 @@ pub(super) async fn as_the_kubelet() -> Result<(), Failed> {
     std::fs::create_dir_all(ground.path("bin"))?;
     std::os::unix::fs::symlink(witlet_harness::program::witlet().map_err(failed)?, &program)?;
     let mut options = DaemonOptions::below(ground.folder.path(), "unshare", &*ground.endpoint);
-    let outer = ["--mount", "--propagation", "private", "--", "sh", "-c", IN_PLACE];
+    let script = format!("{COPY_TUNABLES}{IN_PLACE}");
+    let outer = ["--mount", "--propagation", "private", "--", "sh", "-c", script.as_str()];
     let mut line: Vec<String> = outer.map(str::to_owned).into();
     line.extend([home.display().to_string(), program.display().to_string()]);
     line.extend([

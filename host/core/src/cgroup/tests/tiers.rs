@@ -1,9 +1,9 @@
 //! Weights of the classes (`TestQOSCPUConfigUpdate` in `qos_container_manager_linux_test.go`).
 
-use crate::cgroup::{ResourceConfig, Tier, TierPod, cpu_shares, first_tier_config, tier_configs};
+use crate::cgroup::{ResourceConfig, Tier, TierMemory, TierPod, cpu_shares, first_tier_config, tier_configs};
 
 fn of(tier: Tier, cpu_milli: i64) -> TierPod {
-    TierPod { tier, cpu_milli }
+    TierPod { tier, cpu_milli, memory_bytes: 0 }
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn burstable_weighs_what_its_pods_ask_for() {
         ("besteffort and burstable pods", &[of(BestEffort, 0), of(Burstable, 1_000)], 1_024),
     ];
     for (name, pods, shares) in cases {
-        let configs = tier_configs(pods.iter().copied(), &[]);
+        let configs = tier_configs(pods, &[], TierMemory::default());
         let shares_of =
             |tier| configs.iter().find(|(of, _)| *of == tier).and_then(|(_, config)| config.cpu_shares);
         assert_eq!(shares_of(Burstable), Some(shares), "{name}");
@@ -40,5 +40,6 @@ fn huge_pages_have_no_bound_in_the_tiers() {
             ResourceConfig::default()
         );
     }
-    assert!(tier_configs([], &[1 << 30]).iter().all(|(_, config)| config.hugepages.contains_key(&(1 << 30))));
+    let configs = tier_configs(&[], &[1 << 30], TierMemory::default());
+    assert!(configs.iter().all(|(_, config)| config.hugepages.contains_key(&(1 << 30))));
 }

@@ -7,7 +7,7 @@ use super::input::PlanInput;
 use super::spec::{ContainerKind, containers};
 use super::step::{KillReason, Step};
 use crate::cgroup::{
-    CpuQuotaPolicy, PodCgroup, cpu_quota, cpu_shares, cpu_weight, pod_config, quota_to_milli,
+    CpuQuotaPolicy, PodCgroup, cpu_quota, cpu_shares, cpu_weight, pod_config, quota_of_driver, quota_to_milli,
 };
 use crate::pod::allocation::ContainerResources;
 use crate::pod::resources::{CPU, MEMORY};
@@ -157,7 +157,7 @@ pub fn desired_pod_cgroup(pod: &Pod, quota: CpuQuotaPolicy) -> PodCgroup {
 }
 
 /// What of the pod's own cgroup isn't as it should be. A limit that the pod doesn't have any more stays, as upstream has it;
-/// what differs by no more than the kernel's rounding is the same.
+/// what differs by no more than the kernel's or the driver's rounding is the same.
 fn pod_knobs(pod: &Pod, facts: ResizeFacts<'_>) -> Vec<Knob> {
     let Some(from) = facts.pod_cgroup else { return Vec::new() };
     let to = desired_pod_cgroup(pod, facts.cpu_quota);
@@ -170,7 +170,8 @@ fn pod_knobs(pod: &Pod, facts: ResizeFacts<'_>) -> Vec<Knob> {
     // Grows or shrinks as CPUs do: the period may be another one.
     let cpu = |cgroup: PodCgroup| (cgroup.cpu_quota_us, cgroup.cpu_period_us.max(1));
     let ((quota, period), (new_quota, new_period)) = (cpu(from), cpu(to));
-    if new_quota != 0 && (quota, period) != (new_quota, new_period) {
+    let rounded = quota_of_driver(facts.cgroup_driver, new_quota, new_period);
+    if new_quota != 0 && (quota, period) != (rounded, new_period) {
         knobs.push((PodKnob::CpuQuota, scale(quota, new_period, period), new_quota));
     }
     let shares = (from.cpu_shares, to.cpu_shares);

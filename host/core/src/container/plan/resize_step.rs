@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::spec::ContainerKind;
 use crate::cgroup::{CpuQuotaPolicy, PodCgroup};
 use crate::pod::allocation::ContainerResources;
-use crate::runtime::{ContainerId, LinuxResources};
+use crate::runtime::{CgroupDriver, ContainerId, LinuxResources};
 
 /// What running containers were last given, by instance: recorded when one is started and after each
 /// [`ResizeContainer`]. One without a record counts as having what the runtime says.
@@ -24,6 +24,8 @@ pub struct ResizeFacts<'a> {
     pub pod_cgroup: Option<PodCgroup>,
     /// Whether and how CPU limits become quotas.
     pub cpu_quota: CpuQuotaPolicy,
+    /// Who makes cgroups.
+    pub cgroup_driver: CgroupDriver,
 }
 
 /// A running container gets other limits.

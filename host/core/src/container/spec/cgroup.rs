@@ -4,10 +4,6 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::Host;
 use crate::cgroup::CgroupLayout;
-use crate::runtime::CgroupDriver;
-
-/// The slice of all pods where systemd makes cgroups and the agent keeps none, by upstream's name.
-const PODS_SLICE: &str = "/kubepods.slice";
 
 /// Whether the agent keeps cgroups for pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,8 +12,7 @@ pub enum PodCgroups<'a> {
     Kept(&'a CgroupLayout),
     /// The operator wants none (`cgroupsPerQOS: false`): containers are where the runtime puts them.
     Off,
-    /// It can't here: containers are where the runtime puts them, or in the slice of all pods where systemd makes cgroups, for a
-    /// runtime that has systemd make them takes none without a slice.
+    /// It can't here: containers are where the runtime puts them.
     #[default]
     Unsupported,
 }
@@ -26,11 +21,7 @@ pub enum PodCgroups<'a> {
 pub(crate) fn parent(pod: &Pod, host: Host<'_>) -> Option<String> {
     match host.cgroups {
         PodCgroups::Kept(layout) => layout.pod(pod).ok().map(|name| layout.path(&name)),
-        PodCgroups::Off => None,
-        PodCgroups::Unsupported => match host.cgroup_driver()? {
-            CgroupDriver::Cgroupfs => None,
-            CgroupDriver::Systemd => Some(PODS_SLICE.to_owned()),
-        },
+        PodCgroups::Off | PodCgroups::Unsupported => None,
     }
 }
 
@@ -45,32 +36,20 @@ pub(super) fn recorded(pod: &Pod, host: Host<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    //! The pod's own, none, or one slice.
-
-    use std::collections::BTreeMap;
+    //! The pod's own, or none.
 
     use super::*;
     use crate::container::spec::fixtures;
-    use crate::node::facts::RUNTIME_CGROUP_DRIVER;
+    use crate::runtime::CgroupDriver;
 
     #[test]
-    fn without_cgroups_of_its_own_systemd_gets_one_slice_and_other_runtimes_decide() {
+    fn without_cgroups_of_pods_the_runtime_decides() {
         let pod = crate::fixtures::pod("Always", &["a"]);
-        for (driver, expected) in [
-            (Some("systemd"), Some("/kubepods.slice")),
-            (Some("cgroupfs"), None),
-            (Some("something else"), None),
-            (None, None),
-        ] {
-            let mut node = fixtures::node("1");
-            let facts = driver.map(|driver| (RUNTIME_CGROUP_DRIVER.to_owned(), driver.to_owned()));
-            node.facts = facts.into_iter().collect::<BTreeMap<_, _>>();
-            let host = fixtures::host(&node);
-            assert_eq!(parent(&pod, host).as_deref(), expected, "{driver:?}");
-            assert_eq!(recorded(&pod, host), None);
-            let off = Host { cgroups: PodCgroups::Off, ..host };
-            assert_eq!((parent(&pod, off), recorded(&pod, off)), (None, Some(String::new())), "{driver:?}");
-        }
+        let node = fixtures::node("1");
+        let host = fixtures::host(&node);
+        assert_eq!((parent(&pod, host), recorded(&pod, host)), (None, None));
+        let off = Host { cgroups: PodCgroups::Off, ..host };
+        assert_eq!((parent(&pod, off), recorded(&pod, off)), (None, Some(String::new())));
     }
 
     #[test]

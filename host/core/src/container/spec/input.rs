@@ -7,9 +7,10 @@ use std::path::Path;
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use super::PodCgroups;
-use crate::cgroup::CpuQuotaPolicy;
-use crate::node::{NodeFacts, facts};
-use crate::runtime::{CgroupDriver, ContainerId, Device, Mount, RuntimeHandler, UserNamespace};
+use super::linux::SwapBehavior;
+use crate::cgroup::{CpuQuotaPolicy, MemoryQos};
+use crate::node::NodeFacts;
+use crate::runtime::{ContainerId, Device, Mount, RuntimeHandler, UserNamespace};
 
 /// The machine, as far as specs depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,12 @@ pub struct Host<'a> {
     pub runtime_handlers: &'a [RuntimeHandler],
     /// Whether the kernel counts swap by cgroup (`memory.swap.max` exists below the root).
     pub swap_controller: bool,
+    /// Who may swap.
+    pub swap_behavior: SwapBehavior,
+    /// What is made of requests and limits of memory; none without the gate `MemoryQoS`.
+    pub memory_qos: Option<MemoryQos>,
+    /// Bytes that all pods may use.
+    pub pods_memory: i64,
     /// Whether pods have cgroups of their own.
     pub cgroups: PodCgroups<'a>,
     /// Whether and how CPU limits become quotas.
@@ -57,15 +64,13 @@ impl<'a> Host<'a> {
             runtime_classes: NO_CLASSES,
             runtime_handlers: &[],
             swap_controller: false,
+            swap_behavior: SwapBehavior::NoSwap,
+            memory_qos: None,
+            pods_memory: 0,
             cgroups: PodCgroups::Unsupported,
             cpu_quota: CpuQuotaPolicy::default(),
             single_process_oom_kill: false,
         }
-    }
-
-    /// Who makes cgroups, as the node's facts say.
-    pub(crate) fn cgroup_driver(&self) -> Option<CgroupDriver> {
-        CgroupDriver::of_name(self.node.facts.get(facts::RUNTIME_CGROUP_DRIVER)?)
     }
 
     /// Whether cgroups are those of version 2, as the node's facts say.

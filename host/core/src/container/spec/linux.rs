@@ -1,17 +1,24 @@
 //! CPU, memory, huge pages, swap and OOM score in the kernel's units (upstream: `cm/helpers_linux.go`, `qos/policy.go`,
 //! `kuberuntime_container_linux.go`).
 
+mod swap;
+
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::{ContainerInput, Host, SpecError};
-use crate::cgroup::{PodCgroup, cpu_quota, cpu_shares, hugepage_unit_size, shares_to_milli};
+use crate::cgroup::{
+    MEMORY_LOW, MEMORY_MIN, MemoryReservation, PodCgroup, cpu_quota, cpu_shares, hugepage_unit_size,
+    shares_to_milli,
+};
 use crate::pod::quantity;
 use crate::pod::resources::{self, Amounts, CPU, HUGE_PAGES, MEMORY, QosClass, is_sidecar};
 use crate::pod::static_pod::is_critical;
 use crate::runtime::LinuxResources;
+
+pub use swap::{SwapBehavior, swap_behavior};
 
 /// A pod of class Guaranteed is killed last, after the node's daemons (−999) only.
 const OOM_GUARANTEED: i64 = -997;
@@ -112,7 +119,8 @@ pub(super) fn resources(input: ContainerInput<'_>) -> Result<LinuxResources, Spe
             resource: format!("limits.{resource}"),
             quantity,
         })?;
-    forbid_swap(&mut figures, host);
+    swap::limit_swap(&mut figures, pod, container, host);
+    add_memory_qos(&mut figures, pod, container, host);
     Ok(figures)
 }
 
@@ -186,13 +194,24 @@ fn figures(cpu_request: Option<i64>, cpu_limit: i64, memory_limit: i64, host: Ho
     }
 }
 
-/// Behaviour `NoSwap`, the default. Without a memory limit, cgroups of version 1 can't forbid it.
-fn forbid_swap(figures: &mut LinuxResources, host: Host<'_>) {
-    if !host.swap_controller {
-    } else if host.has_cgroup_v2() {
-        figures.unified.insert("memory.swap.max".to_owned(), "0".to_owned());
-    } else {
-        figures.memory_swap_limit_bytes = figures.memory_limit_bytes;
+/// Keeps memory for the container, and slows it down before it reaches its limit (gate `MemoryQoS`).
+fn add_memory_qos(figures: &mut LinuxResources, pod: &Pod, container: &Container, host: Host<'_>) {
+    let Some(qos) = host.memory_qos.filter(|_| host.has_cgroup_v2()) else { return };
+    let limit = container.resources.as_ref().and_then(|own| own.limits.as_ref()?.get(MEMORY));
+    let limit = limit.and_then(|limit| quantity::value(limit).ok()).unwrap_or_default();
+    let request = memory_request(container);
+    let (mut min, mut low) = (0, 0);
+    if qos.reservation == MemoryReservation::Tiered && request != 0 {
+        match resources::qos(pod) {
+            QosClass::Guaranteed => min = request,
+            QosClass::Burstable | QosClass::BestEffort => low = request,
+        }
+    }
+    let files = &mut figures.unified;
+    files.insert(MEMORY_MIN.to_owned(), min.to_string());
+    files.insert(MEMORY_LOW.to_owned(), low.to_string());
+    if let Some(high) = qos.throttled_from(request, limit, host.pods_memory) {
+        files.insert("memory.high".to_owned(), high.to_string());
     }
 }
 

@@ -216,14 +216,14 @@ fn values_that_ask_for_what_happens_anyway_are_not_told() {
     assert_eq!(quiet.not_yet(), [""; 0]);
     let loud = with_head(
         "volumeStatsAggPeriod: 30s\ntopologyManagerPolicy: restricted\ncontainerLogMaxWorkers: 2\nserverTLSBootstrap: true\n\
-         memorySwap: {swapBehavior: LimitedSwap}\n",
+         shutdownGracePeriod: 10s\n",
     );
     let expected = [
         "serverTLSBootstrap",
         "volumeStatsAggPeriod",
         "topologyManagerPolicy",
-        "memorySwap.swapBehavior",
         "containerLogMaxWorkers",
+        "shutdownGracePeriod",
     ];
     assert_eq!(loud.not_yet(), expected);
 }

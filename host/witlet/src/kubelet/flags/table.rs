@@ -5,6 +5,7 @@ use crate::kubelet::configuration::fields::Kind;
 /// A flag that stands for no field of the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Own {
+    AllocatableIgnoreEviction,
     ApiSocket,
     BootstrapKubeconfig,
     CertDir,
@@ -136,7 +137,7 @@ pub(crate) const FLAGS: &[Flag] = &[
     field("eviction-soft", Kind::TextMap, "evictionSoft"),
     field("eviction-soft-grace-period", Kind::TextMap, "evictionSoftGracePeriod"),
     not_yet("exit-on-lock-contention", Kind::Bool, &["false"]),
-    nothing("experimental-allocatable-ignore-eviction", Kind::Bool),
+    own("experimental-allocatable-ignore-eviction", Kind::Bool, Own::AllocatableIgnoreEviction),
     not_yet("experimental-mounter-path", Kind::Text, &[""]),
     field("fail-cgroupv1", Kind::Bool, "failCgroupV1"),
     field("fail-swap-on", Kind::Bool, "failSwapOn"),

@@ -185,6 +185,9 @@ fn fields_that_act_can_be_set_by_flags_or_in_a_file_only() {
         "singleProcessOOMKill",
         "maxParallelImagePulls",
         "mergeDefaultEvictionSettings",
+        "memorySwap.swapBehavior",
+        "memoryThrottlingFactor",
+        "memoryReservationPolicy",
     ];
     assert_eq!(in_files_only, expected, "upstream has no flags for these");
 }

@@ -3,19 +3,30 @@
 use std::time::Duration;
 
 use witlet_agent::{CgroupMode, CgroupSettings};
-use witlet_core::cgroup::CpuQuotaPolicy;
+use witlet_core::cgroup::{CpuQuotaPolicy, MemoryQos, MemoryReservation, percentage};
+use witlet_core::container::spec::SwapBehavior;
 use witlet_core::node::allocatable::{EnforcementFacts, enforcements};
+use witlet_core::node::tunables::TunablePolicy;
 
 use super::{Machine, SettingsError};
+use crate::kubelet::flags::Flags;
+use crate::kubelet::gates;
 use crate::kubelet::wanted::Wanted;
+use witlet_core::pod::resources::MEMORY;
 
+/// What most machines have; this one's own is added at the start.
+const PAGE_BYTES: i64 = 4096;
 /// Upstream's default and bounds.
 const PERIOD: Duration = Duration::from_millis(100);
 const PERIOD_MIN: Duration = Duration::from_millis(1);
 const PERIOD_MAX: Duration = Duration::from_secs(1);
 
 /// What the configuration says about them.
-pub(super) fn cgroups(wanted: &Wanted, machine: Machine) -> Result<CgroupSettings, SettingsError> {
+pub(super) fn cgroups(
+    flags: &Flags,
+    wanted: &Wanted,
+    machine: Machine,
+) -> Result<CgroupSettings, SettingsError> {
     let per_qos = wanted.cgroups_per_qos.unwrap_or(true);
     let (system_cgroup, kube_cgroup) = (&wanted.system_reserved_cgroup, &wanted.kube_reserved_cgroup);
     let mut problems = Vec::new();
@@ -43,8 +54,20 @@ pub(super) fn cgroups(wanted: &Wanted, machine: Machine) -> Result<CgroupSetting
         problems
             .push("singleProcessOOMKill must not be explicitly set to false when using cgroup v1".to_owned());
     }
+    if wanted.system_cgroups.is_some() && wanted.cgroup_root.is_none() {
+        problems.push(
+            "systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified"
+                .to_owned(),
+        );
+    }
+    let swap = swap(wanted, machine, &mut problems)?;
+    let memory_qos = memory_qos(wanted, &mut problems);
+    let qos_reserved_percent = qos_reserved(wanted)?;
     if !problems.is_empty() {
         return Err(SettingsError::Invalid { problems });
+    }
+    if wanted.system_cgroups.as_deref() == Some("/") {
+        return Err(SettingsError::Together { message: "system container cannot be root (\"/\")" });
     }
     Ok(CgroupSettings {
         mode: if per_qos { CgroupMode::Kept } else { CgroupMode::Off },
@@ -56,10 +79,84 @@ pub(super) fn cgroups(wanted: &Wanted, machine: Machine) -> Result<CgroupSetting
         },
         pod_pids_max: wanted.pod_pids_limit.filter(|limit| *limit > 0),
         single_process_oom_kill: wanted.single_process_oom_kill.unwrap_or(machine.cgroup_v1),
-        reservations: super::node::reserved(wanted)?,
+        swap,
+        memory_qos,
+        qos_reserved_percent,
+        tunables: match wanted.protect_kernel_defaults {
+            true => TunablePolicy::Check,
+            false => TunablePolicy::Write,
+        },
+        own_cgroup: wanted.kubelet_cgroups.clone(),
+        system_processes: wanted.system_cgroups.clone(),
+        oom_score: Some(super::oom_score(wanted)?),
+        reservations: super::node::reserved(flags, wanted)?,
         enforce,
         system_cgroup: system_cgroup.clone(),
         kube_cgroup: kube_cgroup.clone(),
         ..CgroupSettings::default()
     })
+}
+
+fn swap(
+    wanted: &Wanted,
+    machine: Machine,
+    problems: &mut Vec<String>,
+) -> Result<SwapBehavior, SettingsError> {
+    match wanted.memory_swap.swap_behavior.as_deref() {
+        None | Some("NoSwap") => Ok(SwapBehavior::NoSwap),
+        Some("LimitedSwap") if machine.cgroup_v1 => Err(SettingsError::LimitedSwap),
+        Some("LimitedSwap") => Ok(SwapBehavior::Limited),
+        Some(other) => {
+            problems.push(format!(
+                "memorySwap.swapBehavior {other:?} must be one of: \"\", \"LimitedSwap\" or \"NoSwap\""
+            ));
+            Ok(SwapBehavior::NoSwap)
+        }
+    }
+}
+
+/// None where the gate is off.
+fn memory_qos(wanted: &Wanted, problems: &mut Vec<String>) -> Option<MemoryQos> {
+    const FACTOR: f64 = 0.9;
+    let is_on = gates::is_enabled(&wanted.feature_gates, "MemoryQoS");
+    let throttling_factor = wanted.memory_throttling_factor.unwrap_or(FACTOR);
+    if !(throttling_factor > 0.0 && throttling_factor <= 1.0) {
+        problems.push(format!(
+            "memoryThrottlingFactor {throttling_factor} must be greater than 0 and less than or equal to 1.0"
+        ));
+    }
+    let reservation = match wanted.memory_reservation_policy.as_deref() {
+        None | Some("None") => MemoryReservation::None,
+        Some("TieredReservation") if is_on => MemoryReservation::Tiered,
+        Some("TieredReservation") => {
+            problems.push(
+                "memoryReservationPolicy \"TieredReservation\" requires the feature gate MemoryQoS"
+                    .to_owned(),
+            );
+            MemoryReservation::None
+        }
+        Some(other) => {
+            problems.push(format!(
+                "memoryReservationPolicy {other:?} must be one of: \"None\" or \"TieredReservation\""
+            ));
+            MemoryReservation::None
+        }
+    };
+    is_on.then_some(MemoryQos { reservation, throttling_factor, page_bytes: PAGE_BYTES })
+}
+
+/// None where the gate is off.
+fn qos_reserved(wanted: &Wanted) -> Result<Option<i64>, SettingsError> {
+    let mut percent = None;
+    for (resource, text) in &wanted.qos_reserved {
+        let read = match resource.as_str() {
+            MEMORY => percentage(text)
+                .map_err(|problem| format!("failed to parse percentage {text:?} for \"memory\": {problem}")),
+            other => Err(format!("cannot reserve {other:?} resource")),
+        };
+        let failed =
+            |problem| SettingsError::Value { name: "--qos-reserved", value: text.clone(), why: problem };
+        percent = Some(read.map_err(failed)?);
+    }
+    Ok(percent.filter(|_| gates::is_enabled(&wanted.feature_gates, "QOSReserved")))
 }

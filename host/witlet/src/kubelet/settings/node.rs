@@ -47,7 +47,7 @@ pub(super) fn node(flags: &Flags, wanted: &Wanted) -> Result<NodeSettings, Setti
         labels,
         max_pods,
         pods_per_core: count("podsPerCore", wanted.pods_per_core.unwrap_or(0))?,
-        reserved: reserved(wanted)?,
+        reserved: reserved(flags, wanted)?,
         ips: node_ips(flags.text(Own::NodeIp).unwrap_or_default())?,
     })
 }
@@ -107,7 +107,7 @@ pub(super) fn eviction(wanted: &Wanted) -> Result<EvictionConfig, SettingsError>
 
 /// What pods may not have: what is reserved for the system and for Kubernetes, and what they would be evicted at. CPUs that are
 /// reserved by number take the place of both amounts of CPU.
-pub(super) fn reserved(wanted: &Wanted) -> Result<Reservations, SettingsError> {
+pub(super) fn reserved(flags: &Flags, wanted: &Wanted) -> Result<Reservations, SettingsError> {
     let mut system = amounts("systemReserved", &wanted.system_reserved)?;
     let mut kube = amounts("kubeReserved", &wanted.kube_reserved)?;
     if let Some(list) = &wanted.reserved_system_cpus {
@@ -120,7 +120,11 @@ pub(super) fn reserved(wanted: &Wanted) -> Result<Reservations, SettingsError> {
             system.insert(CPU.to_owned(), milli);
         }
     }
-    Ok(Reservations { system, kube, eviction: eviction(wanted)?.thresholds })
+    let eviction = match flags.is_on(Own::AllocatableIgnoreEviction) {
+        true => Vec::new(),
+        false => eviction(wanted)?.thresholds,
+    };
+    Ok(Reservations { system, kube, eviction })
 }
 
 fn amounts(field: &'static str, given: &BTreeMap<String, String>) -> Result<Amounts, SettingsError> {

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use witlet_agent::CgroupMode;
-use witlet_core::cgroup::CpuQuotaPolicy;
+use witlet_core::cgroup::{CpuQuotaPolicy, MemoryReservation};
+use witlet_core::container::spec::SwapBehavior;
 use witlet_core::eviction::Threshold;
 use witlet_core::node::allocatable::Enforcement;
+use witlet_core::node::tunables::TunablePolicy;
 
 use super::node::may_be_set;
 use super::*;

@@ -9,7 +9,7 @@ use libtest_mimic::Failed;
 use serde_json::json;
 use witlet_api_server::Admission;
 use witlet_harness::cluster::{Cluster, Ground, NODE, TOKEN, container, failed, free_address};
-use witlet_harness::{DaemonOptions, cgroups};
+use witlet_harness::{DaemonOptions, cgroups, tunables};
 
 use super::{SLEEP, create, evicted, expect, is_left_alone, leaves_nothing};
 
@@ -38,8 +38,9 @@ async fn start(endpoint: String, limit: u64, hard: &str) -> Result<Cluster, Fail
     let path = ground.path("config.yaml");
     std::fs::write(&path, config.to_string())?;
     let program = witlet_harness::program::witlet().map_err(failed)?;
-    let mut options = DaemonOptions::below(ground.folder.path(), program, &*ground.endpoint);
+    let mut options = DaemonOptions::below(ground.folder.path(), "unshare", &*ground.endpoint);
     let mut line = vec![
+        program.display().to_string(),
         "kubelet".to_owned(),
         format!("--config={}", path.display()),
         format!("--kubeconfig={}", kubeconfig.display()),
@@ -49,7 +50,7 @@ async fn start(endpoint: String, limit: u64, hard: &str) -> Result<Cluster, Fail
         format!("--hostname-override={NODE}"),
     ];
     line.extend(cgroups::flags(&ground.endpoint));
-    options.command_line = Some(line);
+    options.command_line = Some(tunables::with_copies(line));
     let cluster = Cluster::launch(ground, options, [healthz, server]).await?;
     cluster.node_ready().await?;
     create(&cluster, "tame", SLEEP, json!({}), json!({}))?;

@@ -14,7 +14,7 @@ use crate::container::plan::{Plan, PlanInput, Step, plan};
 use crate::fixtures::{at, resources, spec};
 use crate::pod::allocation::ContainerResources;
 use crate::probe::ProbeResults;
-use crate::runtime::{LinuxResources, ObservedPod};
+use crate::runtime::{CgroupDriver, LinuxResources, ObservedPod};
 
 mod order;
 
@@ -41,6 +41,7 @@ struct World {
     actuated: Actuated,
     usage: BTreeMap<crate::runtime::ContainerId, i64>,
     cgroup: Option<PodCgroup>,
+    driver: CgroupDriver,
 }
 
 impl World {
@@ -53,7 +54,14 @@ impl World {
             given.insert(format!("{name}-0").as_str().into(), of(current));
         }
         let (seen, _) = language::seen(&pod, seen);
-        Self { pod, seen, actuated: given, usage: BTreeMap::new(), cgroup: None }
+        Self {
+            pod,
+            seen,
+            actuated: given,
+            usage: BTreeMap::new(),
+            cgroup: None,
+            driver: CgroupDriver::Cgroupfs,
+        }
     }
 
     fn restart_for(mut self, name: &str, resources: &[&str]) -> Self {
@@ -71,6 +79,7 @@ impl World {
             memory_usage: &self.usage,
             pod_cgroup: self.cgroup,
             cpu_quota: CpuQuotaPolicy::default(),
+            cgroup_driver: self.driver,
         }
     }
 

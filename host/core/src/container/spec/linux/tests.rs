@@ -1,5 +1,7 @@
 //! Tests of the kernel's figures.
 
+mod memory;
+
 use proptest::prelude::*;
 
 use super::*;

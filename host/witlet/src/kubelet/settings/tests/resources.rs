@@ -57,6 +57,11 @@ fn what_is_reserved_adds_up_with_what_pods_would_be_ended_for() {
     let pair = |name: &str, amount: i64| (name.to_owned(), amount);
     let storage = pair("ephemeral-storage", 100_000_001_490);
     assert_eq!(reserved("", ""), [storage, pair("memory", 104_857_600)], "upstream's hard thresholds");
+    assert_eq!(
+        reserved("", "--experimental-allocatable-ignore-eviction"),
+        [],
+        "of pods that would be ended nothing is kept"
+    );
     let fields = "systemReserved: {cpu: 100m, memory: 1Gi}\nkubeReserved: {cpu: \"1\", pid: \"1000\"}\n\
                   evictionHard: {memory.available: 1Mi}";
     let expected = [pair("cpu", 1100), pair("memory", 1_074_790_400), pair("pid", 1000)];
@@ -161,6 +166,86 @@ fn thresholds_that_make_no_sense_end_the_start_in_upstreams_words() {
     ] {
         let _settings = good(fields, "");
     }
+}
+
+#[test]
+fn memory_and_swap_are_asked_for_as_upstream_has_it() {
+    let of = |fields: &str| good(fields, "").cgroups;
+    let default = of("");
+    assert_eq!(
+        (default.swap, default.memory_qos, default.qos_reserved_percent),
+        (SwapBehavior::NoSwap, None, None)
+    );
+    for (fields, expected) in [
+        ("memorySwap: {swapBehavior: \"\"}", SwapBehavior::NoSwap),
+        ("memorySwap: {swapBehavior: NoSwap}", SwapBehavior::NoSwap),
+        ("memorySwap: {swapBehavior: LimitedSwap}", SwapBehavior::Limited),
+    ] {
+        assert_eq!(of(fields).swap, expected, "{fields}");
+    }
+    let gate = "featureGates: {MemoryQoS: true, QOSReserved: true}\n";
+    let qos = of(gate).memory_qos.expect("it is on");
+    assert_eq!((qos.reservation, qos.throttling_factor), (MemoryReservation::None, 0.9));
+    let tiered = of(&format!("{gate}memoryReservationPolicy: TieredReservation\nmemoryThrottlingFactor: 1"));
+    let qos = tiered.memory_qos.expect("it is on");
+    assert_eq!((qos.reservation, qos.throttling_factor), (MemoryReservation::Tiered, 1.0));
+    assert_eq!(of(&format!("{gate}qosReserved: {{memory: 50%}}")).qos_reserved_percent, Some(50));
+    assert_eq!(of("qosReserved: {memory: 50%}").qos_reserved_percent, None, "the gate is off");
+    let refused = |fields: &str| read(fields, "").expect_err(fields).to_string();
+    for (fields, message) in [
+        (
+            "memorySwap: {swapBehavior: Some}",
+            "invalid configuration: memorySwap.swapBehavior \"Some\" must be one of: \"\", \"LimitedSwap\" or \"NoSwap\"",
+        ),
+        (
+            "memoryThrottlingFactor: 0",
+            "invalid configuration: memoryThrottlingFactor 0 must be greater than 0 and less than or equal to 1.0",
+        ),
+        (
+            "memoryThrottlingFactor: 1.1",
+            "invalid configuration: memoryThrottlingFactor 1.1 must be greater than 0 and less than or equal to 1.0",
+        ),
+        (
+            "memoryReservationPolicy: TieredReservation",
+            "invalid configuration: memoryReservationPolicy \"TieredReservation\" requires the feature gate MemoryQoS",
+        ),
+        (
+            "memoryReservationPolicy: All",
+            "invalid configuration: memoryReservationPolicy \"All\" must be one of: \"None\" or \"TieredReservation\"",
+        ),
+        (
+            "qosReserved: {memory: '50'}",
+            "--qos-reserved: 50: failed to parse percentage \"50\" for \"memory\": percentage expected, got '50'",
+        ),
+        ("qosReserved: {cpu: 50%}", "--qos-reserved: 50%: cannot reserve \"cpu\" resource"),
+    ] {
+        assert_eq!(refused(fields), message);
+    }
+    let v1 = Machine { cgroup_v1: true, ..MACHINE };
+    let fields = "failCgroupV1: false\nmemorySwap: {swapBehavior: LimitedSwap}";
+    assert_eq!(read_on(fields, "", v1).map(drop), Err(SettingsError::LimitedSwap));
+}
+
+#[test]
+fn the_machine_around_pods_is_kept_as_the_fields_say() {
+    let of = |fields: &str| good(fields, "").cgroups;
+    let default = of("");
+    assert_eq!((default.own_cgroup, default.system_processes, default.oom_score), (None, None, Some(-999)));
+    assert_eq!(default.tunables, TunablePolicy::Write);
+    let all = of("kubeletCgroups: /kubelet\nsystemCgroups: /system\ncgroupRoot: /\noomScoreAdj: -5\n\
+                  protectKernelDefaults: true");
+    assert_eq!(
+        (all.own_cgroup.as_deref(), all.system_processes.as_deref()),
+        (Some("/kubelet"), Some("/system"))
+    );
+    assert_eq!((all.oom_score, all.tunables), (Some(-5), TunablePolicy::Check));
+    let refused = |fields: &str| read(fields, "").expect_err(fields).to_string();
+    assert_eq!(
+        refused("systemCgroups: /system"),
+        "invalid configuration: systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not \
+         specified"
+    );
+    assert_eq!(refused("systemCgroups: /\ncgroupRoot: /"), "system container cannot be root (\"/\")");
 }
 
 #[test]

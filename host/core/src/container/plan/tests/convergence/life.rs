@@ -7,6 +7,7 @@ use super::*;
 use crate::cgroup::CpuQuotaPolicy;
 use crate::container::plan::resize::{Actuated, ResizeFacts, in_progress};
 use crate::pod::allocation::ContainerResources;
+use crate::runtime::CgroupDriver;
 
 /// Something happens between two plans.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +81,7 @@ impl Life {
             memory_usage: UNKNOWN,
             pod_cgroup: None,
             cpu_quota: CpuQuotaPolicy::default(),
+            cgroup_driver: CgroupDriver::Cgroupfs,
         }
     }
 

@@ -6,6 +6,7 @@ use crate::cgroup::CpuQuotaPolicy;
 use crate::cgroup::PodCgroup;
 use crate::container::plan::resize::{ResizeError, desired_pod_cgroup};
 use crate::fixtures::spec;
+use crate::runtime::CgroupDriver;
 
 /// The steps with a pod cgroup that is as its containers were.
 fn with_pod(containers: &[(&str, &str, &str)]) -> World {
@@ -212,6 +213,20 @@ fn the_pods_own_resources_go_before_the_sum_of_its_containers() {
     let refused = below.plan();
     assert_eq!(refused.steps, []);
     assert_eq!(refused.resize_error, Some(ResizeError::PodMemory { limit: 150 * MI, usage: 180 * MI }));
+}
+
+#[test]
+fn a_quota_that_the_driver_rounded_is_as_it_should_be() {
+    // 15 milli-CPU are 1,500 of 100,000 µs, and systemd keeps whole percents.
+    let limits = "cpu 15m/15m memory 200Mi/200Mi";
+    let mut world = World::new("Always a:x", "ready x=running", &[("x", limits, limits)]);
+    let desired = desired_pod_cgroup(&world.pod, CpuQuotaPolicy::default());
+    world.cgroup = Some(PodCgroup { cpu_quota_us: 2_000, ..desired });
+    check(&world, &["resize pod CpuQuota 1500"]);
+    world.driver = CgroupDriver::Systemd;
+    check(&world, &[]);
+    world.cgroup = Some(PodCgroup { cpu_quota_us: 3_000, ..desired });
+    check(&world, &["resize pod CpuQuota 1500"]);
 }
 
 #[test]

@@ -1,0 +1,143 @@
+//! Memory that is kept for pods (gate `MemoryQoS`, version 2 only) and from the lower classes (gate `QOSReserved`)
+//! (`cm/helpers_linux.go`, `cm/qos_container_manager_linux.go`).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Pod;
+
+use super::config::ResourceConfig;
+use super::tier::{Tier, TierPod};
+use crate::pod::resources::{self, MEMORY, QosClass};
+
+/// Files of version 2.
+pub(crate) const MEMORY_MIN: &str = "memory.min";
+pub(crate) const MEMORY_LOW: &str = "memory.low";
+
+/// What is kept of memory that pods ask for (`memoryReservationPolicy`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryReservation {
+    /// Nothing.
+    #[default]
+    None,
+    /// For Guaranteed pods under all circumstances (`memory.min`), for Burstable ones as long as others have memory to give
+    /// (`memory.low`).
+    Tiered,
+}
+
+/// What the gate `MemoryQoS` makes of requests and limits of memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryQos {
+    /// What is kept.
+    pub reservation: MemoryReservation,
+    /// From which part of the way from its request to its limit on a container is slowed down (`memoryThrottlingFactor`),
+    /// above 0 to 1.
+    pub throttling_factor: f64,
+    /// Size of a page of memory in bytes.
+    pub page_bytes: i64,
+}
+
+impl MemoryQos {
+    /// Files of a pod's own cgroup.
+    pub fn of_pod(&self, pod: &Pod) -> BTreeMap<String, String> {
+        let request = resources::requests(pod).get(MEMORY).copied().unwrap_or_default();
+        let file = match resources::qos(pod) {
+            QosClass::Guaranteed => MEMORY_MIN,
+            QosClass::Burstable => MEMORY_LOW,
+            QosClass::BestEffort => return BTreeMap::new(),
+        };
+        match self.reservation {
+            MemoryReservation::Tiered if request > 0 => [(file.to_owned(), request.to_string())].into(),
+            MemoryReservation::Tiered | MemoryReservation::None => BTreeMap::new(),
+        }
+    }
+
+    /// From how many bytes on a container is slowed down; none if it never is. `limit` of 0 is none, and `allocatable`, what all
+    /// pods may use, takes its place.
+    pub fn throttled_from(&self, request: i64, limit: i64, allocatable: i64) -> Option<i64> {
+        if request == limit {
+            return None;
+        }
+        let most = if limit == 0 { allocatable } else { limit };
+        let page = self.page_bytes.max(1);
+        // As upstream reckons, in floating point.
+        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "upstream's figures")]
+        let pages = {
+            let (request, most, page) = (request as f64, most as f64, page as f64);
+            ((request + (most - request) * self.throttling_factor) / page).floor() as i64
+        };
+        let high = pages.saturating_mul(page);
+        (most > 0 && high > request).then_some(high)
+    }
+}
+
+/// How memory is divided among the classes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TierMemory {
+    /// What is kept; none without the gate, or on version 1.
+    pub reservation: Option<MemoryReservation>,
+    /// Percents of what a class asks for that lower ones can't have (`qosReserved`), and the bytes that all pods may use.
+    pub reserved: Option<QosReserved>,
+}
+
+/// `qosReserved` of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QosReserved {
+    /// 0 to 100.
+    pub percent: i64,
+    /// Bytes that all pods may use; 0 reserves nothing.
+    pub allocatable: i64,
+}
+
+impl TierMemory {
+    /// Adds the part of memory to what the tiers are set to.
+    pub(super) fn add_to(&self, tiers: &mut [(Tier, ResourceConfig); 3], pods: &[TierPod]) {
+        let asked = |tier: Tier| -> i64 {
+            let of_tier = pods.iter().filter(|pod| pod.tier == tier);
+            of_tier.fold(0_i64, |sum, pod| sum.saturating_add(pod.memory_bytes))
+        };
+        let (guaranteed, burstable) = (asked(Tier::Guaranteed), asked(Tier::Burstable));
+        if let Some(reservation) = self.reservation {
+            let (min, low) = match reservation {
+                MemoryReservation::Tiered => (guaranteed.saturating_add(burstable), burstable),
+                MemoryReservation::None => (0, 0),
+            };
+            for (tier, config) in tiers.iter_mut() {
+                let (file, bytes) = match tier {
+                    Tier::Guaranteed => (MEMORY_MIN, min),
+                    Tier::Burstable => (MEMORY_LOW, low),
+                    Tier::BestEffort => continue,
+                };
+                config.unified.insert(file.to_owned(), bytes.to_string());
+            }
+        }
+        let Some(QosReserved { percent, allocatable }) = self.reserved.filter(|r| r.allocatable > 0) else {
+            return;
+        };
+        let part =
+            |bytes: i64| i64::try_from(i128::from(bytes) * i128::from(percent) / 100).unwrap_or(i64::MAX);
+        let burstable_limit = allocatable.saturating_sub(part(guaranteed));
+        let best_effort_limit = burstable_limit.saturating_sub(part(burstable));
+        for (tier, config) in tiers.iter_mut() {
+            config.memory_bytes = match tier {
+                Tier::Guaranteed => None,
+                Tier::Burstable => Some(burstable_limit),
+                Tier::BestEffort => Some(best_effort_limit),
+            };
+        }
+    }
+}
+
+/// The percents in a value of `qosReserved`, such as `50%`.
+///
+/// # Errors
+/// In upstream's words, when it is none.
+pub fn percentage(text: &str) -> Result<i64, String> {
+    let Some(number) = text.strip_suffix('%') else {
+        return Err(format!("percentage expected, got '{text}'"));
+    };
+    let percent: i64 = number.parse().map_err(|_| format!("failed to convert percentage '{text}' to int"))?;
+    match percent {
+        0..=100 => Ok(percent),
+        _ => Err("percentage must be between 0 and 100".to_owned()),
+    }
+}
