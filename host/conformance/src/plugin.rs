@@ -74,11 +74,7 @@ impl Plugin {
                 host.waiting(setup.role, wasm.clone(), options.clone()).await.map(Instances::Asynchronous)
             }
         };
-        let loaded = until_its_turn(load, |loaded| match loaded {
-            Err(LoadError::Validate(error)) => matches!(error, CallError::Busy | CallError::Host),
-            Ok(_) | Err(_) => false,
-        });
-        let instances = loaded.await?;
+        let instances = until_its_turn(load, found_busy).await?;
         // What `validate` said is no answer's.
         drop(log.take());
         let (host, wasm, unhurried) = (host.clone(), wasm.clone(), OnceCell::new());
@@ -103,8 +99,8 @@ impl Plugin {
     /// Asks a handler that has more time, and judges it by what it computes. None if it can't be loaded so.
     async fn ask_unhurried(&self, question: &direct::Question, limit: Duration) -> Option<Asked<Answer>> {
         let options = DirectOptions { timeout: UNHURRIED.max(limit), ..self.options.clone() };
-        let load = async || self.host.admission(self.wasm.clone(), options).await;
-        let plugin = self.unhurried.get_or_try_init(load).await.ok()?;
+        let load = async || self.host.admission(self.wasm.clone(), options.clone()).await;
+        let plugin = self.unhurried.get_or_try_init(|| until_its_turn(load, found_busy)).await.ok()?;
         let mut asked = plain(plugin.admit(question).await);
         if is_late(&asked, limit) {
             asked.result = Err(CallError::Timeout { limit });
@@ -186,6 +182,11 @@ fn checked(asked: Asked<()>) -> Asked<Answer> {
         answer.kind = AnswerKind::ParametersRefused;
     }
     asked
+}
+
+/// Whether a load had no turn on the machine.
+fn found_busy<T>(loaded: &Result<T, LoadError>) -> bool {
+    matches!(loaded, Err(LoadError::Validate(CallError::Busy | CallError::Host)))
 }
 
 /// Does something again where it says nothing about the plugin.

@@ -84,9 +84,11 @@ impl Default for DirectOptions {
 pub struct Question(Arc<RequestFacts>);
 
 impl Question {
-    /// Of a request.
+    /// Of a request, with everything made that a guest can ask for: a plugin is judged by its own time.
     pub fn new(request: AdmissionRequest) -> Self {
-        Self(Arc::new(RequestFacts::new(request)))
+        let facts = RequestFacts::new(request);
+        facts.prepare();
+        Self(Arc::new(facts))
     }
 }
 
@@ -171,6 +173,7 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
         state_folder: options.state_folder,
         log: options.log,
         clock_ahead: options.clock_ahead,
+        prolongs_probes: true,
         random_salt: options.random_salt,
     };
     let spec = Spec::direct(timeout, memory_bytes, warm, grants, &config);

@@ -41,6 +41,8 @@ pub(crate) struct GuestSetting {
     pub(crate) containers: Option<Arc<dyn Containers>>,
     /// How much later than it is its clock says that it is.
     pub(crate) clock_ahead: Duration,
+    /// Whether probes may go on beyond their time.
+    pub(crate) prolongs_probes: bool,
     pub(crate) egress: Egress,
 }
 

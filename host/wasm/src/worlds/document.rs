@@ -19,9 +19,18 @@ impl Document {
         self.text.get_or_init(|| serde_json::to_string(object).unwrap_or_default())
     }
 
+    /// Makes both now.
+    pub(crate) fn prepare(&self, object: &impl Serialize) {
+        self.text(object);
+        self.tree(object);
+    }
+
+    fn tree(&self, object: &impl Serialize) -> &Value {
+        self.tree.get_or_init(|| serde_json::to_value(object).unwrap_or_default())
+    }
+
     /// What a JSON pointer (RFC 6901) points at in `object`, as JSON text.
     pub(crate) fn pointer(&self, object: &impl Serialize, path: &str) -> Option<String> {
-        let tree = self.tree.get_or_init(|| serde_json::to_value(object).unwrap_or_default());
-        tree.pointer(path).map(Value::to_string)
+        self.tree(object).pointer(path).map(Value::to_string)
     }
 }

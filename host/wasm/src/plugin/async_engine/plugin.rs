@@ -1,6 +1,7 @@
 //! A plugin on the asynchronous engine, and the calls into it.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -194,11 +195,20 @@ impl AsyncPlugin {
     ) -> Ended<F::Output> {
         let limit = cpu_limit(timeout);
         let calling = self.call_instance(&function, usage.clone(), deadline);
-        let metered = Metered::new(calling, &self.machine.ticker, usage.clone(), limit);
-        let ended = tokio::select! {
-            biased;
-            ended = timeout_at(deadline + GRACE, metered) => ended,
-            excess = self.outgrown_state() => return Ended::By(Err(CallError::State(excess))),
+        let mut metered = pin!(Metered::new(calling, &self.machine.ticker, usage.clone(), limit));
+        let mut more = Duration::ZERO;
+        let prolongs = function.role() == Role::PodSource || self.setting.prolongs_probes;
+        let ended = loop {
+            let ended = tokio::select! {
+                biased;
+                ended = timeout_at(deadline + GRACE + more, metered.as_mut()) => ended,
+                excess = self.outgrown_state() => return Ended::By(Err(CallError::State(excess))),
+            };
+            let did = overtime(timeout, usage.runnable(), usage.cpu());
+            match more_time(prolongs, timeout, more, did) {
+                Some(longer) if ended.is_err() => more = longer,
+                Some(_) | None => break ended,
+            }
         };
         match ended {
             Ok(Ok(result)) => Ended::By(result),
@@ -355,6 +365,14 @@ pub(super) fn overtime(time: Duration, runnable: Duration, cpu: Duration) -> Ove
     } else {
         Overtime::Computed
     }
+}
+
+/// How long beyond its time a call may go on that had `more` already; none if it ends. What a guest computed while others had the
+/// processors says nothing of it, so it goes on until that says something, for at most four times its time: else one that loops is
+/// never found out on a crowded machine.
+pub(super) fn more_time(prolongs: bool, time: Duration, more: Duration, did: Overtime) -> Option<Duration> {
+    let goes_on = prolongs && did == Overtime::Crowded && more < time * 3;
+    goes_on.then(|| more + time / 4)
 }
 
 fn no_answer(timeout: Duration) -> ProbeOutcome {

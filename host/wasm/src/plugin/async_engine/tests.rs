@@ -7,7 +7,7 @@ mod versions;
 
 use std::time::Duration;
 
-use super::plugin::{Overtime, overtime};
+use super::plugin::{Overtime, more_time, overtime};
 use super::{CPU_MIN, cpu_limit, slots};
 use crate::limits::StaticNeeds;
 
@@ -43,5 +43,22 @@ fn who_computed_who_waited_and_who_had_no_turn_are_told_apart() {
     for ((time, runnable, cpu), expected) in cases {
         let [time, runnable, cpu] = [time, runnable, cpu].map(Duration::from_millis);
         assert_eq!(overtime(time, runnable, cpu), expected, "{time:?} {runnable:?} {cpu:?}");
+    }
+}
+
+#[test]
+fn a_guest_that_others_keep_from_computing_has_four_times_its_time() {
+    let cases = [
+        // Whether it may, milliseconds beyond a second that it had, what it did, and how many it has then.
+        ((true, 0, Overtime::Crowded), Some(250)),
+        ((true, 2750, Overtime::Crowded), Some(3000)),
+        ((true, 3000, Overtime::Crowded), None),
+        ((true, 0, Overtime::Computed), None),
+        ((true, 0, Overtime::Waited), None),
+        ((false, 0, Overtime::Crowded), None),
+    ];
+    for ((prolongs, more, did), expected) in cases {
+        let longer = more_time(prolongs, Duration::from_secs(1), Duration::from_millis(more), did);
+        assert_eq!(longer, expected.map(Duration::from_millis), "{prolongs} {more} {did:?}");
     }
 }

@@ -59,6 +59,18 @@ impl RequestFacts {
         Self { operation, now, pods, node }
     }
 
+    /// Makes all that a guest can ask for, so that none of it is counted as the guest's time.
+    pub(crate) fn prepare(&self) {
+        for pod in &self.pods {
+            pod.requests();
+            pod.host_ports();
+            pod.document.prepare(&*pod.pod);
+        }
+        self.requested();
+        self.used_host_ports();
+        self.node.document.prepare(&self.node.facts.node);
+    }
+
     /// The pod that asks.
     pub(crate) fn pod(&self) -> &PodFacts {
         &self.pods[0]
