@@ -12,6 +12,8 @@ SOAK_CASES ?= 2000
 SOAK_STORIES ?= 12500
 # How many changed inputs the soak gives each fuzz target.
 FUZZ_RUNS ?= 200000
+# The version of cargo-deny that `make lint` installs.
+DENY_VERSION := 0.20.2
 # How often `make flakes` runs the cases of `make test`.
 ROUNDS ?= 20
 
@@ -55,11 +57,11 @@ bench-density: setup ## Write DENSITY_PODS (450) static pods at once to the rele
 languages: ## Install the toolchains of plugins in C, Python and JavaScript, outside the clone, as the templates pin them
 	@tests/languages/setup.sh
 
-lint: setup ## Formatting, clippy without warnings, and the dependency rules
+lint: setup ## Formatting, clippy without warnings, and the dependency rules (installs cargo-deny)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
-	else echo "lint: cargo-deny isn't installed, so deny.toml was NOT checked (cargo install --locked cargo-deny)"; fi
+	@$(CARGO) deny --version 2>/dev/null | grep -qx "cargo-deny $(DENY_VERSION)" || $(CARGO) install --locked --version $(DENY_VERSION) cargo-deny
+	$(CARGO) deny --locked check bans licenses sources
 
 fmt: ## Format the code
 	$(CARGO) fmt --all

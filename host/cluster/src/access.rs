@@ -94,7 +94,7 @@ impl NodeAccess for Access {
     }
 
     async fn may(&self, who: &Identity, action: &NodeAction) -> Result<Result<(), String>, AccessError> {
-        let mut reason = "nothing was asked for".to_owned();
+        let mut reason = "no attributes to authorize".to_owned();
         for subresource in &action.subresources {
             let review = review_of(who, action.verb, subresource, &self.node_name);
             let key = key_of(&review)?;
@@ -182,9 +182,9 @@ where
             Ok(Ok(review)) => return Ok(review),
             Ok(Err(error)) if left > 0 && is_passing(&error) => error,
             Ok(Err(error)) => return Err(AccessError { message: format!("{what}: {error}") }),
-            Err(_) => return Err(AccessError { message: format!("{what}: no answer within {TRY_MAX:?}") }),
+            Err(_) => return Err(AccessError { message: format!("{what}: no response within {TRY_MAX:?}") }),
         };
-        tracing::debug!(%error, what, "asking again");
+        tracing::debug!(%error, what, "Retrying");
         tokio::time::sleep(pause).await;
         pause = pause.mul_f64(PAUSE_GROWTH);
     }

@@ -193,10 +193,7 @@ pub(crate) async fn order(client: &Client, order: &Order<'_>) -> Result<Vec<u8>,
             if !order.is(&there) {
                 return Err(CsrError::Other { name: asked });
             }
-            tracing::info!(
-                name = asked,
-                "this node's certificate signing request exists already; waiting for it"
-            );
+            tracing::info!(name = asked, "Certificate signing request exists, waiting for it");
             asked
         }
         Err(cause) => return Err(failed(&asked, cause)),
@@ -214,7 +211,7 @@ async fn wait(api: Api<CertificateSigningRequest>, name: &str) -> Result<Vec<u8>
             Ok(Some(object)) => object.status,
             Ok(None) => return Err(CsrError::Deleted { name }),
             Err(error) => {
-                tracing::warn!(%error, name, "can't watch this node's certificate signing request");
+                tracing::warn!(%error, name, "Failed to watch certificate signing request");
                 continue;
             }
         };

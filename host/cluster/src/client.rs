@@ -25,7 +25,7 @@ pub(crate) mod exec;
 mod files;
 pub(crate) mod identity;
 pub(crate) mod proxy;
-mod rate;
+pub(crate) mod rate;
 mod requests;
 mod tls;
 mod transport;
@@ -40,7 +40,7 @@ pub use transport::TransportError;
 use credentials::Credentials;
 use identity::{Identities, Identity};
 use proxy::Environment;
-use rate::{Bucket, Rate};
+use rate::Rate;
 pub(crate) use requests::OneTry;
 use requests::{Policy, Requests};
 use tls::Authorities;
@@ -168,7 +168,7 @@ impl Link {
         let proxy = proxy::choose(&target.server, target.proxy_url.as_deref(), &Environment::of_process());
         let proxy = proxy.map_err(bad)?;
         if let Some(proxy) = &proxy {
-            tracing::info!(server = %target.server, %proxy, "the API server is reached by a proxy");
+            tracing::info!(server = %target.server, %proxy, "Using a proxy for the API server");
         }
         let transport = Arc::new(Transport::new(Endpoint { host, port, tls, proxy }, identities.clone()));
         let credentials = Credentials::new(target.user.clone(), identities.clone(), clock);
@@ -241,7 +241,7 @@ impl Connection {
                 Some(path) if path.exists() => Some((path.clone(), kubeconfig::load(path)?)),
                 // The token's file is often deleted once the node has its certificate.
                 Some(path) => {
-                    tracing::info!(path = %path.display(), "there is no bootstrap kubeconfig");
+                    tracing::info!(path = %path.display(), "No bootstrap kubeconfig");
                     None
                 }
             };
@@ -260,7 +260,7 @@ impl Connection {
                 Some(Link::open(path, target, identities, &options.user_agent, clock.clone())?)
             }
         };
-        let rate = Bucket::new(options.qps, options.burst).map(Rate::new);
+        let rate = Rate::new(options.qps, options.burst);
         let client = link.client(Policy { rate, deadline: REQUEST_MAX, needs_certificate })?;
         let own = link.client(Policy { rate: None, deadline: REQUEST_MAX, needs_certificate: false })?;
         Ok(Self { link, client, bootstrap, own, options, needs_certificate, foreign, kubeconfig })
@@ -299,7 +299,7 @@ impl Connection {
     }
 
     fn with_own_rate(&self, qps: f64, burst: u32) -> Result<Client, ConnectError> {
-        let rate = Bucket::new(qps, burst).map(Rate::new);
+        let rate = Rate::new(qps, burst);
         let needs_certificate = self.needs_certificate;
         self.link.client(Policy { rate, deadline: REQUEST_MAX, needs_certificate })
     }
@@ -318,7 +318,7 @@ impl Connection {
                 Ok(Some(rotation)) => rotation.run(&stop).await,
                 Ok(None) => stop.cancelled().await,
                 Err(error) => {
-                    tracing::error!(%error, "client certificates won't be renewed");
+                    tracing::error!(%error, "Client certificate is not renewed");
                     stop.cancelled().await;
                 }
             }
@@ -370,7 +370,7 @@ fn begin(
     now: Timestamp,
 ) -> Result<Beginning, ConnectError> {
     let kept = store.current().unwrap_or_else(|error| {
-        tracing::warn!(%error, "the kept client certificate can't be used");
+        tracing::warn!(%error, "Failed to load client certificate");
         None
     });
     let kept = kept.filter(|identity| identity.is_valid(now));
@@ -379,14 +379,14 @@ fn begin(
     let ended = |identity: &Identity| identity.not_after <= now;
     let Some((_, target)) = bootstrap else {
         if given.as_ref().is_ok_and(|given| given.identity.as_ref().is_some_and(ended)) {
-            tracing::error!("the client certificate has ended, and there is no bootstrap kubeconfig");
+            tracing::error!("Client certificate has expired, and there is no bootstrap kubeconfig");
         }
         return given;
     };
     match given {
         Ok(given) if !given.identity.as_ref().is_some_and(ended) => return Ok(given),
-        Ok(_) => tracing::info!("the client certificate has ended; this node asks for another one"),
-        Err(error) => tracing::info!(%error, "this node asks for a client certificate"),
+        Ok(_) => tracing::info!("Client certificate has expired, requesting another one"),
+        Err(error) => tracing::info!(%error, "Requesting client certificate"),
     }
     let target = Target { user: kubeconfig::User::Anonymous, certificate: None, ..target.clone() };
     let text = kubeconfig_of(&target, &store.current_path())

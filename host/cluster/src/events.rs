@@ -21,7 +21,6 @@ use witlet_ports::{Clock, EventSink, Jitter};
 
 use crate::node::api::{ApiError, within};
 use queue::{Queue, Waiting};
-use rate::Rate;
 
 pub use rate::EventLimit;
 
@@ -71,12 +70,14 @@ impl ApiEvents {
     /// Sends until `stop` is cancelled. What waits then is lost, as upstream.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         stop.run_until_cancelled(async {
-            let mut rate = Rate::new(self.limit);
+            let rate = self.limit.rate();
             loop {
                 let next = self.lock().queue.pop();
                 match next {
                     Some(event) => {
-                        rate.permit().await;
+                        if let Some(rate) = &rate {
+                            rate.wait().await;
+                        }
                         self.send(event).await;
                     }
                     None => self.added.notified().await,
@@ -92,11 +93,11 @@ impl ApiEvents {
             let Err(error) = self.put(&mut event).await else { return };
             let reason = &event.outgoing.key.reason;
             if !may_retry(&error) {
-                tracing::debug!(error = %error, reason, "the server refuses an event");
+                tracing::debug!(error = %error, reason, "Server rejected event");
                 return;
             }
             if tried == TRIES_MAX {
-                tracing::warn!(error = %error, reason, "an event can't be sent and is dropped");
+                tracing::warn!(error = %error, reason, "Unable to write event, dropped it");
                 return;
             }
             let part = if tried == 1 { self.jitter.unit() } else { 1.0 };

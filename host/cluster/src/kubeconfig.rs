@@ -244,10 +244,8 @@ impl Fields<'_> {
         )?;
         let insecure = cluster.insecure_skip_tls_verify.unwrap_or(false);
         if insecure && authorities.is_some() {
-            return Err(self.refuse(
-                "insecure-skip-tls-verify",
-                "can't be true while a certificate authority is named; remove one of the two",
-            ));
+            return Err(self
+                .refuse("insecure-skip-tls-verify", "must not be true when a certificate authority is set"));
         }
         Ok(Target {
             server,
@@ -273,24 +271,22 @@ impl Fields<'_> {
         match (certificate, key) {
             (None, None) => Ok(None),
             (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
-            (Some(_), None) => Err(self.refuse("client-key", "missing, while client-certificate is there")),
-            (None, Some(_)) => Err(self.refuse("client-certificate", "missing, while client-key is there")),
+            (Some(_), None) => Err(self.refuse("client-key", "must be set together with client-certificate")),
+            (None, Some(_)) => Err(self.refuse("client-certificate", "must be set together with client-key")),
         }
     }
 
     fn user(&self, user: &AuthInfo, cluster: &Cluster, target: &Target) -> Result<User, KubeconfigError> {
         if let Some(provider) = &user.auth_provider {
-            let message = format!(
-                "{:?} is not supported; use a credential plugin (exec), a token file or a client certificate",
-                provider.name
-            );
+            let message =
+                format!("{:?} is not supported: use exec, tokenFile or a client certificate", provider.name);
             return Err(self.refuse("auth-provider", message));
         }
         let token = user.token.clone().filter(|token| !token.expose_secret().is_empty());
         let token_file = user.token_file.as_ref().filter(|file| !file.is_empty());
         let name = user.username.clone().filter(|name| !name.is_empty());
         if name.is_some() && (token.is_some() || token_file.is_some()) {
-            return Err(self.refuse("username", "can't be given beside a token; remove one of the two"));
+            return Err(self.refuse("username", "must not be set together with a token"));
         }
         if let Some(file) = token_file {
             return Ok(User::TokenFile { path: self.resolve(file), first: token });
@@ -317,13 +313,14 @@ impl Fields<'_> {
         let version = exec.api_version.as_deref().unwrap_or_default();
         let version = PluginVersion::of(version).ok_or_else(|| {
             let known = PluginVersion::ALL.map(PluginVersion::as_str).join(", ");
-            self.refuse("exec", format!("apiVersion {version:?} is not supported; known are {known}"))
+            self.refuse("exec", format!("apiVersion must be one of {known}, found {version:?}"))
         })?;
         let command = exec.command.clone().filter(|command| !command.is_empty());
         let command = command.ok_or_else(|| self.refuse("exec", "command is missing"))?;
         if exec.interactive_mode == Some(ExecInteractiveMode::Always) {
-            let message =
-                format!("{command:?} wants a terminal (interactiveMode Always), and a node has none");
+            let message = format!(
+                "{command:?} requires a terminal (interactiveMode Always), which a node does not have"
+            );
             return Err(self.refuse("exec", message));
         }
         // A path with a slash is relative to the file, a bare name is looked up in PATH.
@@ -377,10 +374,10 @@ fn normal_server(server: &str) -> Result<Uri, String> {
         return Err("missing".to_owned());
     }
     let full = if server.contains("://") { server.to_owned() } else { format!("http://{server}") };
-    let uri: Uri = full.parse().map_err(|error| format!("{server:?} is no URL: {error}"))?;
+    let uri: Uri = full.parse().map_err(|error| format!("{server:?} is not a URL: {error}"))?;
     match (uri.scheme_str(), uri.host()) {
         (Some("http" | "https"), Some(host)) if !host.is_empty() => Ok(uri),
-        (Some("http" | "https"), _) => Err(format!("{server:?} names no host")),
+        (Some("http" | "https"), _) => Err(format!("{server:?} has no host")),
         (scheme, _) => Err(format!("{server:?}: scheme {:?} is not supported", scheme.unwrap_or_default())),
     }
 }

@@ -85,14 +85,14 @@ impl Lease {
                 }
                 Err(ApiError::Missing) => return false,
                 Err(error) => {
-                    tracing::debug!(error = %error, "the node's lease can't be renewed");
+                    tracing::debug!(error = %error, "Failed to update lease");
                     if error.is_conflict() {
                         base = self.ensure().await.0;
                     }
                 }
             }
         }
-        tracing::warn!("the node's lease could not be renewed {} times", lease::RENEWALS_MAX);
+        tracing::warn!(tries = lease::RENEWALS_MAX, "Failed to update lease, giving up for this period");
         false
     }
 
@@ -106,10 +106,10 @@ impl Lease {
                     let wanted = self.fresh().await;
                     match within(self.api.create(&PostParams::default(), &wanted)).await {
                         Ok(lease) => return (lease, true),
-                        Err(error) => tracing::warn!(error = %error, "the node's lease can't be made"),
+                        Err(error) => tracing::warn!(error = %error, "Failed to create lease"),
                     }
                 }
-                Err(error) => tracing::warn!(error = %error, "the node's lease can't be read"),
+                Err(error) => tracing::warn!(error = %error, "Failed to get lease"),
             }
             sleep(backoff.fail()).await;
         }

@@ -187,7 +187,7 @@ impl Teller {
                 Ok(()) => self.registered(),
                 Err(error) => {
                     let wait = self.retry.fail();
-                    tracing::warn!(error = %error, "the node can't be registered; again in {wait:?}");
+                    tracing::warn!(error = %error, retry_in = ?wait, "Unable to register node with API server");
                     return wait;
                 }
             }
@@ -229,7 +229,7 @@ impl Teller {
         let (wanted, news) = registration::initial(&seen, &self.options.registration);
         let node = match self.api.create(&wanted).await {
             Ok(node) => {
-                tracing::info!(node = self.api.name(), "the node is registered");
+                tracing::info!(node = self.api.name(), "Successfully registered node");
                 node
             }
             Err(error) if error.is_conflict() => {
@@ -259,7 +259,7 @@ impl Teller {
                 Ok(()) => return,
                 Err(ApiError::Missing) => return self.known.gone(),
                 Err(error) => {
-                    tracing::warn!(error = %error, "the node's status can't be sent");
+                    tracing::warn!(error = %error, "Error updating node status");
                     if !error.is_refusal() {
                         return;
                     }

@@ -130,7 +130,7 @@ impl Shared {
         let mut outbox = self.outbox();
         outbox.extend(updates);
         if outbox.len() > OUTBOX_MAX {
-            tracing::warn!("The agent takes no changes of pods, and is told of all pods instead");
+            tracing::warn!("Too many pod changes are waiting, sending all pods instead");
             *outbox = VecDeque::from([set.everything()]);
         }
         drop(outbox);
@@ -206,7 +206,7 @@ impl ApiPods {
             set.restore(pods.into_iter().map(|pod| stamp::stamp(pod, |_| None, now)).collect());
             set.pods()
         };
-        tracing::info!("{} pods that the API server had before the start go on", pods.len());
+        tracing::info!(pods = pods.len(), "Restored pods of the API server");
         let event =
             SourceEvent { source: SourceName::from(API_SOURCE), update: SourceUpdate::Restored(pods) };
         match stop.run_until_cancelled(events.send(event)).await {
@@ -219,11 +219,11 @@ impl ApiPods {
     fn take(&self, shared: &Shared, change: Change<Pod>) {
         match &change {
             Change::Disconnected(error) if shared.is_away.swap(true, Ordering::Relaxed) => {
-                tracing::debug!("pods of the API server: {error}");
+                tracing::debug!(%error, "Failed to watch pods");
             }
-            Change::Disconnected(error) => tracing::warn!("pods of the API server can't be watched: {error}"),
+            Change::Disconnected(error) => tracing::warn!(%error, "Failed to watch pods"),
             _ if shared.is_away.swap(false, Ordering::Relaxed) => {
-                tracing::info!("pods of the API server are watched again");
+                tracing::info!("Watching pods again");
             }
             _ => {}
         }
@@ -274,7 +274,7 @@ impl ApiPods {
         let since = witlet_core::node::whole_seconds(since);
         let unread = UnreadSource { source: API_SOURCE.to_owned(), since, error: error.clone() };
         let message = source_message(&unread);
-        tracing::warn!(seconds = lasted.as_secs(), "{message}");
+        tracing::warn!(seconds = lasted.as_secs(), %error, "Pods of the API server are unreadable");
         self.health.unread(unread);
         if let Some(events) = &self.events {
             let (object, kind, reason) =
@@ -287,16 +287,18 @@ impl ApiPods {
     fn warn(&self, malformed: &Malformed) {
         let Malformed { key, message } = malformed;
         let Some(ObjectKey { namespace, name, uid }) = key else {
-            tracing::warn!("something of the API server's pods can't be read: {message}");
+            tracing::warn!(error = message, "Failed to decode a pod without name and UID");
             return;
         };
         tracing::warn!(
-            "the API server's pod {namespace}/{name} ({uid}) can't be read and stays as it was: {message}"
+            pod = %format_args!("{namespace}/{name}"),
+            pod_uid = uid,
+            error = message,
+            "Failed to decode pod, keeping it unchanged"
         );
         let Some(events) = &self.events else { return };
         let full_name = PodFullName::new(namespace, name);
-        let message =
-            format!("Error validating pod {full_name}: it can't be read and stays as it was: {message}");
+        let message = format!("Error validating pod {full_name}: {message}; keeping it unchanged");
         let object = EventObject::Pod { full_name, uid: PodUid::from(uid.as_str()), field_path: None };
         let (kind, reason) = (EventType::Warning, "FailedValidation".to_owned());
         events.record(Event { object, kind, reason, message, annotations: Default::default() });

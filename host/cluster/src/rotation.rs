@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use witlet_core::container::backoff::BackoffPolicy;
+
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use thiserror::Error;
@@ -46,8 +48,8 @@ pub(crate) fn when_to_renew(not_before: Timestamp, not_after: Timestamp, random:
 
 /// How long to wait after so many renewals in a row that failed. `random` is in `[0, 1)`.
 pub(crate) fn pause_after(failures: u32, random: f64) -> Duration {
-    let doubled = PAUSE_FIRST.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1)));
-    doubled.min(PAUSE_MAX).mul_f64(1.0 + PAUSE_SPREAD * random)
+    let policy = BackoffPolicy { initial: PAUSE_FIRST, max: PAUSE_MAX };
+    policy.after(failures).mul_f64(1.0 + PAUSE_SPREAD * random)
 }
 
 /// Through whom a certificate is asked for.
@@ -75,7 +77,7 @@ pub(crate) enum RenewError {
     Csr(#[from] CsrError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the certificate that was signed isn't valid now: from {not_before} to {not_after}")]
+    #[error("the signed certificate is not valid now, only from {not_before} to {not_after}")]
     Ended { not_before: Timestamp, not_after: Timestamp },
 }
 
@@ -124,7 +126,7 @@ impl Rotation {
         let Some(identity) = self.identities.current().filter(|_| !replace) else { return Some(now) };
         let renew = when_to_renew(identity.not_before, identity.not_after, self.jitter.unit());
         if self.rotate {
-            tracing::info!(at = %renew, "the client certificate will be renewed");
+            tracing::info!(at = %renew, "Client certificate will be renewed");
         }
         self.rotate.then_some(renew)
     }
@@ -150,14 +152,14 @@ impl Rotation {
             let through = through(self.identities.current().as_deref(), self.bootstrap.is_some(), now);
             match self.renew(through).await {
                 Ok(identity) => {
-                    tracing::info!(until = %identity.not_after, "a new client certificate is in use");
+                    tracing::info!(until = %identity.not_after, "Client certificate renewed");
                     self.identities.replace(identity);
                     return;
                 }
                 Err(error) => {
                     failures = failures.saturating_add(1);
                     let pause = pause_after(failures, self.jitter.unit());
-                    tracing::warn!(%error, ?pause, "no new client certificate");
+                    tracing::warn!(%error, retry_in = ?pause, "Failed to renew client certificate");
                     tokio::time::sleep(pause).await;
                 }
             }

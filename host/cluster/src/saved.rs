@@ -93,11 +93,11 @@ fn page_name(page: usize) -> String {
 /// A page is of no use.
 #[derive(Debug, Error)]
 enum PageError {
-    #[error("it is no JSON of this kind: {0}")]
+    #[error("invalid JSON: {0}")]
     Malformed(#[from] serde_json::Error),
-    #[error("it is of version {0}")]
+    #[error("unsupported version {0}")]
     Version(u32),
-    #[error("it is of node {0:?}")]
+    #[error("saved for node {0:?}")]
     Node(String),
 }
 
@@ -128,26 +128,20 @@ impl SavedPods {
         let loaded = match timeout(LOAD_WITHIN, self.state.load(&name)).await {
             Ok(Ok(loaded)) => loaded?,
             Ok(Err(error)) => {
-                tracing::warn!(name, "the API server's last pods can't be read from disk: {error}");
+                tracing::warn!(name, error = %error, "Failed to load saved pods");
                 return None;
             }
             Err(_) => {
-                tracing::warn!(
-                    name,
-                    "the disk didn't give the API server's last pods within {LOAD_WITHIN:?}"
-                );
+                tracing::warn!(name, timeout = ?LOAD_WITHIN, "Timed out loading saved pods");
                 return None;
             }
         };
         match read(&loaded, node_name) {
             Ok(read) => Some(read),
             Err(error) => {
-                tracing::warn!(
-                    name,
-                    "the API server's last pods are ignored and kept as {UNREADABLE_PODS}: {error}"
-                );
+                tracing::warn!(name, %error, moved_to = UNREADABLE_PODS, "Ignored unreadable saved pods");
                 if let Err(error) = self.state.save(UNREADABLE_PODS, &loaded).await {
-                    tracing::warn!("they can't be kept: {error}");
+                    tracing::warn!(error = %error, "Failed to move unreadable saved pods");
                 }
                 None
             }
@@ -171,7 +165,7 @@ impl SavedPods {
                     break;
                 };
                 if !std::mem::replace(&mut has_failed, true) {
-                    tracing::warn!("the API server's pods can't be saved: {error}");
+                    tracing::warn!(error, "Failed to save pods");
                 }
                 sleep(SAVE_RETRY).await;
             }
@@ -185,7 +179,7 @@ impl SavedPods {
         let writing = tokio::task::spawn_blocking(move || write(&node_name, pods, now, PAGE_BYTES_MAX));
         let (pages, left_out) = writing.await.map_err(|error| error.to_string())?;
         if left_out > 0 {
-            tracing::warn!("{left_out} pods don't fit into what is remembered over a restart");
+            tracing::warn!(pods = left_out, "Saved pods exceed the size limit, left some out");
         }
         // The first one is the last: it says which others count.
         for (page, content) in pages.iter().enumerate().rev() {
@@ -208,7 +202,7 @@ fn read(page: &[u8], node_name: &str) -> Result<(Vec<Arc<Pod>>, usize), PageErro
     for raw in page.pods {
         match serde_json::from_str::<Pod>(raw.get()) {
             Ok(pod) => pods.push(Arc::new(pod)),
-            Err(error) => tracing::warn!("one of the API server's last pods can't be read: {error}"),
+            Err(error) => tracing::warn!(%error, "Ignored an unreadable saved pod"),
         }
     }
     Ok((pods, page.more))

@@ -107,7 +107,7 @@ impl StatusManager {
             }
         }
         if tokio::time::timeout(FLUSH_MAX, self.flush(writes)).await.is_err() {
-            tracing::info!("some statuses weren't told in time; they will be when the agent is back");
+            tracing::info!("Some pod statuses were not written before the exit; the next start writes them");
         }
     }
 
@@ -209,20 +209,20 @@ impl StatusManager {
         let jitter = self.jitter.unit();
         match next {
             Next::AwaitNews => {
-                tracing::debug!(pod = %name, ?code, %message, "the API server has no such pod any more");
+                tracing::debug!(pod = %name, ?code, %message, "Pod does not exist in the API server any more");
                 End::AwaitNews(Some(seen))
             }
             Next::Retry => {
                 let failures = queue.failures(&done.uid).saturating_add(1);
                 if failures == 1 {
-                    tracing::warn!(pod = %name, ?code, %message, "the pod's status can't be told, and is again later");
+                    tracing::warn!(pod = %name, ?code, %message, "Failed to update status for pod, retrying");
                 }
                 End::Failed(now + backoff(failures, jitter))
             }
             Next::Pause(asked) => {
                 let is_new = queue.pause(done.began, now, |failures| backoff(failures, jitter).max(*asked));
                 if is_new {
-                    tracing::warn!(pod = %name, ?code, %message, "statuses can't be told, and are later");
+                    tracing::warn!(pod = %name, ?code, %message, "Failed to update pod statuses, retrying");
                 }
                 End::Troubled
             }

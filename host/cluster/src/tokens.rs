@@ -31,13 +31,13 @@ enum TokenError {
     Refused { code: u16, message: String },
     #[error(transparent)]
     Request(kube::Error),
-    #[error("the request can't be built")]
+    #[error("failed to build the request")]
     Build(#[source] kube::core::request::Error),
-    #[error("the request can't be written")]
+    #[error("failed to encode the request")]
     Write(#[from] serde_json::Error),
-    #[error("the answer has no token")]
+    #[error("the response has no token")]
     Empty,
-    #[error("no answer within {}s", ANSWER_WITHIN.as_secs())]
+    #[error("no response within {}s", ANSWER_WITHIN.as_secs())]
     TimedOut,
 }
 
@@ -112,7 +112,7 @@ impl Tokens {
         let now = self.clock.now();
         match old {
             Some((token, _)) if now < token.expires_at => {
-                tracing::warn!(pod = %uid, error = one_line(&error), "couldn't replace a token");
+                tracing::warn!(pod = %uid, error = one_line(&error), "Couldn't update token");
                 self.put_off(&uid, wish, now);
                 Ok(token)
             }

@@ -114,7 +114,7 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
     fn failed(&mut self, error: WatchError) -> Duration {
         let failure = error.failure();
         let wait = self.reflector.failed(failure, self.health.elapsed(), self.jitter.unit());
-        tracing::debug!(kind = %K::plural(&()), "list or watch: {error}; again in {}ms", wait.as_millis());
+        tracing::debug!(kind = %K::plural(&()), %error, retry_in = ?wait, "Failed to list or watch");
         if self.reflector.is_falling_back() {
             self.health.failed(&error);
         } else {
@@ -212,12 +212,12 @@ impl<K: Watched, F: FnMut(Change<K>) + Send> Watch<'_, K, F> {
             let frame = match timeout_at(ends, body.frame()).await {
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(error))) => {
-                    tracing::debug!(kind = %K::plural(&()), "a watch broke off: {error}");
+                    tracing::debug!(kind = %K::plural(&()), %error, "Watch closed");
                     break;
                 }
                 Ok(None) => break,
                 Err(_) if is_synced => {
-                    tracing::debug!(kind = %K::plural(&()), "a watch outlived its time");
+                    tracing::debug!(kind = %K::plural(&()), "Watch exceeded its timeout, closing it");
                     break;
                 }
                 Err(_) => return Err(WatchError::NeverSynced(PAGE_WITHIN)),

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use crate::container::backoff::BackoffPolicy;
+
 use thiserror::Error;
 
 pub mod outage;
@@ -344,7 +346,7 @@ impl BackOff {
         }
         self.last = Some(now);
         let wait = self.next;
-        self.next = (wait * 2).min(BACK_OFF_MAX);
+        self.next = BackoffPolicy { initial: BACK_OFF_MIN, max: BACK_OFF_MAX }.next(wait);
         wait + wait.mul_f64(unit)
     }
 }

@@ -17,10 +17,14 @@ pub struct Endpoint(PathBuf);
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EndpointError {
     /// Nothing was given.
-    #[error("the runtime endpoint is empty: give a socket such as unix:///run/containerd/containerd.sock")]
+    #[error(
+        "runtime endpoint must not be empty: set a socket such as unix:///run/containerd/containerd.sock"
+    )]
     Empty,
     /// Another kind of address.
-    #[error("runtime endpoint {endpoint:?}: {scheme}:// isn't supported, only unix:///path/to/socket is")]
+    #[error(
+        "runtime endpoint {endpoint:?}: scheme must be unix, as in unix:///path/to/socket, found {scheme}"
+    )]
     Scheme {
         /// As given.
         endpoint: String,
@@ -28,21 +32,19 @@ pub enum EndpointError {
         scheme: String,
     },
     /// A path that depends on the working directory.
-    #[error(
-        "runtime endpoint {endpoint:?}: the socket's path must be absolute, as in unix:///path/to/socket"
-    )]
+    #[error("runtime endpoint {endpoint:?}: the socket path must be absolute, as in unix:///path/to/socket")]
     NotAbsolute {
         /// As given.
         endpoint: String,
     },
     /// The kernel has no space for it.
-    #[error("runtime endpoint {endpoint:?}: a socket's path has at most {SOCKET_PATH_BYTES_MAX} bytes")]
+    #[error("runtime endpoint {endpoint:?}: the socket path must have at most {SOCKET_PATH_BYTES_MAX} bytes")]
     TooLong {
         /// As given.
         endpoint: String,
     },
     /// The kernel would see another path.
-    #[error("runtime endpoint {endpoint:?}: a path can't hold a zero byte")]
+    #[error("runtime endpoint {endpoint:?}: the path must not contain NUL")]
     ZeroByte {
         /// As given.
         endpoint: String,

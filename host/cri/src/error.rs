@@ -98,13 +98,9 @@ fn unreachable(status: &Status) -> String {
     while let Some(error) = cause {
         if let Some(io) = error.downcast_ref::<std::io::Error>() {
             let way_out = match io.kind() {
-                ErrorKind::NotFound => {
-                    "there is no such socket: is the runtime running, and is this its socket?"
-                }
-                ErrorKind::PermissionDenied => "permission denied: the agent needs root for this socket",
-                ErrorKind::ConnectionRefused => {
-                    "nobody listens on the socket: has the runtime stopped, or is it no socket?"
-                }
+                ErrorKind::NotFound => "socket not found: is the runtime running, and is this its socket?",
+                ErrorKind::PermissionDenied => "permission denied: run as root",
+                ErrorKind::ConnectionRefused => "connection refused: has the runtime stopped?",
                 _ => return io.to_string(),
             };
             return way_out.to_owned();

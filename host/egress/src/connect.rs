@@ -20,7 +20,7 @@ const ATTEMPT_MIN: Duration = Duration::from_secs(2);
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// No grant opens it.
-    #[error("dial tcp {to}: it isn't granted")]
+    #[error("dial tcp {to}: not granted")]
     Denied {
         /// `host:port`
         to: String,

@@ -9,19 +9,19 @@ use crate::resolve::ResolveError;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LookupError {
     /// No grant names it, or it is no name.
-    #[error("{name:?} isn't granted")]
+    #[error("{name:?} is not granted")]
     Denied {
         /// As it was asked for.
         name: String,
     },
     /// It resolves to nothing that it may open, such as loopback and link-local addresses only.
-    #[error("none of the addresses of {name} is granted")]
+    #[error("no address of {name} is granted")]
     AddressesDenied {
         /// The name.
         name: String,
     },
     /// The call has looked up too many names.
-    #[error("a call may look up {PINS_MAX} names")]
+    #[error("a call must look up at most {PINS_MAX} names")]
     TooMany,
     /// The resolver has nothing.
     #[error(transparent)]

@@ -21,19 +21,19 @@ pub struct HostName(String);
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum NameError {
     /// Nothing, or two dots in a row.
-    #[error("a name has no empty part")]
+    #[error("a name must not have empty labels")]
     Empty,
     /// Too long.
-    #[error("a name has at most {NAME_BYTES_MAX} bytes, and {LABEL_BYTES_MAX} between two dots")]
+    #[error("a name must have at most {NAME_BYTES_MAX} bytes, a label at most {LABEL_BYTES_MAX}")]
     Long,
     /// A character outside ASCII.
-    #[error("names beyond ASCII are written as punycode (xn--…)")]
+    #[error("a name must be ASCII; use punycode (xn--…)")]
     NotAscii,
     /// A character that names don't have.
-    #[error("a name has letters, digits, `-`, `_` and dots, and no part begins or ends with `-`")]
+    #[error("a name must have letters, digits, `-`, `_` and dots, and no label may begin or end with `-`")]
     Character,
     /// What resolvers take for an IPv4 address in an unusual form, such as `2130706433`, `0x7f.1` or `127.1`.
-    #[error("a name doesn't end in a number")]
+    #[error("a name must not end in a number")]
     Number,
 }
 

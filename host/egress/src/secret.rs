@@ -30,13 +30,13 @@ pub enum SecretError {
         cause: io::Error,
     },
     /// A folder, a pipe, a device.
-    #[error("{} holds no secret: it isn't a regular file", path.display())]
+    #[error("{} must be a regular file", path.display())]
     NotAFile {
         /// The path.
         path: PathBuf,
     },
     /// It belongs to neither root nor the user of this process.
-    #[error("{} holds no secret: it belongs to user {owner}, who could change it", path.display())]
+    #[error("{} must belong to root or the agent's user, found owner {owner}", path.display())]
     Owner {
         /// The file.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum SecretError {
         owner: u32,
     },
     /// Others than its owner can read or write it.
-    #[error("{} isn't secret: its mode is {mode:04o}; make it 0600 or 0400", path.display())]
+    #[error("{} must have mode 0600 or 0400, found {mode:04o}", path.display())]
     Mode {
         /// The file.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum SecretError {
         mode: u32,
     },
     /// Larger than [`SECRET_BYTES_MAX`].
-    #[error("the secret in {} is larger than {SECRET_BYTES_MAX} bytes", path.display())]
+    #[error("{} must have at most {SECRET_BYTES_MAX} bytes", path.display())]
     Large {
         /// The file.
         path: PathBuf,

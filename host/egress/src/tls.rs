@@ -83,13 +83,13 @@ impl TlsError {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum AuthorityError {
     /// It isn't PEM.
-    #[error("no PEM text: {words}")]
+    #[error("invalid PEM: {words}")]
     Pem {
         /// What is wrong with it.
         words: String,
     },
     /// One of its certificates isn't one.
-    #[error("its certificate {number} isn't one of a certificate authority: {words}")]
+    #[error("certificate {number} is not a valid CA certificate: {words}")]
     Certificate {
         /// Which, from 1.
         number: usize,
@@ -97,7 +97,7 @@ pub enum AuthorityError {
         words: String,
     },
     /// No certificate, or very many.
-    #[error("it holds {count} certificates; 1 to {AUTHORITIES_MAX} are accepted")]
+    #[error("must have 1 to {AUTHORITIES_MAX} certificates, found {count}")]
     Count {
         /// How many.
         count: usize,

@@ -135,7 +135,7 @@ fn write_hosts(path: &Path, content: &[u8]) -> io::Result<()> {
     options.read(true).write(true).create(true).truncate(false).mode(0o644).custom_flags(no_link);
     let mut file = options.open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut found = Vec::new();
     Read::by_ref(&mut file).take(HOSTS_BYTES_MAX).read_to_end(&mut found)?;
@@ -177,7 +177,7 @@ fn read_message(pods: &Path, path: &Path, bytes_max: usize) -> io::Result<Option
         None => path_names(path).map(|names| (root, names)),
     };
     let (folder, names) = place.ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidInput, "it is no termination message of a container here")
+        io::Error::new(io::ErrorKind::InvalidInput, "not a termination message of a container of this node")
     })?;
     open_regular(folder, &names)?.map(|file| read_end(file, bytes_max)).transpose()
 }

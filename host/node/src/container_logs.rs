@@ -42,7 +42,7 @@ impl ContainerLogs for NodeContainerLogs {
         blocking("look at", &log.clone(), move || match fs::symlink_metadata(&log) {
             Ok(found) if found.is_file() => Ok(Some(found.len())),
             Ok(_) => {
-                let cause = io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file");
+                let cause = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
                 Err(failed("look at", &log)(cause))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -76,7 +76,7 @@ impl ContainerLogs for NodeContainerLogs {
         })
         .await;
         if let Err(error) = moved {
-            tracing::error!(%error, cause = %error.cause, "a log that could not be rotated stays under its new name");
+            tracing::error!(%error, cause = %error.cause, "Failed to reopen a rotated log, it keeps its new name");
         }
         Err(RotateError::Reopen(error))
     }

@@ -125,12 +125,18 @@ impl NodeCredentials {
                 match parse(path, text.as_deref()) {
                     Ok(config) => last.config = config,
                     Err(error) => {
-                        tracing::error!(error = one_line(&error), "registry credentials stay as they were");
+                        tracing::error!(
+                            error = one_line(&error),
+                            "Failed to reload registry credentials, using the last ones"
+                        );
                     }
                 }
             }
             Err(error) => {
-                tracing::error!(error = one_line(&error), "registry credentials stay as they were");
+                tracing::error!(
+                    error = one_line(&error),
+                    "Failed to reload registry credentials, using the last ones"
+                );
             }
         }
         Keyring::new([(&last.config, None)]).lookup(image)
@@ -148,7 +154,12 @@ impl NodeCredentials {
             match self.secret(namespace, name).await {
                 Ok(config) => configs.extend(config),
                 Err(error) => {
-                    tracing::warn!(namespace, name, error = one_line(&error), "a pull secret can't be had");
+                    tracing::warn!(
+                        namespace,
+                        name,
+                        error = one_line(&error),
+                        "Unable to retrieve pull secret"
+                    );
                     missing.push(name.to_owned());
                 }
             }
@@ -219,7 +230,7 @@ fn read(path: &Path, last: Option<FileVersion>) -> io::Result<Option<ReadFile>> 
         return Ok(None);
     }
     if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
     }
     let mut text = Vec::new();
     file.take(DOCKER_CONFIG_BYTES_MAX + 1).read_to_end(&mut text)?;
@@ -230,7 +241,7 @@ fn read(path: &Path, last: Option<FileVersion>) -> io::Result<Option<ReadFile>> 
 fn parse(path: &Path, text: Option<&[u8]>) -> Result<DockerConfig, ConfigError> {
     let Some(text) = text else { return Ok(DockerConfig::default()) };
     if u64::try_from(text.len()).is_ok_and(|bytes| bytes > DOCKER_CONFIG_BYTES_MAX) {
-        let cause = io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 MiB");
+        let cause = io::Error::new(io::ErrorKind::FileTooLarge, "must have at most 1 MiB");
         return Err(failed("read", path)(cause).into());
     }
     DockerConfig::parse_json(text).map_err(|cause| ConfigError::Malformed { path: path.to_owned(), cause })

@@ -97,13 +97,18 @@ impl FileSource {
     }
 
     fn report(&self, outage: &mut SourceOutage, now: Duration, error: &str) {
-        if let Some(message) = outage.report(now, error) {
-            tracing::warn!(place = %self.path.display(), "{message}");
+        if outage.report(now, error).is_some() {
+            tracing::warn!(place = %self.path.display(), error, "Manifests are unreadable");
         }
     }
 
     fn record(&self, mut report: Report) {
-        tracing::warn!(place = report.place, reason = report.reason.as_str(), "{}", report.message);
+        tracing::warn!(
+            place = report.place,
+            reason = report.reason.as_str(),
+            problem = report.message,
+            "Found a problem with manifests"
+        );
         shorten(&mut report.message);
         self.events.record(Event {
             object: EventObject::Source { source: self.name().to_string(), place: report.place },

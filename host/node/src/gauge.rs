@@ -95,7 +95,7 @@ impl NodeGauge for Gauge {
             // Only a runtime that is shutting down doesn't finish the work.
             Ok(Err(_)) => NodeReadings::default(),
             Err(_) => {
-                tracing::warn!(timeout = ?READ_TIMEOUT, "reading what the machine has left takes too long");
+                tracing::warn!(timeout = ?READ_TIMEOUT, "Timed out reading node resources");
                 NodeReadings::default()
             }
         }

@@ -44,7 +44,7 @@ fn text(file: File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(HOST_FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > HOST_FILE_BYTES_MAX {
-        return Err(io::Error::other(format!("it is larger than {HOST_FILE_BYTES_MAX} bytes")));
+        return Err(io::Error::other(format!("must have at most {HOST_FILE_BYTES_MAX} bytes")));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -61,8 +61,7 @@ impl HostFiles for NodeHostFiles {
         match Self::read(path).await? {
             Some(text) => Ok(Some(text)),
             None => {
-                let cause =
-                    io::Error::new(io::ErrorKind::NotFound, "there is no such file; see --resolv-conf");
+                let cause = io::Error::new(io::ErrorKind::NotFound, "file not found; set --resolv-conf");
                 Err(FilesError { action: "read", path: path.clone(), cause })
             }
         }

@@ -45,13 +45,13 @@ enum FetchError {
     #[error(transparent)]
     Send(#[from] SendError),
     /// An answer that broke off.
-    #[error("read the answer")]
+    #[error("read the response")]
     Body(#[from] BodyError),
     /// Not the pods.
     #[error("{status}")]
     Status { status: StatusCode },
     /// More than a manifest may have.
-    #[error("the answer has more than {MANIFEST_BYTES_MAX} bytes")]
+    #[error("the response must have at most {MANIFEST_BYTES_MAX} bytes")]
     TooLarge,
     /// Round and round.
     #[error("stopped after {REQUESTS_MAX} redirects")]
@@ -60,10 +60,10 @@ enum FetchError {
     #[error(transparent)]
     Redirect(#[from] request::RedirectError),
     /// The request can't be made.
-    #[error("make the request")]
+    #[error("send the request")]
     Request(#[from] http::Error),
     /// It took too long.
-    #[error("no answer within {}s", LOOK_TIME_MAX.as_secs())]
+    #[error("no response within {}s", LOOK_TIME_MAX.as_secs())]
     Timeout,
 }
 
@@ -122,11 +122,7 @@ impl HttpSource {
         let mut feed = Feed::new(self.name(), self.node_name.clone(), self.url.place().to_owned());
         let reading = tokio::task::spawn_blocking(move || feed.observe(Ok(manifest)).pods);
         let pods = reading.await.ok()??;
-        tracing::info!(
-            place = self.url.place(),
-            "{} pods that the URL had before the start go on",
-            pods.len()
-        );
+        tracing::info!(place = self.url.place(), pods = pods.len(), "Restored pods of the URL");
         Some(SourceUpdate::Restored(pods))
     }
 
@@ -134,8 +130,8 @@ impl HttpSource {
     fn report(&self, outage: &mut SourceOutage, now: Duration, error: Option<&str>) {
         let Some(error) = error else { return outage.read() };
         outage.unread(now);
-        if let Some(message) = outage.report(now, error) {
-            tracing::warn!(place = self.url.place(), "{message}");
+        if outage.report(now, error).is_some() {
+            tracing::warn!(place = self.url.place(), error, "Pods of the URL are unreadable");
         }
     }
 
@@ -250,17 +246,17 @@ impl PodSource for HttpSource {
                 Err(error) if error.is_cancelled() => return,
                 Err(error) => {
                     // Whatever an answer does to who reads it, the next one is asked for.
-                    tracing::error!(place = self.url.place(), %error, "reading pods from the URL ended its task");
+                    tracing::error!(place = self.url.place(), %error, "Task that reads pods from the URL failed");
                     continue;
                 }
             };
             if let Some(report) = report {
                 self.record(report.reason.as_str(), report.message);
             } else if failures > 0 {
-                tracing::debug!(place = self.url.place(), failures, "no pods from the URL, again");
+                tracing::debug!(place = self.url.place(), failures, "Failed to read pods from the URL again");
             }
             if recovered {
-                tracing::info!(place = self.url.place(), "pods were read from the URL again");
+                tracing::info!(place = self.url.place(), "Reading pods from the URL again");
             }
             if let Some(pods) = pods {
                 if let (Some(remembered), Some(manifest)) = (&self.remembered, &manifest) {

@@ -93,6 +93,6 @@ fn stay_inside(name: &str, folder: &Path) -> Result<(), FilesError> {
     if is_folder_name(name) {
         return Ok(());
     }
-    let cause = io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} can't be a folder's name"));
+    let cause = io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} is not a valid folder name"));
     Err(FilesError { action: "use a name in", path: folder.to_owned(), cause })
 }

@@ -43,7 +43,7 @@ pub(crate) fn check_log(path: &Path, logs: &Path) -> io::Result<()> {
     if is_log(path, logs) {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no log of a container here"))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a log of a container of this node"))
 }
 
 /// Opens a file below a folder for reading, through no link at all, and nothing but a regular file. None if there is none.

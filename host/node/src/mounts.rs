@@ -37,7 +37,7 @@ pub(crate) fn unmount_at(path: &Path) -> io::Result<()> {
         }
         rustix::mount::unmount(path, UnmountFlags::NOFOLLOW)?;
     }
-    Err(io::Error::other("something is mounted again and again"))
+    Err(io::Error::other("mounts keep appearing"))
 }
 
 /// Unmounts all that is mounted at or below this folder, the last first. What is in use stays, with an error, and holds
@@ -58,7 +58,7 @@ pub(crate) fn unmount_below(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
             match rustix::mount::unmount(&path, UnmountFlags::NOFOLLOW) {
                 // It went with another one.
                 Ok(()) | Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOENT) if pass < PASSES_MAX => {}
-                Ok(()) => stuck = Some((path, io::Error::other("something is mounted again and again"))),
+                Ok(()) => stuck = Some((path, io::Error::other("mounts keep appearing"))),
                 Err(error) => stuck = Some((path, error.into())),
             }
         }

@@ -95,7 +95,7 @@ impl NodeInfo {
             // Only a runtime that is shutting down doesn't finish the work.
             Ok(Err(_)) => {}
             Err(_) => {
-                tracing::warn!(timeout = ?NODE_READ_TIMEOUT, "reading the machine takes too long; its facts stay as they were");
+                tracing::warn!(timeout = ?NODE_READ_TIMEOUT, "Timed out reading node facts, using the last ones");
             }
         }
     }
@@ -117,7 +117,7 @@ impl NodeInfo {
                 prefix,
                 said,
                 taken = taken.len(),
-                "too many facts about the node, or too long ones"
+                "Too many or too long facts of the node, left some out"
             );
         }
         self.renew(|sources| {
@@ -147,7 +147,7 @@ impl NodeInfo {
 }
 
 fn stays_as_it_was(error: &NodeError) {
-    tracing::warn!(error = error as &dyn std::error::Error, "the node's facts stay as they were");
+    tracing::warn!(error = error as &dyn std::error::Error, "Failed to read node facts, using the last ones");
 }
 
 #[async_trait]

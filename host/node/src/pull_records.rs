@@ -134,7 +134,7 @@ fn read<T>(path: &Path, parse: Parse<T>) -> io::Result<Option<T>> {
     let mut text = Vec::new();
     file.take(RECORD_BYTES_MAX + 1).read_to_end(&mut text)?;
     if u64::try_from(text.len()).is_ok_and(|bytes| bytes > RECORD_BYTES_MAX) {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is larger than 1 MiB"));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file must have at most 1 MiB"));
     }
     parse(&text).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }

@@ -11,7 +11,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 pub(crate) fn open_regular_at(place: impl AsFd) -> io::Result<File> {
     let stat = rustix::fs::fstat(&place)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let this = format!("/proc/self/fd/{}", place.as_fd().as_raw_fd());
     let opened = rustix::fs::open(this, OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;

@@ -60,7 +60,7 @@ impl FileStateStore {
         }
         let cause = io::Error::new(
             io::ErrorKind::InvalidInput,
-            "a name has 1 to 64 letters, digits, `-`, `_` and `.`",
+            "a name must have 1 to 64 letters, digits, `-`, `_` and `.`",
         );
         Err(FilesError { action, path: self.folder.join(name.replace('/', "_")), cause })
     }
@@ -77,7 +77,7 @@ impl StateStore for FileStateStore {
     async fn save(&self, name: &str, value: &[u8]) -> Result<(), FilesError> {
         let path = self.place("write", name)?;
         if u64::try_from(value.len()).is_ok_and(|length| length > STATE_BYTES_MAX) {
-            let cause = io::Error::new(io::ErrorKind::FileTooLarge, "the value is larger than 16 MiB");
+            let cause = io::Error::new(io::ErrorKind::FileTooLarge, "the value must have at most 16 MiB");
             return Err(FilesError { action: "write", path, cause });
         }
         let _only_writer = self.writing.lock().await;
@@ -95,7 +95,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut value = Vec::new();
     file.take(STATE_BYTES_MAX + 1).read_to_end(&mut value)?;
     if u64::try_from(value.len()).is_ok_and(|length| length > STATE_BYTES_MAX) {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is larger than 16 MiB"));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file must have at most 16 MiB"));
     }
     Ok(Some(value))
 }

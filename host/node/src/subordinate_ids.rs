@@ -96,7 +96,7 @@ async fn output(command: &[&str], arguments: &[&str]) -> Result<Option<String>, 
         };
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let message = said.lines().last().unwrap_or("it gave no reason").to_owned();
+        let message = said.lines().last().unwrap_or("no reason given").to_owned();
         let (program, status) = ((*program).to_owned(), output.status.to_string());
         return Err(SubordinateIdsError::Failed { program, user: user(), status, message });
     }

@@ -81,7 +81,7 @@ impl Emptying<'_> {
                 None => {}
             }
         }
-        Err(io::Error::new(io::ErrorKind::ResourceBusy, "files are still being written to it"))
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, "files keep appearing in it"))
     }
 
     fn remove(

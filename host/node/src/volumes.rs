@@ -263,7 +263,7 @@ fn named(folder: &Path, name: &str) -> Result<PathBuf, VolumeError> {
     if is_folder_name(name) {
         return Ok(folder.join(name));
     }
-    let cause = io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} can't be a folder's name"));
+    let cause = io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} is not a valid folder name"));
     Err(VolumeError::Io { action: "use a name in", path: folder.to_owned(), cause })
 }
 

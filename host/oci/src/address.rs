@@ -13,13 +13,13 @@ pub const REDIRECTS_MAX: u32 = 5;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AddressError {
     /// No URL.
-    #[error("{place} is no URL")]
+    #[error("{place} is not a URL")]
     Malformed {
         /// Of a redirect, or of the place for tokens.
         place: &'static str,
     },
     /// In the clear, to a host that isn't this machine.
-    #[error("{place} at {host} isn't https, which only this machine's own registries may do without")]
+    #[error("{place} at {host} must be https: only registries on this machine may use http")]
     Unencrypted {
         /// Of a redirect, or of the place for tokens.
         place: &'static str,
@@ -27,7 +27,7 @@ pub enum AddressError {
         host: String,
     },
     /// To this machine or to its network's inside, from a registry that is elsewhere.
-    #[error("{place} leads to {host}, which a registry elsewhere has no business with")]
+    #[error("{place} leads to {host}: a registry on another machine must not redirect there")]
     Inside {
         /// Of a redirect, or of the place for tokens.
         place: &'static str,

@@ -43,7 +43,7 @@ fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     file.take(CREDENTIALS_BYTES_MAX + 1).read_to_end(&mut text)?;
     if text.len() as u64 > CREDENTIALS_BYTES_MAX {
-        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "it is larger than 1 MiB"));
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "must have at most 1 MiB"));
     }
     Ok(text)
 }

@@ -36,7 +36,7 @@ pub enum TransferError {
     #[error(transparent)]
     Address(#[from] AddressError),
     /// The server doesn't answer.
-    #[error("{registry} can't be asked for {what}; check its name and this node's network")]
+    #[error("failed to reach {registry} for {what}: check its name and the node's network")]
     Send {
         /// The host.
         registry: String,
@@ -47,7 +47,7 @@ pub enum TransferError {
         cause: SendError,
     },
     /// The answer broke off.
-    #[error("{registry} broke off in the middle of {what}; try again later")]
+    #[error("{registry} closed the connection while sending {what}: try again later")]
     Body {
         /// The host.
         registry: String,
@@ -58,16 +58,14 @@ pub enum TransferError {
         cause: BodyError,
     },
     /// It wants credentials, and there are none.
-    #[error(
-        "{registry} wants credentials, and there are none for it: name a file that has them with pullCredentials (on the command line --registry-credentials)"
-    )]
+    #[error("{registry} requires credentials: set a file with pullCredentials (--registry-credentials)")]
     NoCredentials {
         /// The registry.
         registry: String,
     },
     /// It doesn't take the credentials.
     #[error(
-        "{registry} refuses the credentials for it (HTTP {status}): check the file that pullCredentials or --registry-credentials names, and its user's rights"
+        "{registry} rejected the credentials (HTTP {status}): check the file of pullCredentials (--registry-credentials) and the user's rights"
     )]
     Refused {
         /// The registry.
@@ -76,7 +74,7 @@ pub enum TransferError {
         status: u16,
     },
     /// It wants credentials of a kind that no one has.
-    #[error("{registry} wants to be asked in a way that isn't known here: {challenge:?}")]
+    #[error("{registry} requires an unsupported authentication method: {challenge:?}")]
     Challenge {
         /// The registry.
         registry: String,
@@ -84,7 +82,7 @@ pub enum TransferError {
         challenge: String,
     },
     /// The place for tokens gave none.
-    #[error("{registry} wants a token, and {realm} gave none (HTTP {status})")]
+    #[error("{registry} requires a token, and {realm} returned none (HTTP {status})")]
     Token {
         /// The registry.
         registry: String,
@@ -95,7 +93,7 @@ pub enum TransferError {
     },
     /// There is no such thing.
     #[error(
-        "{registry} doesn't have {what}: check repository, tag and digest, and whether the credentials may see it"
+        "{registry} does not have {what}: check repository, tag, digest and the rights of the credentials"
     )]
     NotFound {
         /// The registry.
@@ -104,9 +102,7 @@ pub enum TransferError {
         what: TransferItem,
     },
     /// Any other answer than the thing itself.
-    #[error(
-        "{registry} answered HTTP {status} when asked for {what}; try again later, or ask its administrator"
-    )]
+    #[error("{registry} returned HTTP {status} for {what}: try again later")]
     Status {
         /// The host.
         registry: String,
@@ -116,7 +112,7 @@ pub enum TransferError {
         status: u16,
     },
     /// Redirects without end.
-    #[error("{registry} redirects more than {REDIRECTS_MAX} times when asked for {what}")]
+    #[error("{registry} redirected more than {REDIRECTS_MAX} times for {what}")]
     Redirects {
         /// The registry.
         registry: String,
@@ -124,7 +120,7 @@ pub enum TransferError {
         what: TransferItem,
     },
     /// More bytes than were announced, or than there may be.
-    #[error("{registry} sends more than the {limit} bytes that {what} may have")]
+    #[error("{registry} sent more than {limit} bytes of {what}, the maximum")]
     TooLarge {
         /// The host.
         registry: String,
@@ -134,7 +130,7 @@ pub enum TransferError {
         limit: u64,
     },
     /// Fewer bytes than the manifest says.
-    #[error("{registry} sent {found} bytes of {what}, which has {expected}")]
+    #[error("{registry} sent {found} bytes of {what}, expected {expected}")]
     Size {
         /// The host.
         registry: String,
@@ -147,7 +143,7 @@ pub enum TransferError {
     },
     /// The bytes aren't those that were asked for.
     #[error(
-        "{registry} sent {what} with the digest {found} instead of {expected}: its content was changed; don't use this registry until that is cleared up"
+        "{registry} sent {what} with digest {found}, expected {expected}: do not use this registry until the cause is known"
     )]
     Digest {
         /// The host.
@@ -163,7 +159,7 @@ pub enum TransferError {
     #[error(transparent)]
     Manifest(#[from] ManifestError),
     /// A push isn't taken.
-    #[error("{registry} doesn't take {what} (HTTP {status}){words}")]
+    #[error("{registry} rejected {what} (HTTP {status}){words}")]
     Declined {
         /// The registry.
         registry: String,
@@ -176,7 +172,7 @@ pub enum TransferError {
     },
     /// The registry says that it keeps something else than what was pushed.
     #[error(
-        "{registry} keeps {what} as {found}, and {expected} was pushed: don't use this registry before that is cleared up"
+        "{registry} stored {what} as {found}, expected {expected}: do not use this registry until the cause is known"
     )]
     Kept {
         /// The registry.
@@ -192,10 +188,10 @@ pub enum TransferError {
     #[error(transparent)]
     Referrers(#[from] ReferrersError),
     /// All in all it took too long.
-    #[error("the push took longer than {}s; try again later", PUSH_TIME_MAX.as_secs())]
+    #[error("the push timed out after {}s: try again later", PUSH_TIME_MAX.as_secs())]
     PushDeadline,
     /// All in all it took too long.
-    #[error("the pull took longer than {}s; try again later, or bring the component as a file", PULL_TIME_MAX.as_secs())]
+    #[error("the pull timed out after {}s: try again later, or use a file", PULL_TIME_MAX.as_secs())]
     Deadline,
 }
 

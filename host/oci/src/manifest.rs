@@ -55,7 +55,7 @@ pub enum ManifestError {
     },
     /// Another kind of thing.
     #[error(
-        "the manifest is {media_type:?}, no {MANIFEST_TYPE}: push the component as an OCI artifact, with `witlet plugin push` or `wkg oci push`"
+        "the manifest is {media_type:?}, expected {MANIFEST_TYPE}: push the component as an OCI artifact, with `witlet plugin push` or `wkg oci push`"
     )]
     Type {
         /// What it says it is.
@@ -63,31 +63,31 @@ pub enum ManifestError {
     },
     /// The artifact isn't one of WebAssembly.
     #[error(
-        "its configuration is {media_type:?}, no {}: this is no WebAssembly artifact; push it with `wkg oci push`", CONFIG_TYPES[0]
+        "its configuration is {media_type:?}, expected {}: push the component with `wkg oci push`", CONFIG_TYPES[0]
     )]
     Config {
         /// What it has.
         media_type: String,
     },
     /// Not one layer.
-    #[error("it has {layers} layers where a component has one: push it with `wkg oci push`")]
+    #[error("the manifest must have one layer, found {layers}: push the component with `wkg oci push`")]
     Layers {
         /// How many.
         layers: usize,
     },
     /// The layer is something else.
-    #[error("its layer is {media_type:?}, no {}: push it with `wkg oci push`", LAYER_TYPES[0])]
+    #[error("its layer is {media_type:?}, expected {}: push it with `wkg oci push`", LAYER_TYPES[0])]
     Layer {
         /// What it is.
         media_type: String,
     },
     /// The layer's digest is of a kind that isn't checked here.
     #[error(
-        "its layer's digest isn't `sha256:` and 64 hexadecimal digits in lower case: push the component again"
+        "its layer's digest must be `sha256:` and 64 lower-case hexadecimal digits: push the component again"
     )]
     Digest,
     /// Larger than any component should be.
-    #[error("its layer has {bytes} bytes, more than the {COMPONENT_BYTES_MAX} of a component")]
+    #[error("its layer must have at most {COMPONENT_BYTES_MAX} bytes, found {bytes}")]
     TooLarge {
         /// As the manifest says.
         bytes: u64,

@@ -22,13 +22,13 @@ pub struct Target {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TargetError {
     /// No registry stands before the first slash: there is no default one for components.
-    #[error("the registry is missing: write HOST/REPOSITORY[:TAG]")]
+    #[error("the registry is missing: expected HOST/REPOSITORY[:TAG]")]
     Registry,
     /// Another algorithm, or not 64 hexadecimal digits.
-    #[error("the digest isn't `sha256:` and 64 hexadecimal digits in lower case")]
+    #[error("the digest must be `sha256:` and 64 lower-case hexadecimal digits")]
     Digest,
     /// It follows none of the rules for references.
-    #[error("it isn't HOST[:PORT]/REPOSITORY[:TAG][@sha256:DIGEST]")]
+    #[error("expected HOST[:PORT]/REPOSITORY[:TAG][@sha256:DIGEST]")]
     Reference(#[source] ReferenceError),
 }
 

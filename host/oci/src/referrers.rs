@@ -41,7 +41,7 @@ pub enum ReferrersError {
     )]
     NoReport,
     /// No room for another one.
-    #[error("the registry's list of conformance reports is full: remove reports that are no longer needed")]
+    #[error("the registry's list of conformance reports is full: remove some of them")]
     Full,
 }
 

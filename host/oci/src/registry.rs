@@ -170,7 +170,7 @@ impl Session<'_> {
                     | TransferError::Size { .. }
                     | TransferError::Digest { .. }),
                 ) => {
-                    tracing::warn!(registry = self.place.registry, digest = found.digest, %error, "no report");
+                    tracing::warn!(registry = self.place.registry, digest = found.digest, %error, "Ignored unreadable conformance report");
                 }
                 Err(error) => return Err(error),
             }

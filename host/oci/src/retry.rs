@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use witlet_core::container::backoff::BackoffPolicy;
+
 /// How often one request is made at most.
 pub const ATTEMPTS_MAX: u32 = 4;
 /// What is waited before the second attempt; twice as long before each that follows.
@@ -28,7 +30,7 @@ pub type Wait = fn(attempts: u32, last: Attempt) -> Option<Duration>;
 
 /// How long to wait before the next attempt, after this many; none if there should be none.
 pub fn wait(attempts: u32, last: Attempt) -> Option<Duration> {
-    let usual = WAIT_MIN.saturating_mul(1_u32.checked_shl(attempts.saturating_sub(1)).unwrap_or(u32::MAX));
+    let usual = BackoffPolicy { initial: WAIT_MIN, max: WAIT_MAX }.after(attempts);
     let wait = match last {
         Attempt::Answered { status: 429 | 500..=599, retry_after } => {
             retry_after.map_or(usual, |seconds| usual.max(Duration::from_secs(seconds)))

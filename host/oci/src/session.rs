@@ -187,7 +187,7 @@ impl<'a> Session<'a> {
             return Err(error);
         };
         let Repository { registry, repository, .. } = self.place;
-        tracing::info!(registry, repository, attempts, ?wait, %error, "the registry is asked again");
+        tracing::info!(registry, repository, attempts, ?wait, %error, "Retrying request to registry");
         tokio::time::sleep(wait).await;
         Ok(())
     }

@@ -131,7 +131,7 @@ impl Registries {
         let kept = tokio::task::spawn_blocking(move || {
             if let Err(error) = store.write(&digest, &bytes) {
                 let error = witlet_core::error::one_line(&error);
-                tracing::warn!(digest, error, "a component isn't kept");
+                tracing::warn!(digest, error, "Failed to store component");
             }
             bytes
         });
@@ -165,7 +165,7 @@ impl Registries {
         let kept = tokio::task::spawn_blocking(move || {
             if let Err(error) = store.write_reports(&digest, &reports) {
                 let error = witlet_core::error::one_line(&error);
-                tracing::warn!(digest, error, "the reports on a component aren't kept");
+                tracing::warn!(digest, error, "Failed to store conformance reports");
             }
             reports
         });

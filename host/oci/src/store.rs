@@ -47,7 +47,7 @@ pub enum StoreError {
         cause: io::Error,
     },
     /// Another user could put components there.
-    #[error("{} must be a folder of this user's own that no other user can write: remove it, or choose another --root-dir", path.display())]
+    #[error("{} must be a folder that only this user can write: remove it, or set another --root-dir", path.display())]
     Unsafe {
         /// The folder.
         path: PathBuf,
@@ -90,7 +90,7 @@ impl Store {
         if let Err(error) = &found
             && error.kind() != io::ErrorKind::NotFound
         {
-            tracing::warn!(path = %path.display(), %error, "a stored component is pulled again");
+            tracing::warn!(path = %path.display(), %error, "Stored component is unusable, pulling it again");
             // Whatever is in the way is replaced by the next pull, which fails if it can't be.
             let _ = std::fs::remove_file(&path);
         }
@@ -100,7 +100,7 @@ impl Store {
     fn read_checked(&self, path: &Path, digest: &str, bytes_max: u64) -> io::Result<Vec<u8>> {
         let bytes = self.read_file(path, bytes_max)?;
         if digest_of(&bytes) != digest {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it isn't what its digest says"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "content does not match its digest"));
         }
         Ok(bytes)
     }
@@ -109,12 +109,12 @@ impl Store {
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         if !file.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file"));
         }
         let mut bytes = Vec::new();
         (&file).take(bytes_max + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > bytes_max {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than it may be"));
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "too large"));
         }
         // So that what is used stays longest. Where it can't be noted, it is pulled again some day.
         let _ = rustix::fs::futimens(&file, &USED_NOW);

@@ -70,10 +70,10 @@ pub enum ComponentReferenceError {
     #[error("the registry is missing: write {OCI_SCHEME}HOST/REPOSITORY@sha256:DIGEST")]
     Registry,
     /// No digest.
-    #[error("the digest is missing: add @sha256:DIGEST, so that nobody can exchange the component")]
+    #[error("the digest is missing: add @sha256:DIGEST")]
     NoDigest,
     /// Another algorithm, or not 64 hexadecimal digits.
-    #[error("the digest isn't `sha256:` and 64 hexadecimal digits in lower case")]
+    #[error("the digest must be `sha256:` and 64 lower-case hexadecimal digits")]
     Digest,
     /// It follows none of the rules for references.
     #[error("it isn't HOST[:PORT]/REPOSITORY[:TAG]@sha256:DIGEST")]

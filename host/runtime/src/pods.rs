@@ -25,7 +25,6 @@ use tokio_util::task::TaskTracker;
 use crate::address::{self, AddressPool, Claim};
 use crate::clock::Now;
 use crate::image::ImageStore;
-use crate::image::store::hex;
 use crate::mounts::Placed;
 use crate::network::Network;
 use crate::state::{Folder, StateError};
@@ -120,7 +119,7 @@ pub(crate) struct Parts {
 }
 
 fn new_id() -> String {
-    hex(&rand::random::<[u8; 32]>())
+    hex::encode(&rand::random::<[u8; 32]>())
 }
 
 fn record_name(id: &str) -> String {
@@ -211,7 +210,7 @@ impl Pods {
             }
             return Err(error.into());
         }
-        tracing::info!(sandbox = %id, pod = %record.config.name, ?network, "sandbox made");
+        tracing::info!(sandbox = %id, pod = %record.config.name, ?network, "Created sandbox");
         registry.sandboxes.insert(id.clone(), Sandbox { record, claim, cpu_nanoseconds_past: 0 });
         self.emit(&registry, EventKind::Created, &id, &id);
         self.emit(&registry, EventKind::Started, &id, &id);
@@ -288,11 +287,11 @@ impl Pods {
         };
         let stops = running.iter().map(|id| self.stop_container(id, grace));
         for error in join_all(stops).await.into_iter().filter_map(Result::err) {
-            tracing::error!(%error, "a container is left behind");
+            tracing::error!(%error, "Failed to stop container");
         }
         self.tasks.close();
         if timeout(KILL_LIMIT, self.tasks.wait()).await.is_err() {
-            tracing::error!("workloads are left behind");
+            tracing::error!("Timed out stopping workloads");
         }
     }
 }

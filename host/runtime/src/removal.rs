@@ -38,7 +38,7 @@ pub(crate) fn remove_folder(top: &Path) -> io::Result<()> {
             return fs::remove_dir(top);
         }
     }
-    Err(io::Error::new(io::ErrorKind::ResourceBusy, "files are still being written to it"))
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "files keep appearing in it"))
 }
 
 /// Removes what is no folder. Says whether it was that.

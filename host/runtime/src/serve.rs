@@ -126,7 +126,7 @@ pub async fn serve(options: RuntimeOptions, stop: CancellationToken) -> Result<(
     let threads = WorkloadThreads::start()?;
     let (pods, images) = open(&options, &threads)?;
     let listener = server::listen(&options.socket)?;
-    tracing::info!(socket = %options.socket.display(), "the embedded runtime answers");
+    tracing::info!(socket = %options.socket.display(), "Serving CRI");
     let runtime_service = RuntimeServiceServer::new(RuntimeServer { pods: pods.clone(), now: clock::now })
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
         .max_encoding_message_size(MESSAGE_BYTES_MAX);
@@ -193,8 +193,8 @@ async fn lock(root_dir: &Path) -> Result<File, ServeError> {
                 if !std::mem::replace(&mut has_waited, true) {
                     tracing::warn!(
                         root_dir = %root_dir.display(),
-                        "waiting up to {}s for another runtime of this folder to end",
-                        LOCK_WAIT_MAX.as_secs()
+                        timeout = ?LOCK_WAIT_MAX,
+                        "Waiting for another runtime to release --root-dir"
                     );
                 }
                 sleep(LOCK_POLL_INTERVAL).await;
@@ -222,6 +222,6 @@ fn try_lock(root_dir: &Path) -> Result<File, ServeError> {
 fn raise_file_limit() {
     let Rlimit { maximum, .. } = rustix::process::getrlimit(Resource::Nofile);
     if let Err(error) = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
-        tracing::debug!(%error, "the limit of open files stays as it is");
+        tracing::debug!(%error, "Failed to raise the limit of open files");
     }
 }

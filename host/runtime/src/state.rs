@@ -136,7 +136,7 @@ impl Folder {
             match read() {
                 Ok(record) => records.push((name, record)),
                 Err(error) => {
-                    tracing::warn!(path = %self.path(&name).display(), %error, "a damaged record is removed");
+                    tracing::warn!(path = %self.path(&name).display(), %error, "Removed damaged record");
                     self.remove(&name)?;
                 }
             }

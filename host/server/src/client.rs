@@ -24,7 +24,7 @@ const REASON_CHARS_MAX: usize = 1024;
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// No daemon listens there.
-    #[error("no witlet daemon answers at {}; start one with `witlet run`, or name its socket with --api-socket", path.display())]
+    #[error("no agent answers at {}: start one with `witlet run`, or set its socket with --api-socket", path.display())]
     NotRunning {
         /// The socket.
         path: PathBuf,
@@ -33,19 +33,19 @@ pub enum ClientError {
         cause: std::io::Error,
     },
     /// The socket belongs to another user.
-    #[error("{} may be opened by root only; use sudo", path.display())]
+    #[error("permission denied for {}: run as root", path.display())]
     Denied {
         /// The socket.
         path: PathBuf,
     },
     /// The daemon took too long.
-    #[error("the daemon at {} didn't answer within {}s", path.display(), REQUEST_DEADLINE.as_secs())]
+    #[error("the agent at {} did not respond within {}s", path.display(), REQUEST_DEADLINE.as_secs())]
     TimedOut {
         /// The socket.
         path: PathBuf,
     },
     /// The answer isn't what this version understands.
-    #[error("the daemon at {} gave no usable answer to {request}: {message}", path.display())]
+    #[error("the agent at {} sent an invalid response to {request}: {message}", path.display())]
     BadAnswer {
         /// The socket.
         path: PathBuf,

@@ -184,7 +184,7 @@ impl KubeletServer {
         stop: CancellationToken,
     ) -> Response {
         if let Err(refused) = self.access.authorize(&request, &port).await {
-            tracing::debug!(%from, method = %request.method(), path = request.uri().path(), code = refused.status().as_u16(), "request refused");
+            tracing::debug!(%from, method = %request.method(), path = request.uri().path(), code = refused.status().as_u16(), "Request rejected");
             return *refused;
         }
         if matches!(port, ServerPort::Guarded(_)) {

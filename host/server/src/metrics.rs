@@ -39,7 +39,7 @@ impl Metrics {
         match text(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
             Some(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
             None => {
-                let words = format!("the metrics have more than {METRICS_BYTES_MAX} bytes");
+                let words = format!("metrics must have at most {METRICS_BYTES_MAX} bytes");
                 (StatusCode::INTERNAL_SERVER_ERROR, words).into_response()
             }
         }

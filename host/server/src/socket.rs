@@ -14,20 +14,20 @@ const SOCKET_PATH_BYTES_MAX: usize = 107;
 #[derive(Debug, Error)]
 pub enum BindError {
     /// Another process answers on it.
-    #[error("{} is in use by another process; stop that one or choose another path with --api-socket", path.display())]
+    #[error("{} is in use by another process: stop it, or set another path with --api-socket", path.display())]
     InUse {
         /// The socket.
         path: PathBuf,
     },
     /// Something that isn't a socket has that name.
-    #[error("{} exists and is no socket; move it away or choose another path with --api-socket", path.display())]
+    #[error("{} exists and is not a socket: move it, or set another path with --api-socket", path.display())]
     NotASocket {
         /// The path.
         path: PathBuf,
     },
     /// The kernel takes no path as long as this.
     #[error(
-        "{} has {} bytes, and a socket's path has at most {SOCKET_PATH_BYTES_MAX}; choose a shorter one with --api-socket",
+        "{} has {} bytes, a socket path must have at most {SOCKET_PATH_BYTES_MAX}: set a shorter one with --api-socket",
         path.display(), path.as_os_str().len()
     )]
     TooLong {

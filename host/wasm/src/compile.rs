@@ -12,7 +12,6 @@ mod child;
 mod tests;
 
 pub use cache::CacheError;
-pub(crate) use cache::hex;
 pub use child::child_main;
 
 use std::ffi::OsString;
@@ -388,7 +387,7 @@ pub(crate) fn open_file(path: &std::path::Path) -> std::io::Result<File> {
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
-        Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no file"))
+        Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a file"))
     }
 }
 

@@ -21,13 +21,13 @@ use crate::run::plugins;
 #[derive(Debug, Error)]
 pub(crate) enum CheckError {
     /// Neither a manifest nor a plugin file was named.
-    #[error("nothing to check: name manifests, folders of them, or a plugin file with --plugins")]
+    #[error("nothing to check: give manifests, folders of manifests, or a plugin file with --plugins")]
     Nothing,
     /// The findings couldn't be written.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// There is no space for compiled plugins.
-    #[error("make a temporary folder for compiled plugins")]
+    #[error("create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// There is no space for components from registries.
     #[error(transparent)]

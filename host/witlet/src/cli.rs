@@ -19,11 +19,11 @@ use witlet_core::runtime::CgroupDriver;
 
 /// Exit codes, in the words of `--help`.
 const EXIT_CODES: &str = "Exit codes:
-  0  done
+  0  success
   1  failed; the reason is on standard error
-  2  the command line can't be understood
-  3  no daemon answers on the socket
-  4  `check` found something wrong, or `plugin replay` got another answer";
+  2  invalid command line
+  3  no agent answers on the socket
+  4  `check` or `plugin test` found errors, or `plugin replay` got a different result";
 
 /// A Kubernetes node agent whose admission handlers, probe types and pod sources are WebAssembly components.
 #[derive(Debug, Parser)]
@@ -44,18 +44,18 @@ pub(crate) enum Command {
   witlet run --kubeconfig /etc/kubernetes/kubelet.conf --client-ca-file /etc/kubernetes/pki/ca.crt
   RUST_LOG=witlet_agent=debug witlet run --log-format json")]
     Run(Box<RunArgs>),
-    /// Run the node agent with the kubelet's flags and KubeletConfiguration; the same as being called by the name kubelet
+    /// Run the node agent with the kubelet's flags and KubeletConfiguration, as when called `kubelet`
     #[command(disable_help_flag = true)]
     Kubelet {
         /// The kubelet's flags; `witlet kubelet --help` lists them.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FLAGS")]
         arguments: Vec<std::ffi::OsString>,
     },
-    /// Run the embedded runtime: CRI for WASI components, in a process of its own
+    /// Run the embedded runtime, a CRI runtime for WASI components
     #[command(after_help = "Example:
   witlet runtime --socket /run/witlet/runtime.sock --image-root /srv/components")]
     Runtime(RuntimeArgs),
-    /// Show what the daemon knows
+    /// Show pods, events, the node or plugins
     #[command(subcommand)]
     Get(Get),
     /// Work with plugins
@@ -81,38 +81,38 @@ pub(crate) struct RunArgs {
     /// File or folder with pod manifests
     #[arg(long, value_name = "PATH", default_value = "/etc/kubernetes/manifests")]
     pub(crate) pod_manifest_path: PathBuf,
-    /// How often manifests are listed besides being watched, in seconds
+    /// Period in seconds for listing the manifests, in addition to watching them
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) file_check_frequency: u64,
-    /// URL that answers with a pod or a list of pods, asked besides the manifests
+    /// URL of a pod or a list of pods, in addition to --pod-manifest-path
     #[arg(long, value_name = "URL")]
     pub(crate) manifest_url: Option<String>,
-    /// Headers for --manifest-url; may be given several times
+    /// HTTP headers for --manifest-url; repeatable
     #[arg(long, value_name = "KEY:VALUE,…", requires = "manifest_url")]
     pub(crate) manifest_url_header: Vec<String>,
-    /// How often --manifest-url is asked, in seconds
+    /// Period in seconds for requests to --manifest-url
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) http_check_frequency: u64,
-    /// PluginConfiguration; reloaded whenever it changes
+    /// PluginConfiguration file; reloaded when it changes
     #[arg(long, value_name = "FILE")]
     pub(crate) plugins: Option<PathBuf>,
     /// CRI socket, or `embedded` for the built-in runtime of WASI components
     #[arg(long, value_name = "ENDPOINT", default_value = "unix:///run/containerd/containerd.sock")]
     pub(crate) container_runtime_endpoint: String,
-    /// CRI socket for images, if it is another one
+    /// CRI socket for images (default: --container-runtime-endpoint)
     #[arg(long, value_name = "ENDPOINT")]
     pub(crate) image_service_endpoint: Option<String>,
-    /// Who makes cgroups, if the runtime doesn't say (containerd 1.x)
+    /// Cgroup driver, used if the runtime does not report one (containerd 1.x)
     #[arg(long, value_name = "DRIVER", value_enum, default_value_t = CgroupDriverArg::Cgroupfs)]
     pub(crate) cgroup_driver: CgroupDriverArg,
-    /// Give pods cgroups of their own, below those of their classes; not on the embedded runtime
+    /// Create cgroups for pods and QoS classes; without effect on the embedded runtime
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           action = clap::ArgAction::Set, default_value_t = true)]
     pub(crate) cgroups_per_qos: bool,
-    /// Cgroup that the one of all pods is in; it must be there
+    /// Parent of the cgroup of all pods; must exist
     #[arg(long, value_name = "CGROUP", default_value = "/")]
     pub(crate) cgroup_root: String,
-    /// Folder that relative `file:` images of the embedded runtime are looked up in
+    /// Folder for relative `file:` images of the embedded runtime
     #[arg(long, value_name = "FOLDER", default_value = "/var/lib/witlet/images")]
     pub(crate) image_root: PathBuf,
     /// Folder for the agent's own files
@@ -124,22 +124,22 @@ pub(crate) struct RunArgs {
     /// Compiled code of components
     #[command(flatten)]
     pub(crate) cache: ComponentCacheArgs,
-    /// Name of this node; the host's name in lower case if not given
+    /// Name of the node (default: the host name in lower case)
     #[arg(long, value_name = "NAME")]
     pub(crate) node_name: Option<String>,
-    /// Labels of this node
+    /// Labels of the node
     #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',')]
     pub(crate) node_labels: Vec<String>,
-    /// How many pods may run here
+    /// Number of pods that can run on the node
     #[arg(long, value_name = "NUMBER", default_value_t = 110, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) max_pods: u32,
-    /// Socket of the local API, which root alone can open
+    /// Socket of the local API; only root can open it
     #[arg(long, value_name = "PATH", default_value = API_SOCKET)]
     pub(crate) api_socket: PathBuf,
-    /// Ask the admission handlers again for pods that were admitted before a restart
+    /// Admit pods again that were admitted before a restart
     #[arg(long)]
     pub(crate) readmit_on_restart: bool,
-    /// Stop all pods when the agent is asked to stop; without it they go on
+    /// Stop all pods when the agent stops; otherwise they go on running
     #[arg(long)]
     pub(crate) stop_pods_on_exit: bool,
     /// What pods get of this machine
@@ -148,7 +148,7 @@ pub(crate) struct RunArgs {
     /// A node of a cluster
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
-    /// How logs look
+    /// Log format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
 }
@@ -157,54 +157,54 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What pods get of this machine")]
 pub(crate) struct PodArgs {
-    /// File that the resolv.conf of pods is made from; empty gives them none of the host's
+    /// resolv.conf file used as the basis for pods; empty for none
     #[arg(long, value_name = "PATH", default_value = "/etc/resolv.conf")]
     pub(crate) resolv_conf: String,
-    /// Name servers of the cluster, for pods with dnsPolicy ClusterFirst
+    /// DNS servers of the cluster, for pods with dnsPolicy ClusterFirst
     #[arg(long, value_name = "IP,…", value_delimiter = ',')]
     pub(crate) cluster_dns: Vec<IpAddr>,
     /// Domain of the cluster, such as cluster.local
     #[arg(long, value_name = "DOMAIN", default_value = "")]
     pub(crate) cluster_domain: String,
-    /// Handlers of the runtime by the names of runtime classes
+    /// Runtime handlers by RuntimeClass name
     #[arg(long, value_name = "CLASS=HANDLER,…", value_delimiter = ',')]
     pub(crate) runtime_classes: Vec<String>,
-    /// Kernel parameters beyond the safe ones that pods may set, such as net.core.somaxconn or kernel.msg*
+    /// Unsafe sysctls or patterns that pods may set, such as net.core.somaxconn or kernel.msg*
     #[arg(long, value_name = "SYSCTL,…", value_delimiter = ',')]
     pub(crate) allowed_unsafe_sysctls: Vec<String>,
-    /// Give containers without a seccomp profile the runtime's own instead of none
+    /// Use RuntimeDefault as the default seccomp profile instead of Unconfined
     #[arg(long)]
     pub(crate) seccomp_default: bool,
-    /// Credentials for registries, in the form of docker's config.json; read anew whenever it changes
+    /// Registry credentials in docker's config.json format; reloaded when the file changes
     #[arg(long, value_name = "FILE")]
     pub(crate) registry_credentials: Option<PathBuf>,
-    /// Fetch one image after the other
+    /// Pull one image at a time
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
     pub(crate) serialize_image_pulls: bool,
-    /// How many images are fetched at the same time, with --serialize-image-pulls=false; no limit if not given
+    /// Maximum number of parallel image pulls, with --serialize-image-pulls=false (default: no limit)
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_parallel_image_pulls: Option<u32>,
-    /// Pulls that may begin in a second; 0 is no limit
+    /// Limit of image pulls per second; 0 for no limit
     #[arg(long, value_name = "NUMBER", default_value_t = 5)]
     pub(crate) registry_qps: u32,
-    /// Pulls that may begin at once after a while without any
+    /// Maximum burst of image pulls
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     pub(crate) registry_burst: u32,
-    /// Size at which a container's log is rotated
+    /// Size of a container log file before it is rotated
     #[arg(long, value_name = "QUANTITY", default_value = "10Mi")]
     pub(crate) container_log_max_size: String,
-    /// Files that a container's log has at most
+    /// Maximum number of log files of a container
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) container_log_max_files: u32,
-    /// Pods are evicted while less than this is left: memory.available, nodefs.available, nodefs.inodesFree, imagefs.available,
-    /// imagefs.inodesFree, pid.available, as an amount or a percentage; empty evicts none
+    /// Eviction thresholds, such as memory.available<100Mi or nodefs.available<10%; signals: memory.available,
+    /// nodefs.available, nodefs.inodesFree, imagefs.available, imagefs.inodesFree, pid.available; empty for none
     #[arg(
         long,
         value_name = "SIGNAL<VALUE,…",
         default_value = "memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,imagefs.inodesFree<5%"
     )]
     pub(crate) eviction_hard: String,
-    /// Folder for links to the logs of all containers; `containers` beside --pod-logs-dir if not given
+    /// Folder for links to the logs of all containers (default: `containers` next to --pod-logs-dir)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) container_logs_dir: Option<PathBuf>,
 }
@@ -218,16 +218,16 @@ pub(crate) struct RuntimeArgs {
     /// Folder for the runtime's own files
     #[arg(long, value_name = "FOLDER", default_value = "/var/lib/witlet/runtime")]
     pub(crate) root_dir: PathBuf,
-    /// Folder that relative `file:` images are looked up in
+    /// Folder for relative `file:` images
     #[arg(long, value_name = "FOLDER", default_value = "/var/lib/witlet/images")]
     pub(crate) image_root: PathBuf,
     /// Compiled code of components
     #[command(flatten)]
     pub(crate) cache: ComponentCacheArgs,
-    /// Leave the session of the caller, so that neither the end of a terminal nor its Ctrl-C reaches the workloads
+    /// Start a new session, so that workloads survive the terminal and its Ctrl-C
     #[arg(long)]
     pub(crate) new_session: bool,
-    /// How logs look
+    /// Log format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
 }
@@ -251,7 +251,7 @@ pub(crate) enum Get {
   witlet get pods --usage
   witlet get pods web-node1 -o yaml")]
     Pods(PodsArgs),
-    /// List what happened lately
+    /// List recent events
     #[command(visible_aliases = ["event", "ev"])]
     Events(GetArgs),
     /// Show the node
@@ -275,13 +275,13 @@ pub(crate) struct PodsArgs {
 /// What `witlet get …` shows, and how.
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
-    /// Only this one
+    /// Name of the object (default: all)
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Only this namespace; all of them if not given
+    /// Namespace (default: all)
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
-    /// How it looks
+    /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: OutputFormat,
     /// Socket of the daemon
@@ -316,7 +316,7 @@ pub(crate) struct CheckArgs {
     /// A PluginConfiguration
     #[arg(long, value_name = "FILE")]
     pub(crate) plugins: Option<PathBuf>,
-    /// Node name that the pods' names end in
+    /// Node name for the suffix of pod names
     #[arg(long, value_name = "NAME", default_value = "node")]
     pub(crate) node_name: String,
     /// Compiled code of components

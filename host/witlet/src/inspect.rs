@@ -71,7 +71,7 @@ fn for_people(file: &str, inspection: &Inspection) -> String {
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<10} {value}\n"));
     let told = roles.iter().map(|served| format!("{} {}", served.role, served.version));
     let told = told.collect::<Vec<_>>().join(", ");
-    line("roles", if told.is_empty() { "none that this witlet can use".to_owned() } else { told });
+    line("roles", if told.is_empty() { "none that this release supports".to_owned() } else { told });
     for (name, grants) in [("needs", needs_grants), ("may use", may_use_grants)] {
         if !grants.is_empty() {
             line(name, format!("grants: {}", grants.join(", ")));
@@ -129,7 +129,7 @@ fn served(contract: &Contract) -> String {
     match served_by {
         Some(version) if version == built_against => format!("{interface} {version}"),
         Some(version) => format!("{interface} {built_against}, served by {version}"),
-        None => format!("{interface} {built_against}, which this witlet doesn't serve"),
+        None => format!("{interface} {built_against}, not supported by this release"),
     }
 }
 

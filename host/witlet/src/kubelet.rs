@@ -55,7 +55,7 @@ pub(crate) enum KubeletError {
     #[error("failed to parse kubelet flag: {0}")]
     Flags(FlagError),
     /// The command line isn't UTF-8.
-    #[error("failed to parse kubelet flag: {argument:?} isn't UTF-8")]
+    #[error("failed to parse kubelet flag: {argument:?} is not UTF-8")]
     Encoding {
         /// As it was given.
         argument: OsString,
@@ -160,15 +160,15 @@ fn start(flags: &Flags, mut found: Configuration, machine: Machine) -> Result<St
     let format = if settings::logs_are_json(&found)? { LogFormat::Json } else { LogFormat::Text };
     let mut warnings = found.oddities().to_vec();
     warnings.extend(flags.deprecated.iter().cloned());
-    warnings.extend(flags.not_yet.iter().map(|name| format!("the flag --{name} isn't acted on yet")));
+    warnings.extend(flags.not_yet.iter().map(|name| format!("flag --{name} has no effect in this release")));
     warnings.extend(found.not_yet().into_iter().map(|path| match flags::name_of(path) {
-        Some(name) => format!("the configuration's {path} (--{name}) isn't acted on yet with this value"),
-        None => format!("the configuration's {path} isn't acted on yet with this value"),
+        Some(name) => format!("field {path} (--{name}) has no effect with this value in this release"),
+        None => format!("field {path} has no effect with this value in this release"),
     }));
     warnings.extend(
         gates::not_yet(&settings.feature_gates)
             .into_iter()
-            .map(|gate| format!("the feature gate {gate} isn't acted on with this value")),
+            .map(|gate| format!("feature gate {gate} has no effect with this value in this release")),
     );
     settings.feature_gates = gates::resolved(&settings.feature_gates);
     let verbosity = settings::verbosity(&found)?;
@@ -223,7 +223,7 @@ fn read_file(
     let file = File::open(&path).map_err(failed)?;
     file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(failed)?;
     if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(failed(io::Error::other(format!("it is longer than {FILE_BYTES_MAX} bytes"))));
+        return Err(failed(io::Error::other(format!("the file must have at most {FILE_BYTES_MAX} bytes"))));
     }
     Ok(read(&path, &text)?)
 }

@@ -56,7 +56,7 @@ fn on_threads(work: impl Future<Output = ExitCode>) -> ExitCode {
         Err(cause) => return fail(&cause, 1),
     };
     let code = runtime.block_on(work);
-    // A plugin may still hold a blocking thread; its limits end it, but no one waits for that.
+    // A plugin may still hold a blocking thread; its limits end it, and the exit doesn't wait for it.
     runtime.shutdown_background();
     code
 }
@@ -69,7 +69,7 @@ fn run_kubelet(arguments: &[OsString]) -> ExitCode {
             witlet_node::heap::share_one_arena();
             logging::start(start.log_format, start.verbosity);
             for warning in &start.warnings {
-                tracing::warn!("{warning}");
+                tracing::warn!(warning, "Configuration warning");
             }
             on_threads(async { done(run::run(start.settings).await) })
         }
@@ -135,10 +135,10 @@ fn done<E: Error>(result: Result<(), E>) -> ExitCode {
 /// Prints an error and its causes on one line each.
 fn fail(error: &dyn Error, code: u8) -> ExitCode {
     use std::io::Write;
-    let mut text = format!("witlet: {error}\n");
+    let mut text = format!("error: {error}\n");
     let mut cause = error.source();
     while let Some(next) = cause {
-        text.push_str(&format!("  because: {next}\n"));
+        text.push_str(&format!("  caused by: {next}\n"));
         cause = next.source();
     }
     // With standard error gone, the exit code is all that is left.

@@ -1,10 +1,16 @@
-//! Logs: to standard error, filtered by `RUST_LOG`.
+//! Logs: to standard error, in klog's forms, filtered by `RUST_LOG`.
 
-use std::io::IsTerminal;
+mod format;
+mod line;
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::JsonFields;
 
 use crate::cli::LogFormat;
+use format::Klog;
+
+#[cfg(test)]
+mod tests;
 
 /// What is logged unless `RUST_LOG` says otherwise.
 const DEFAULT_FILTER: &str = "info,h2=warn,hyper=warn,tonic=warn,wasmtime=warn,cranelift=warn";
@@ -22,7 +28,7 @@ fn filter_of(verbosity: i64) -> String {
     }
 }
 
-/// Starts logging. A filter that can't be parsed is answered with the default one and a warning. `verbosity` counts where
+/// Starts logging. A filter that can't be parsed is replaced by the default one, with a warning. `verbosity` counts where
 /// `RUST_LOG` says nothing.
 pub(crate) fn start(format: LogFormat, verbosity: i64) {
     let default = || EnvFilter::new(filter_of(verbosity));
@@ -35,35 +41,18 @@ pub(crate) fn start(format: LogFormat, verbosity: i64) {
     };
     // A log that can't be written (a full disk, a reader that is gone) is lost: to complain about it on standard error
     // as well would end the process.
-    let builder = tracing_subscriber::fmt()
+    tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .log_internal_errors(false)
+        .fmt_fields(JsonFields::new())
+        .event_format(Klog(format))
         .with_writer(std::io::stderr)
-        .log_internal_errors(false);
-    match format {
-        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).init(),
-        LogFormat::Json => builder.json().flatten_event(true).init(),
-    }
+        .init();
     if let Some(cause) = bad {
         tracing::warn!(
             %cause,
             value = std::env::var("RUST_LOG").unwrap_or_default(),
-            "RUST_LOG can't be understood and is ignored; write RUST_LOG=info or RUST_LOG=witlet_agent=debug"
+            "Ignored RUST_LOG: expected a filter such as info or witlet_agent=debug"
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    //! klog's numbers as filters.
-
-    use super::*;
-
-    #[test]
-    fn verbosity_asks_for_more_from_4_on() {
-        for (verbosity, more) in [(-1, ""), (0, ""), (3, ""), (4, ",witlet=debug"), (5, ",witlet=debug")] {
-            assert_eq!(filter_of(verbosity), format!("{DEFAULT_FILTER}{more}"), "{verbosity}");
-        }
-        assert!(filter_of(10).ends_with(",witlet=trace,kube=debug"));
-        EnvFilter::try_new(filter_of(10)).expect("a filter");
     }
 }

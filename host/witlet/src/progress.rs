@@ -70,6 +70,6 @@ mod tests {
         assert_eq!(lines(64 << 20), Some(4));
         assert_eq!(lines_due(0, 0), 0);
         assert_eq!(lines_due(32 << 20, 64 << 20), 2);
-        assert_eq!(lines_due(u64::from(u32::MAX), 64 << 20), 4, "more than was announced");
+        assert_eq!(lines_due(u64::from(u32::MAX), 64 << 20), 4, "more bytes than announced");
     }
 }

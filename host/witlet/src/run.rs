@@ -62,7 +62,7 @@ const OOM_SCORE_FILE: &str = "/proc/self/oom_score_adj";
 pub(crate) enum RunError {
     /// A folder of the agent's can't be made.
     #[error(
-        "create {}; run the agent as root, or give it folders of its own: --root-dir, --pod-logs-dir, --api-socket",
+        "create {}; run witlet as root, or set --root-dir, --pod-logs-dir and --api-socket to folders that it may write",
         path.display()
     )]
     Folder {
@@ -111,7 +111,7 @@ pub(crate) enum RunError {
     #[error(transparent)]
     Socket(#[from] BindError),
     /// A part of the agent ended that shouldn't have.
-    #[error("a part of the agent doesn't run any more")]
+    #[error("a task of the agent ended")]
     Part(#[from] PartError),
     /// The agent can't start with what is on disk, or a part of it ended.
     #[error(transparent)]
@@ -200,14 +200,14 @@ pub(crate) async fn run(settings: Settings) -> Result<(), RunError> {
         configz: settings.configz.clone(),
         access: cluster.as_ref().map(|cluster| cluster.access.clone() as Arc<dyn NodeAccess>),
     };
-    tracing::info!(node = %base.name, "witlet runs");
+    tracing::info!(node = %base.name, "Started witlet");
     let state = base.state.clone();
     let sides = Sides { view, api, socket, endpoints, answers, cluster, state, events };
     work(agent, sides, &base.machine).await?;
     if let Some(embedded) = embedded.filter(|_| settings.stop_pods_on_exit) {
         embedded.stop().await?;
     }
-    tracing::info!("witlet has ended");
+    tracing::info!("Stopped witlet");
     Ok(())
 }
 
@@ -293,7 +293,7 @@ fn cgroup_drivers(settings: &Settings) -> CgroupDrivers {
     if settings.runtime.endpoint == embedded::ENDPOINT {
         return CgroupDrivers::default();
     }
-    let cgroupfs = CgroupFs::system().inspect_err(|error| tracing::debug!(%error, "no cgroups here"));
+    let cgroupfs = CgroupFs::system().inspect_err(|error| tracing::debug!(%error, "Failed to read cgroups"));
     let Ok(files) = cgroupfs else { return CgroupDrivers::default() };
     let systemd: Arc<dyn Cgroups> = Arc::new(SystemdCgroups::system(files.clone()));
     let system: Arc<dyn NodeSystem> = Arc::new(MachineSystem::new(files.clone()));
@@ -420,7 +420,7 @@ async fn work(agent: Agent, sides: Sides, machine: &NodeInfo) -> Result<(), RunE
 /// Reports the kernel how readily it may end this process when memory runs out.
 fn set_oom_score(score: i32) {
     if let Err(error) = std::fs::write(OOM_SCORE_FILE, score.to_string()) {
-        tracing::warn!(%error, score, "the out-of-memory score of the agent stays as it is");
+        tracing::warn!(%error, score, "Failed to set the OOM score of the agent");
     }
 }
 
@@ -429,7 +429,7 @@ fn set_oom_score(score: i32) {
 fn share_folder(root: &std::path::Path) {
     if let Err(error) = witlet_node::make_shared(root) {
         let root = root.display();
-        tracing::warn!(%error, %root, "the root folder is no shared mount: pods can't have mountPropagation");
+        tracing::warn!(%error, %root, "Failed to make the root folder a shared mount; pods have no mount propagation");
     }
 }
 
@@ -437,7 +437,7 @@ fn share_folder(root: &std::path::Path) {
 fn raise_file_limit() {
     let Rlimit { maximum, .. } = rustix::process::getrlimit(Resource::Nofile);
     if let Err(error) = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
-        tracing::debug!(%error, "the limit of open files stays as it is");
+        tracing::debug!(%error, "Failed to raise the limit of open files");
     }
 }
 

@@ -13,7 +13,7 @@ use witlet_testkit::NODE_NAME;
 use crate::world::{World, pass};
 
 fn node(world: &World) -> Node {
-    world.server.get("", NODE_NAME).expect("the node is registered")
+    world.server.get("", NODE_NAME).expect("Successfully registered node")
 }
 
 fn uid(world: &World) -> Option<String> {

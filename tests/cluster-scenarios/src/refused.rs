@@ -196,8 +196,8 @@ async fn an_object_that_cannot_be_read_says_so_beside_the_pod_and_costs_only_its
     assert_eq!((world.starts("web"), world.starts("next"), world.starts("odd")), (1, 1, 0));
     let text = warnings(&world, "odd").join("\n") + "\n" + &warnings(&world, "web").join("\n");
     expect![[r#"
-        FailedValidation: Error validating pod default/odd: it can't be read and stays as it was: invalid type: integer `7`, expected a string at line 1 column 151
-        FailedValidation: Error validating pod default/web: it can't be read and stays as it was: invalid type: integer `7`, expected a string at line 1 column 180"#]].assert_eq(&text);
+        FailedValidation: Error validating pod default/odd: invalid type: integer `7`, expected a string at line 1 column 151; keeping it unchanged
+        FailedValidation: Error validating pod default/web: invalid type: integer `7`, expected a string at line 1 column 180; keeping it unchanged"#]].assert_eq(&text);
     // Told once, however often it is read.
     world.server.end_watches();
     pass(60.0).await;

@@ -186,9 +186,9 @@ impl Cluster {
         let daemon = Daemon::start(options).map_err(failed)?;
         let cluster = Self { daemon, ground, healthz, server };
         let deadline = Instant::now() + WAIT_TIMEOUT;
-        while !cluster.daemon.log().contains("witlet runs") {
+        while !cluster.daemon.log().contains("Started witlet") {
             let log = cluster.daemon.log();
-            if log.lines().any(|line| line.starts_with("witlet: ")) || Instant::now() >= deadline {
+            if log.lines().any(|line| line.starts_with("error: ")) || Instant::now() >= deadline {
                 return Err(cluster.complaint("the daemon doesn't run"));
             }
             sleep(POLL_INTERVAL).await;

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use crate::project::Project;
-use crate::toolchain::{Toolchain, hex};
+use crate::toolchain::Toolchain;
 
 /// How long one run of `make` may take, in seconds: a first build in Rust compiles its crates.
 const SECONDS_MAX: u32 = 20 * 60;
@@ -187,7 +187,7 @@ impl Toolchain {
             part(contents);
             part(&[u8::from(*executable)]);
         }
-        let mut key = hex(&hash.finalize());
+        let mut key = hex::encode(hash.finalize());
         key.truncate(HASH_DIGITS);
         key
     }

@@ -1,7 +1,6 @@
 //! The toolchain of a language on this machine.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -98,15 +97,7 @@ fn pins(language: Language) -> String {
             hash.update(contents);
         }
     }
-    hex(&hash.finalize())
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a text can't fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex::encode(hash.finalize())
 }
 
 fn tools_folder() -> Option<PathBuf> {

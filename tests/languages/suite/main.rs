@@ -142,7 +142,7 @@ fn keep_witlet(built: &Path) -> Option<tempfile::TempDir> {
 }
 
 fn template(toolchain: &Toolchain, role: &str) -> Result<(), Failed> {
-    let role = Role::parse(role).ok_or("there is no such role")?;
+    let role = Role::parse(role).ok_or("unknown role")?;
     // A name of its own for each: projects in Rust share a folder for what they build.
     passes(toolchain, Project::template(toolchain.language(), role, &format!("new-{role}")))
 }

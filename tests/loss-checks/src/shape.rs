@@ -167,6 +167,7 @@ impl Shape {
     }
 
     /// One with nothing but its course.
+    #[cfg(test)]
     pub(crate) fn plain(course: Course, policy: &'static str) -> Self {
         Self {
             course,

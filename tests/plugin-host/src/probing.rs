@@ -135,7 +135,7 @@ async fn a_type_that_traps_is_left_alone_and_says_so() {
     for parameters in [trap, r#"{"do": "succeed"}"#] {
         match probe(&node, "guest", parameters).await {
             Err(ProbeError::NotNow { message }) => {
-                let words = "probe type guest is in quarantine: it failed too often";
+                let words = "probe type guest is quarantined: it failed too often";
                 assert!(message.starts_with(words), "{message}");
             }
             other => panic!("{other:?}"),

@@ -135,7 +135,7 @@ async fn pods_of_a_source_are_named_and_those_beyond_its_allowance_left_out() {
     let mut sets = [sources.next().await, sources.next().await];
     sets.sort();
     assert_eq!(sets, ["evil: ", "good: web-n1"]);
-    sources.until_told("isn't run: it isn't baseline: spec.hostPID may not be true").await;
+    sources.until_told("was not admitted: violates PodSecurity baseline: spec.hostPID may not be true").await;
     assert_eq!(sources.names(), ["evil", "good"]);
 }
 
@@ -163,7 +163,7 @@ async fn a_source_that_traps_is_quarantined_and_its_last_set_stands() {
     assert!(sources.snapshots.try_recv().is_err(), "no other set was sent");
     sources.node.configure(&configuration(&sourcer("edge", "pods", &manifest("db", ""))));
     assert_eq!(sources.next().await, "edge: db-n1");
-    sources.until_told("tells again what it has").await;
+    sources.until_told("Resynced").await;
 }
 
 async fn a_source_that_is_removed_loses_its_name() {
@@ -185,7 +185,7 @@ async fn other_code_and_other_allowances_take_hold_at_once() {
     let stricter = sourcer("edge", "pods", &manifest("web", "")).replace("[default]", "[other]");
     sources.node.configure(&configuration(&stricter));
     assert_eq!(sources.next().await, "edge: ");
-    sources.until_told("namespace default isn't allowed").await;
+    sources.until_told("namespace default is not in podSource.allow.namespaces").await;
     sources.node.configure(&configuration(&sourcer("edge", "pods", &manifest("web", ""))));
     assert_eq!(sources.next().await, "edge: web-n1");
 }

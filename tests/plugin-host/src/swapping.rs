@@ -231,7 +231,7 @@ async fn a_secret_that_others_can_read_is_not_used_and_told() {
     assert!(matches!(&told, Ok(ProbeOutcome::Failure(_))), "{told:?}");
     assert_eq!(node.events.reasons(), ["SecretNotRead", "SecretNotRead"]);
     let message = node.events.messages().pop().unwrap_or_default();
-    assert!(message.contains("its mode is 0644; make it 0600 or 0400"), "{message}");
+    assert!(message.contains("must have mode 0600 or 0400, found 0644"), "{message}");
     assert!(!message.contains("open"), "{message}");
     put_secret(&node, "closed", 0o600);
     until_told(&node, ProbeOutcome::Success("closed".to_owned())).await;

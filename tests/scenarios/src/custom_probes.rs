@@ -210,8 +210,8 @@ async fn what_has_no_probe_to_fail_is_told_and_changes_nothing() {
     let invalid: Vec<String> =
         told(&node, "web").lines().filter(|line| line.starts_with("Invalid")).map(str::to_owned).collect();
     expect![[r#"
-        InvalidProbe ×1 probe.witlet.dev/app: readiness: the container's spec has no such probe
-        InvalidProbe ×1 probe.witlet.dev/nobody: the pod has no such container or sidecar"#]]
+        InvalidProbe ×1 probe.witlet.dev/app: readiness: the container's spec has no probe of this kind
+        InvalidProbe ×1 probe.witlet.dev/nobody: the pod has no container or sidecar of this name"#]]
     .assert_eq(&invalid.join("\n"));
     assert!(is_ready(&node));
 }
@@ -273,14 +273,14 @@ async fn a_type_that_cant_be_asked_changes_no_result() {
     pass(3.5).await;
     assert!(is_ready(&node), "the result is discarded");
     assert!(asked(&node, REDIS).len() >= tries + 9, "three tries each time");
-    let message = "the plugin is in quarantine".to_owned();
+    let message = "the plugin is quarantined".to_owned();
     node.endpoints.set(REDIS, error(ProbeError::NotNow { message }));
     let tries = asked(&node, REDIS).len();
     pass(3.0).await;
     assert!(is_ready(&node));
     assert_eq!(asked(&node, REDIS).len(), tries + 3, "no second try");
     let told = told(&node, "web");
-    for why in ["trapped", "is in quarantine"] {
+    for why in ["trapped", "is quarantined"] {
         let words = format!("Readiness probe errored and resulted in unknown state: the plugin {why}");
         assert!(told.contains(&words), "{told}");
     }

@@ -43,7 +43,7 @@ async fn a_modest_pod_ends_within_its_own_grace_and_the_critical_one_takes_its_p
     orders(&node);
     node.source.put("critical", vec![critical("vital", "3")]);
     pass(1.0).await;
-    expect!["Pending Preempting app: Blocked(Preempting: Ends 1 pod to make room: Node didn't have enough resource: cpu, requested: 3000, used: 3500, capacity: 4000), 0 restarts"].assert_eq(&status(&node, "vital"));
+    expect!["Pending Preempting app: Blocked(Preempting: Preempting 1 pod: Node didn't have enough resource: cpu, requested: 3000, used: 3500, capacity: 4000), 0 restarts"].assert_eq(&status(&node, "vital"));
     expect!["Failed Preempting app: running, 0 restarts"].assert_eq(&status(&node, "big"));
     expect!["True TerminationByKubelet: Pod was preempted by Kubelet to accommodate a critical pod."]
         .assert_eq(&condition(&node, "big", "DisruptionTarget").unwrap_or_default());

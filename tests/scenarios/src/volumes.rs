@@ -18,7 +18,7 @@ async fn limits_of_a_static_pod_are_reported_as_void_once_for_each_sandbox() {
     node.source.put("web", vec![from_spec("web", spec)]);
     pass(200.0).await;
     let events = told(&node, "web");
-    let event = "LimitNotEnforced ×1 Not enforced, for the pod is critical and never evicted: emptyDir.sizeLimit of volume \"cache\", \
+    let event = "LimitNotEnforced ×1 Not enforced, because critical pods are never evicted: emptyDir.sizeLimit of volume \"cache\", \
                  limits.ephemeral-storage of container \"app\"\n";
     assert!(events.contains(event), "{events}");
 }

@@ -146,22 +146,22 @@ fn lies() -> Vec<Lie> {
         lie(
             "a pod of the file",
             with(&[named("filed", TAKEN.0, TAKEN.1)]),
-            &[("liar", "PodForbidden", "namespace filed isn't allowed")],
+            &[("liar", "PodForbidden", "namespace filed is not in podSource.allow.namespaces")],
         ),
         lie(
             "another's signature",
             with(&[forged("kubernetes.io/config.source", "file")]),
-            &[("liar", "PodForbidden", "names the source")],
+            &[("liar", "PodForbidden", "must not name another source")],
         ),
         lie(
             "an API server's signature",
             with(&[forged("kubernetes.io/config.mirror", "x")]),
-            &[("liar", "PodForbidden", "isn't a source's to write")],
+            &[("liar", "PodForbidden", "must not be set by a source")],
         ),
         lie(
             "privileged pods",
             with(&[privileged, on_host]),
-            &[("liar", "PodForbidden", "it isn't baseline")],
+            &[("liar", "PodForbidden", "violates PodSecurity baseline")],
         ),
     ]
 }

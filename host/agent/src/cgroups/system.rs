@@ -67,7 +67,7 @@ impl CgroupManager {
         if let Some(score) = self.settings.oom_score.filter(|_| sets_score || own.is_some())
             && let Err(error) = system.set_oom_score(score).await
         {
-            tracing::warn!(score, %error, "the out-of-memory score of the agent stays as it is");
+            tracing::warn!(score, %error, "Failed to set the OOM score of the agent");
         }
     }
 }

@@ -23,7 +23,6 @@ use pulls::{PullError, PullRequest, Pulled, Pulls};
 use witlet_core::error::one_line;
 
 pub(crate) mod access;
-mod bucket;
 mod pulls;
 #[cfg(test)]
 mod tests;

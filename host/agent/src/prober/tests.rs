@@ -144,7 +144,7 @@ async fn events_say_what_went_wrong_in_upstreams_words() {
             "Warning Unhealthy: Liveness probe errored and resulted in unknown state: no such container"
                 .to_owned(),
             format!("Warning Unhealthy: Liveness probe failed: {}", "x".repeat(10 * 1024)),
-            "Warning Unhealthy: Readiness probe errored and resulted in unknown state: it has no handler"
+            "Warning Unhealthy: Readiness probe errored and resulted in unknown state: missing handler"
                 .to_owned(),
         ]
     );

@@ -65,7 +65,7 @@ impl<V: Clone> Memory<V> {
             forget(&mut places);
         }
         if places.len() >= self.most {
-            return Err(AccessError { message: "too many questions at once".to_owned() });
+            return Err(AccessError { message: "too many requests at once".to_owned() });
         }
         Ok(places.entry(key).or_default().clone())
     }

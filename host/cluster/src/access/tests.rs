@@ -98,7 +98,7 @@ async fn a_server_that_is_silent_is_not_waited_for_long() {
     server.fault(Fault::new(Effect::Stall).verb("create").times(1));
     let begun = tokio::time::Instant::now();
     let error = access(&server).review_token("good").await.expect_err("no answer");
-    assert_eq!(error.message, "TokenReview: no answer within 10s");
+    assert_eq!(error.message, "TokenReview: no response within 10s");
     assert_eq!(begun.elapsed().as_secs(), 10);
 }
 

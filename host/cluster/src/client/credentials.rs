@@ -35,7 +35,7 @@ pub enum CredentialsError {
     #[error("token file {}: empty", .0.display())]
     Empty(PathBuf),
     /// A token that no header can carry.
-    #[error("the token has characters that a header can't have")]
+    #[error("the token has characters that are not allowed in a header")]
     Characters,
     /// The plugin made nothing.
     #[error(transparent)]
@@ -196,7 +196,7 @@ async fn read_again(
     match header {
         Ok(header) => state.header = Some(header),
         Err(error) if state.header.is_none() => return Err(error),
-        Err(error) => tracing::warn!(%error, "the last token goes on"),
+        Err(error) => tracing::warn!(%error, "Failed to refresh token, using the last one"),
     }
     state.read = Some(Instant::now());
     Ok(state.header.clone())

@@ -45,7 +45,7 @@ where
 {
     let mut left = addresses.into_iter();
     let mut tries = FuturesUnordered::new();
-    let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     loop {
         tries.extend(left.next().map(&connect));
         tokio::select! {

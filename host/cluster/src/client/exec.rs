@@ -92,7 +92,7 @@ pub enum PluginError {
         complaint: String,
     },
     /// It ran for too long and was killed.
-    #[error("credential plugin {command}: no answer within {RUN_MAX:?}")]
+    #[error("credential plugin {command}: no response within {RUN_MAX:?}")]
     Slow {
         /// The program.
         command: String,
@@ -139,25 +139,25 @@ struct AnswerStatus {
 fn read_answer(bytes: &[u8], version: PluginVersion) -> Result<PluginCredential, String> {
     // The error of the decoder names places and kinds, and never repeats what stands there.
     let answer: Answer = serde_json::from_slice(bytes).map_err(|error| {
-        format!("no ExecCredential in its output (line {}, column {})", error.line(), error.column())
+        format!("output must be an ExecCredential (line {}, column {})", error.line(), error.column())
     })?;
     if answer.kind != "ExecCredential" {
-        return Err(format!("kind {:?} where ExecCredential was expected", answer.kind));
+        return Err(format!("kind must be ExecCredential, found {:?}", answer.kind));
     }
     if answer.api_version != version.as_str() {
         let expected = version.as_str();
-        return Err(format!("apiVersion {:?} where {expected:?} was expected", answer.api_version));
+        return Err(format!("apiVersion must be {expected:?}, found {:?}", answer.api_version));
     }
-    let status = answer.status.ok_or("no status in its answer")?;
+    let status = answer.status.ok_or("output has no status")?;
     let some = |text: String| Some(text).filter(|text| !text.is_empty());
     let certificate = match (some(status.client_certificate_data), some(status.client_key_data)) {
         (Some(certificate), Some(key)) => Some((certificate, SecretString::from(key))),
         (None, None) => None,
-        _ => return Err("a certificate without its key, or the other way round".to_owned()),
+        _ => return Err("clientCertificateData and clientKeyData must be set together".to_owned()),
     };
     let token = some(status.token).map(SecretString::from);
     if token.is_none() && certificate.is_none() {
-        return Err("neither a token nor a certificate in its answer".to_owned());
+        return Err("output has neither a token nor a certificate".to_owned());
     }
     Ok(PluginCredential { token, certificate, expires: status.expiration_timestamp })
 }

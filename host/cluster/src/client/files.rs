@@ -9,19 +9,19 @@ use crate::kubeconfig::Source;
 /// How often the files are looked at.
 pub(super) const FILES_PERIOD: Duration = Duration::from_secs(60);
 
-/// Says what is wrong with a file once.
+/// Logs each error of a file once.
 #[derive(Default)]
-struct Complaint(String);
+struct FileErrors(String);
 
-impl Complaint {
-    /// Takes what became of the file; gives what is new of it.
-    fn hear<T>(&mut self, read: Result<T, impl Display>, goes_on: &str) -> Option<T> {
+impl FileErrors {
+    /// Takes the result of reading; returns the content.
+    fn note<T>(&mut self, read: Result<T, impl Display>, what: &str) -> Option<T> {
         let (words, found) = match read {
             Ok(found) => (String::new(), Some(found)),
             Err(error) => (error.to_string(), None),
         };
         if !words.is_empty() && words != self.0 {
-            tracing::warn!(error = words, "{goes_on}");
+            tracing::warn!(error = words, file = what, "Failed to reload file, using the last content");
         }
         self.0 = words;
         found
@@ -44,16 +44,16 @@ impl Connection {
     async fn watch_certificate(&self) {
         let pair = self.link.target.certificate.clone();
         let Some(pair) = pair.filter(|pair| !self.manages_certificate() && is_file(pair)) else { return };
-        let mut complaint = Complaint::default();
+        let mut errors = FileErrors::default();
         loop {
             tokio::time::sleep(FILES_PERIOD).await;
             let (pair, path) = (pair.clone(), self.link.path.clone());
             let read = tokio::task::spawn_blocking(move || identity_of(&path, &pair)).await;
             let Ok(read) = read else { return };
-            if let Some(identity) = complaint.hear(read, "the last client certificate goes on")
+            if let Some(identity) = errors.note(read, "client-certificate")
                 && self.link.identities.replace(identity)
             {
-                tracing::info!("the client certificate was replaced; connections begin anew");
+                tracing::info!("Client certificate changed, closing connections");
             }
         }
     }
@@ -63,24 +63,24 @@ fn is_file(pair: &(Source, Source)) -> bool {
     matches!(pair, (Source::File(_), _) | (_, Source::File(_)))
 }
 
-/// A file of authorities that changed ends connections too: who isn't trusted any more isn't talked to.
+/// A changed file of authorities closes connections: servers may not be trusted any more.
 async fn watch_authorities(link: &Link) {
     let (Some(authorities), Some(source @ Source::File(_))) = (&link.authorities, &link.target.authorities)
     else {
         return;
     };
-    let mut complaint = Complaint::default();
+    let mut errors = FileErrors::default();
     loop {
         tokio::time::sleep(FILES_PERIOD).await;
         let source = source.clone();
         let Ok(read) = tokio::task::spawn_blocking(move || source.read()).await else { return };
-        const GOES_ON: &str = "the last certificate authorities go on";
+        const WHAT: &str = "certificate-authority";
         let replaced = match read {
-            Ok(pem) => complaint.hear(authorities.replace(pem), GOES_ON),
-            Err(error) => complaint.hear(Err(error), GOES_ON),
+            Ok(pem) => errors.note(authorities.replace(pem), WHAT),
+            Err(error) => errors.note(Err(error), WHAT),
         };
         if replaced == Some(true) {
-            tracing::info!("the certificate authorities were replaced; connections begin anew");
+            tracing::info!("Certificate authorities changed, closing connections");
             link.identities.end_connections();
         }
     }

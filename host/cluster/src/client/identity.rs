@@ -37,7 +37,7 @@ pub enum IdentityError {
         message: String,
     },
     /// The key isn't the certificate's.
-    #[error("the client key doesn't belong to the client certificate")]
+    #[error("the client key does not match the client certificate")]
     Mismatch,
 }
 
@@ -78,7 +78,7 @@ impl Identity {
         if certificates.len() > CHAIN_MAX {
             return Err(bad(format!("more than {CHAIN_MAX} certificates")));
         }
-        let first = certificates.first().ok_or_else(|| bad("no certificate in it".to_owned()))?;
+        let first = certificates.first().ok_or_else(|| bad("no PEM certificate found".to_owned()))?;
         let (not_before, not_after) = validity(first)?;
         let mut hasher = Sha256::new();
         certificates.iter().for_each(|certificate| hasher.update(certificate));

@@ -154,16 +154,16 @@ impl Proxy {
     fn parse(address: &str) -> Result<Self, String> {
         let found = Matcher::builder().all(address.to_owned()).build();
         let found = found.intercept(&Uri::from_static("https://api"));
-        let at = found.ok_or("the address of the proxy is none that can be used")?;
+        let at = found.ok_or("the proxy URL is not usable")?;
         let (scheme, port) = match at.uri().scheme_str() {
             Some("http") => (Scheme::Http, 80),
             Some("https") => (Scheme::Https, 443),
             Some("socks5" | "socks5h") => (Scheme::Socks5, 1080),
-            other => return Err(format!("unsupported scheme {:?} of the proxy", other.unwrap_or_default())),
+            other => return Err(format!("unsupported proxy scheme {:?}", other.unwrap_or_default())),
         };
         let host = at.uri().host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() {
-            return Err("the address of the proxy names no host".to_owned());
+            return Err("the proxy URL has no host".to_owned());
         }
         let (host, port) = (host.to_owned(), at.uri().port_u16().unwrap_or(port));
         Ok(Self { at, scheme, host, port })
@@ -211,7 +211,7 @@ impl Proxy {
             return Ok(Box::new(tcp));
         }
         let Some(tls) = tls else {
-            return Err(io::Error::other("a proxy over TLS needs an API server over TLS"));
+            return Err(io::Error::other("a proxy over TLS requires an API server over TLS"));
         };
         let mut config = tls.clone();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];

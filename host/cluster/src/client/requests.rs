@@ -42,10 +42,10 @@ pub enum RequestError {
     #[error(transparent)]
     Transport(#[from] TransportError),
     /// The answer ended before its end.
-    #[error("answer of the API server: {0}")]
+    #[error("response of the API server: {0}")]
     Answer(#[from] hyper::Error),
     /// No whole answer in time.
-    #[error("{method} {path}: no answer within {after:?}")]
+    #[error("{method} {path}: no response within {after:?}")]
     Deadline {
         /// Of the request.
         method: Method,
@@ -185,7 +185,7 @@ impl Requests {
         });
         let late = |after| RequestError::Deadline { method: method.clone(), path: path.clone(), after };
         let (used, response) = sent.await.map_err(|_| late(begin))??;
-        tracing::debug!(%method, path, status = response.status().as_u16(), "request to the API server");
+        tracing::debug!(%method, path, status = response.status().as_u16(), "Request to the API server");
         // A duration that no clock can hold is no deadline.
         let end = whole.and_then(|whole| Some((begun.checked_add(whole)?, late(whole))));
         Ok((used, response.map(|reply| TimedReply::new(reply, end))))

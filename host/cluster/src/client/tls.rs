@@ -25,7 +25,9 @@ pub enum TlsError {
         message: String,
     },
     /// The node trusts no one, and the kubeconfig names no one to trust.
-    #[error("no certificate authority is named, and this node has none of its own (package ca-certificates)")]
+    #[error(
+        "no certificate-authority is set, and this machine has no CA certificates (install ca-certificates)"
+    )]
     NoAuthorities,
     /// The library refused the protocols.
     #[error("{message}")]
@@ -146,7 +148,7 @@ fn roots(authorities: Option<&[u8]>) -> Result<RootCertStore, TlsError> {
         let certificate = certificate.map_err(|error| bad(error.to_string()))?;
         store.add(certificate).map_err(|error| bad(error.to_string()))?;
     }
-    if store.is_empty() { Err(bad("no certificate in it".to_owned())) } else { Ok(store) }
+    if store.is_empty() { Err(bad("no PEM certificate found".to_owned())) } else { Ok(store) }
 }
 
 /// Takes every server for the right one: `insecure-skip-tls-verify`.

@@ -42,7 +42,7 @@ const HTTP1_LINES_MAX: usize = 2048;
 #[derive(Debug, Error)]
 pub enum TransportError {
     /// No connection.
-    #[error("can't connect to {server}: {cause}")]
+    #[error("failed to connect to {server}: {cause}")]
     Connect {
         /// Host and port.
         server: String,
@@ -59,7 +59,7 @@ pub enum TransportError {
         count: usize,
     },
     /// The request makes no HTTP message.
-    #[error("request can't be sent: {0}")]
+    #[error("failed to send request: {0}")]
     Request(#[from] http::Error),
 }
 
@@ -309,7 +309,7 @@ impl Transport {
     ) {
         self.tasks.spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(%error, "connection to the API server ended");
+                tracing::debug!(%error, "Connection to the API server closed");
             }
             over.cancel();
         });

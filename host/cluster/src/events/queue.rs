@@ -38,7 +38,7 @@ impl Queue {
         if self.order.len() >= self.max {
             self.dropped += 1;
             if self.dropped.is_power_of_two() {
-                tracing::warn!(dropped = self.dropped, "too many events wait to be sent");
+                tracing::warn!(dropped = self.dropped, "Too many events waiting, dropped some");
             }
             return false;
         }

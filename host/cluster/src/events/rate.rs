@@ -1,11 +1,6 @@
 //! How many events are sent (upstream: `eventRecordQPS`, `eventBurst`).
 
-use std::time::Duration;
-
-use tokio::time::{Instant, sleep};
-
-#[cfg(test)]
-mod tests;
+use crate::client::rate::Rate;
 
 /// A limit of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,32 +18,9 @@ impl Default for EventLimit {
     }
 }
 
-/// Gives one permit for each event.
-#[derive(Debug)]
-pub(super) struct Rate {
-    limit: EventLimit,
-    /// When all permits would be there again if no more were taken.
-    full_at: Instant,
-}
-
-impl Rate {
-    pub(super) fn new(limit: EventLimit) -> Self {
-        Self { limit, full_at: Instant::now() }
-    }
-
-    /// Waits for a permit and takes it.
-    pub(super) async fn permit(&mut self) {
-        if self.limit.per_second == 0 {
-            return;
-        }
-        let one = Duration::from_secs(1) / self.limit.per_second;
-        let all = one * self.limit.burst.max(1);
-        let now = Instant::now();
-        let full_at = self.full_at.max(now) + one;
-        let wait = full_at.saturating_duration_since(now).saturating_sub(all);
-        self.full_at = full_at;
-        if !wait.is_zero() {
-            sleep(wait).await;
-        }
+impl EventLimit {
+    /// The limit as a rate; none if there is none.
+    pub(super) fn rate(self) -> Option<Rate> {
+        Rate::new(f64::from(self.per_second), self.burst)
     }
 }

@@ -16,10 +16,10 @@ pub(crate) const REQUEST_WITHIN: Duration = Duration::from_secs(10);
 #[derive(Debug, Error)]
 pub(crate) enum ApiError {
     /// The object isn't there.
-    #[error("there is no such object")]
+    #[error("not found")]
     Missing,
     /// The server refused.
-    #[error("the server says {code} {reason}: {message}")]
+    #[error("{code} {reason}: {message}")]
     Refused {
         /// The HTTP status.
         code: u16,
@@ -29,10 +29,10 @@ pub(crate) enum ApiError {
         message: String,
     },
     /// No answer could be had or read.
-    #[error("the server can't be asked: {}", with_causes(.0))]
+    #[error("request failed: {}", with_causes(.0))]
     Unavailable(kube::Error),
     /// No answer came in time.
-    #[error("no answer within {}s", REQUEST_WITHIN.as_secs())]
+    #[error("no response within {}s", REQUEST_WITHIN.as_secs())]
     TimedOut,
 }
 

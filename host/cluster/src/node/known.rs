@@ -92,7 +92,7 @@ impl Known {
             Change::Put(node) => self.put_shared(node),
             Change::Deleted(key) => self.deleted(&key.uid),
             Change::Malformed(malformed) => {
-                tracing::warn!(error = malformed.message, "the node's object can't be read");
+                tracing::warn!(error = malformed.message, "Failed to decode node");
             }
             Change::Unread(unread) => unread.warn("the node's object"),
             Change::Disconnected(_) | Change::Connected => {}

@@ -22,7 +22,7 @@ async fn a_new_node_is_registered_and_told_ready_as_soon_as_it_is() {
     rig.view.set_ready(false);
     rig.start();
     sleep(Duration::from_millis(50)).await;
-    let node = rig.node().expect("the node is registered");
+    let node = rig.node().expect("Successfully registered node");
     let labels = node.metadata.labels.clone().unwrap_or_default();
     assert_eq!(labels.get("beta.kubernetes.io/os").map(String::as_str), Some("linux"));
     assert_eq!(

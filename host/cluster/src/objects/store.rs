@@ -169,7 +169,7 @@ impl Store {
     fn add_user(&mut self, name: &ObjectName, uid: &PodUid) -> bool {
         let is_new = !self.items.contains_key(name);
         if is_new && self.items.len() >= OBJECTS_MAX {
-            tracing::error!(object = %name, "more than {OBJECTS_MAX} objects are in use");
+            tracing::error!(object = %name, limit = OBJECTS_MAX, "Too many objects in use");
             return false;
         }
         let item = self.items.entry(name.clone()).or_insert_with(|| Item {

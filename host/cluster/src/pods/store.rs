@@ -17,6 +17,8 @@ const TOLD_MAX: usize = 1000;
 const UNREAD_TOLD_MAX: usize = 10;
 /// Characters of a UID.
 const UID_CHARACTERS_MAX: usize = 128;
+/// Characters of a foreign text in a message.
+const SHOWN_CHARACTERS_MAX: usize = 80;
 
 /// Pods by namespace and name: while one ends another can't take its name, so that each name has one object.
 #[derive(Debug, Default)]
@@ -78,9 +80,9 @@ impl PodStore {
         let never = self.unread.iter().filter(|name| !self.pods.contains_key(*name));
         let mut never: Vec<String> = never.take(UNREAD_TOLD_MAX).map(ToString::to_string).collect();
         if self.has_nameless {
-            never.push("an object without a name".to_owned());
+            never.push("an object without name".to_owned());
         }
-        (!never.is_empty()).then(|| format!("these objects can't be read: {}", never.join(", ")))
+        (!never.is_empty()).then(|| format!("failed to decode objects: {}", never.join(", ")))
     }
 
     pub(super) fn take(&mut self, change: Change<Pod>) -> Changed {
@@ -114,7 +116,7 @@ impl PodStore {
             return Ok(None);
         }
         match problem(&pod) {
-            Some(message) => Err(Malformed { key: Some(key_of(&pod)), message: message.to_owned() }),
+            Some(message) => Err(Malformed { key: Some(key_of(&pod)), message }),
             None => Ok(Some(with_source(pod))),
         }
     }
@@ -215,8 +217,8 @@ impl PodStore {
     }
 }
 
-/// What stands in the way of taking the pod in. Its UID becomes the name of a folder.
-fn problem(pod: &Pod) -> Option<&'static str> {
+/// Why the pod can't be taken, if it can't. Its UID becomes the name of a folder.
+fn problem(pod: &Pod) -> Option<String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let uid = pod.metadata.uid.as_deref().unwrap_or_default();
     let is_uid = !uid.is_empty()
@@ -224,16 +226,20 @@ fn problem(pod: &Pod) -> Option<&'static str> {
         && !uid.starts_with('.')
         && uid.bytes().all(is_plain);
     if !is_uid {
-        return Some("it has no UID that is one");
+        return Some(format!("metadata.uid must be a UUID, found {}", shown(uid)));
     }
-    let is_name = |name: Option<&str>| name.is_some_and(|name| !name.is_empty() && !name.contains('/'));
-    if !is_name(pod.metadata.namespace.as_deref()) {
-        return Some("it has no namespace that is one");
-    }
-    if !is_name(pod.metadata.name.as_deref()) {
-        return Some("it has no name that is one");
-    }
-    None
+    let names = [("namespace", &pod.metadata.namespace), ("name", &pod.metadata.name)];
+    names.into_iter().find_map(|(field, name)| {
+        let name = name.as_deref().unwrap_or_default();
+        let is_name = !name.is_empty() && !name.contains('/');
+        (!is_name).then(|| format!("metadata.{field} must be a name without `/`, found {}", shown(name)))
+    })
+}
+
+/// A foreign text for a message, cut where it gets long.
+fn shown(text: &str) -> String {
+    let cut: String = text.chars().take(SHOWN_CHARACTERS_MAX).collect();
+    format!("{cut:?}")
 }
 
 fn key_of(pod: &Pod) -> ObjectKey {

@@ -133,10 +133,10 @@ fn a_pod_that_cannot_be_read_costs_itself_and_a_strange_page_everything() {
     };
     assert_eq!(names(&read(page(1, "node1").as_bytes(), "node1").unwrap()), ["a", "b"]);
     let error = |page: &str| read(page.as_bytes(), "node1").unwrap_err().to_string();
-    assert_eq!(error(&page(2, "node1")), "it is of version 2");
-    assert_eq!(error(&page(1, "other")), "it is of node \"other\"");
-    assert!(error("").starts_with("it is no JSON of this kind"));
-    assert!(error("\u{0}\u{0}\u{0}").starts_with("it is no JSON of this kind"));
+    assert_eq!(error(&page(2, "node1")), "unsupported version 2");
+    assert_eq!(error(&page(1, "other")), "saved for node \"other\"");
+    assert!(error("").starts_with("invalid JSON"));
+    assert!(error("\u{0}\u{0}\u{0}").starts_with("invalid JSON"));
 }
 
 #[tokio::test(start_paused = true)]

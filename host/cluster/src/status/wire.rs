@@ -78,7 +78,7 @@ pub(crate) async fn patch_status(
     let answer =
         send(client, Method::PATCH, &path, "application/strategic-merge-patch+json", body.to_string())
             .await?;
-    serde_json::from_slice(&answer).map_err(|error| Failure::odd(format!("unreadable answer: {error}")))
+    serde_json::from_slice(&answer).map_err(|error| Failure::odd(format!("invalid response: {error}")))
 }
 
 /// Deletes the pod at once, if it still has this UID.
@@ -125,7 +125,7 @@ async fn send(
     };
     match tokio::time::timeout(WRITE_MAX, exchange).await {
         Ok(answer) => answer,
-        Err(_) => Err(Failure::unreachable(format!("no answer within {}s", WRITE_MAX.as_secs()))),
+        Err(_) => Err(Failure::unreachable(format!("no response within {}s", WRITE_MAX.as_secs()))),
     }
 }
 
@@ -135,7 +135,7 @@ async fn read(response: Response<Body>) -> Result<bytes::Bytes, Failure> {
     let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
     let body = match body {
         Ok(body) => body.to_bytes(),
-        Err(error) => return Err(Failure::unreachable(format!("the answer broke off: {error}"))),
+        Err(error) => return Err(Failure::unreachable(format!("the response ended early: {error}"))),
     };
     if code.is_success() {
         return Ok(body);

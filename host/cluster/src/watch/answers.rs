@@ -183,7 +183,7 @@ pub(super) fn event<K: Watched>(line: &[u8]) -> Result<Said<K>, WatchError> {
     let raw: RawEvent<'_> = match serde_json::from_slice(line) {
         Ok(raw) => raw,
         Err(error) => {
-            return Ok(Said::unread(format!("an event can't be read: {}", short(&error.to_string()))));
+            return Ok(Said::unread(format!("failed to decode an event: {}", short(&error.to_string()))));
         }
     };
     if raw.kind == "ERROR" {
@@ -199,7 +199,7 @@ pub(super) fn event<K: Watched>(line: &[u8]) -> Result<Said<K>, WatchError> {
                 let is_end = metadata.annotations.is_some_and(says_end);
                 Said { version: metadata.resource_version, event: Event::Bookmark { is_end } }
             }
-            Err(error) => Said::unread(format!("a bookmark can't be read: {}", short(&error.to_string()))),
+            Err(error) => Said::unread(format!("failed to decode a bookmark: {}", short(&error.to_string()))),
         });
     }
     let version = serde_json::from_str::<RawObject<'_>>(raw.object.get());
@@ -216,7 +216,7 @@ pub(super) fn event<K: Watched>(line: &[u8]) -> Result<Said<K>, WatchError> {
             }
         },
         other => {
-            let message = format!("an event is of the unknown kind {}", short(other));
+            let message = format!("unknown event type {}", short(other));
             Event::Malformed(Malformed { key: key(raw.object), message })
         }
     };
@@ -254,7 +254,7 @@ fn short(words: &str) -> String {
 pub(super) fn check_type(headers: &HeaderMap) -> Result<(), WatchError> {
     match headers.get(header::CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes())) {
         Some(kind) if !kind.to_ascii_lowercase().contains("json") => {
-            Err(WatchError::Malformed(format!("it is {}, not JSON", short(&kind))))
+            Err(WatchError::Malformed(format!("expected JSON, found {}", short(&kind))))
         }
         Some(_) | None => Ok(()),
     }

@@ -68,7 +68,7 @@ pub enum WatchError {
     #[error("{0}")]
     Request(#[source] kube::Error),
     /// The server refused.
-    #[error("the server says {code} {reason}: {message}")]
+    #[error("{code} {reason}: {message}")]
     Refused {
         /// The HTTP status.
         code: u16,
@@ -80,19 +80,19 @@ pub enum WatchError {
         failure: Failure,
     },
     /// The answer broke off.
-    #[error("the answer broke off: {0}")]
+    #[error("the response ended early: {0}")]
     Broken(String),
     /// The answer can't be read.
-    #[error("the answer can't be read: {0}")]
+    #[error("invalid response: {0}")]
     Malformed(String),
     /// The answer has too much.
-    #[error("the answer has more than {0}")]
+    #[error("the response has more than {0}")]
     TooMuch(String),
     /// No answer came.
-    #[error("no answer within {}s", .0.as_secs())]
+    #[error("no response within {}s", .0.as_secs())]
     TimedOut(Duration),
     /// The objects that a watch was to begin with weren't there in time, or their end wasn't reported.
-    #[error("the watch didn't say within {}s that all objects were sent", .0.as_secs())]
+    #[error("the watch did not send all objects within {}s", .0.as_secs())]
     NeverSynced(Duration),
 }
 
@@ -130,6 +130,6 @@ impl Unread {
     /// Says so in the log, of objects of this kind.
     pub(crate) fn warn(&self, kind: &str) {
         let Self { lasted, error } = self;
-        tracing::warn!(seconds = lasted.as_secs(), "{kind} can't be read from the API server: {error}");
+        tracing::warn!(kind, seconds = lasted.as_secs(), error, "Objects of the API server are unreadable");
     }
 }

@@ -293,13 +293,13 @@ async fn an_expired_version_is_read_anew_and_one_that_is_too_large_by_the_newest
         0.0   GET limit=500&resourceVersion=0
         0.0 all: ["a"], unread: []
         0.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=5
-        0.0 failed: the server says 410 Expired: no
+        0.0 failed: 410 Expired: no
         0.8   GET resourceVersion=5
-        0.8 failed: the server says 504 Timeout: no
+        0.8 failed: 504 Timeout: no
         0.8   GET limit=500
         0.8 all: [], unread: []
         0.8   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=4
-        0.8 failed: the server says 504 Timeout: no
+        0.8 failed: 504 Timeout: no
         2.4   GET limit=500
         2.4 all: [], unread: []
         2.4   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=3
@@ -369,11 +369,11 @@ async fn a_server_that_is_away_is_asked_again_with_patience_and_goes_on_where_it
         2.0   GET limit=500&resourceVersion=0
         2.0 all: [], unread: []
         2.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=5
-        2.0 failed: the server says 503 ServiceUnavailable: no
+        2.0 failed: 503 ServiceUnavailable: no
         2.8   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=5
-        2.8 failed: the server says 429 : 
+        2.8 failed: 429 : 
         22.8   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=5
-        22.8 failed: the server says 403 Forbidden: no
+        22.8 failed: 403 Forbidden: no
         23.6   GET resourceVersion=5
         23.6 all: [], unread: []
         23.6   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=6
@@ -395,7 +395,7 @@ async fn a_list_whose_pages_never_end_is_given_up_for_a_while() {
     assert_eq!(lines.len(), pages + 4, "{log}");
     expect![[r#"
         0.0   GET limit=500&continue=t498
-        0.0 failed: the answer has more than 500 pages
+        0.0 failed: the response has more than 500 pages
         0.8   GET limit=500&resourceVersion=0
         0.8 all: ["a"], unread: []
         0.8   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=6"#]]
@@ -417,7 +417,7 @@ async fn silence_is_noticed_at_every_step() {
         120.0 all: ["a"], unread: []
         120.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=5
         450.0   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=6
-        510.0 failed: no answer within 60s
+        510.0 failed: no response within 60s
         510.8   GET watch=true&timeoutSeconds=300&allowWatchBookmarks=true&resourceVersion=6
     "#]];
     check(Initial::Stream, script, 520, expected).await;
@@ -476,5 +476,5 @@ fn managed_fields_are_dropped_and_keys_are_found_in_what_cannot_be_decoded() {
 #[test]
 fn refusals_keep_their_code_whatever_their_words_are() {
     let refusal = answers::refusal(502, &http::HeaderMap::new(), b"<html>Bad Gateway</html>");
-    assert_eq!(refusal.to_string(), "the server says 502 : <html>Bad Gateway</html>");
+    assert_eq!(refusal.to_string(), "502 : <html>Bad Gateway</html>");
 }

@@ -226,7 +226,7 @@ const WRONG_PROBE: Wrong = &[
     ),
     (
         "{name: a, servers: [{port: 1, dialog: [{send: {hex: xyz}}]}], expect: {outcome: success}}",
-        "isn't hexadecimal",
+        "cases[0].servers[0].dialog[0].send: \"xyz\": Odd number of digits",
     ),
     (
         "{name: a, execs: [{command: [a], exitCode: 1, failed: b}], expect: {outcome: success}}",

@@ -31,7 +31,9 @@ pub(crate) fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8
     };
     match coded {
         CodedBytes::Hex(text) => {
-            hex(&text).ok_or_else(|| de::Error::custom(format!("{text:?} isn't hexadecimal")))
+            // Spaces are for readers.
+            hex::decode(text.replace(' ', ""))
+                .map_err(|error| de::Error::custom(format!("{text:?}: {error}")))
         }
         CodedBytes::Base64(text) => {
             STANDARD.decode(&text).map_err(|error| de::Error::custom(format!("{text:?}: {error}")))
@@ -41,15 +43,4 @@ pub(crate) fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8
         }
         CodedBytes::Repeat(..) => Err(de::Error::custom(format!("more than {REPEATED_BYTES_MAX} bytes"))),
     }
-}
-
-/// Pairs of digits, with spaces where one likes.
-fn hex(text: &str) -> Option<Vec<u8>> {
-    let letters = text.chars().filter(|letter| *letter != ' ');
-    let digits: Vec<u32> = letters.map(|letter| letter.to_digit(16)).collect::<Option<_>>()?;
-    let pairs = digits.chunks(2).map(|pair| match pair {
-        [high, low] => u8::try_from(high * 16 + low).ok(),
-        _ => None,
-    });
-    pairs.collect()
 }

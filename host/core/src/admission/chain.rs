@@ -76,11 +76,11 @@ impl fmt::Display for FailureKind {
             Self::Trapped => "trapped",
             Self::TimedOut => "timed out",
             Self::OutOfMemory => "ran out of memory",
-            Self::BadAnswer => "gave an answer that isn't allowed",
+            Self::BadAnswer => "returned an invalid result",
             Self::Failed => "failed",
-            Self::NotLoaded => "isn't loaded",
-            Self::Quarantined => "is in quarantine",
-            Self::Host => "could not be asked",
+            Self::NotLoaded => "is not loaded",
+            Self::Quarantined => "is quarantined",
+            Self::Host => "could not be called",
         })
     }
 }
@@ -161,7 +161,7 @@ impl Chain {
                 (Some(first), None) => out_of(first),
                 (None, _) => Decision::Reject {
                     reason: UNEXPECTED_ADMISSION_ERROR.to_owned(),
-                    message: format!("Admission handler {handler} reports a shortage of nothing"),
+                    message: format!("Admission handler {handler} returned a shortage without resources"),
                 },
             },
             Answer::Failure { kind, message, policy } => match failed(handler, kind, &message, policy) {
@@ -195,7 +195,7 @@ impl Room {
         match victims(&self.pod, &self.others, &self.shortages) {
             Ok(victims) if victims.is_empty() => out_of(first),
             Ok(victims) => self.deferral.unwrap_or_else(|| Decision::Preempt {
-                message: format!("Ends {} to make room: {}", pods(victims.len()), lacks(first)),
+                message: format!("Preempting {}: {}", pods(victims.len()), lacks(first)),
                 victims,
             }),
             // Upstream's words (`lifecycle/predicate.go`).

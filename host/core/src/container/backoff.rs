@@ -42,8 +42,15 @@ impl BackoffPolicy {
         self.max.saturating_mul(RESET_AFTER_MAX_DELAYS)
     }
 
-    fn next(self, delay: Duration) -> Duration {
+    /// The delay after this one.
+    pub fn next(self, delay: Duration) -> Duration {
         delay.saturating_mul(2).min(self.max)
+    }
+
+    /// The delay after so many failures in a row, of which there is one at least.
+    pub fn after(self, failures: u32) -> Duration {
+        let doublings = failures.saturating_sub(1);
+        self.initial.saturating_mul(2_u32.saturating_pow(doublings)).min(self.max)
     }
 }
 

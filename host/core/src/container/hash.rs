@@ -12,7 +12,6 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::go::{escape_json, fnv1a};
-use crate::pod::static_pod::hex;
 
 /// Bytes of SHA-256 that are kept: enough that two specs of one container never meet by chance.
 const DIGEST_BYTES: usize = 8;
@@ -112,7 +111,7 @@ fn huge_pages(container: &Container) -> BTreeMap<&str, &str> {
 /// SHA-256 of a value's JSON, cut to 16 lower-case hexadecimal digits.
 pub(crate) fn digest_json(value: &impl Serialize) -> String {
     let json = serde_json::to_vec(value).expect("plain data with text keys always has a JSON form");
-    hex(&Sha256::digest(&json)[..DIGEST_BYTES])
+    hex::encode(&Sha256::digest(&json)[..DIGEST_BYTES])
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ pub enum ThresholdError {
     #[error("negative eviction minimum reclaim specified for {0}")]
     NegativeReclaim(Signal),
     /// Not a number before the `%`.
-    #[error("{0}: {1:?} is no percentage")]
+    #[error("{0}: {1:?} is not a percentage")]
     Percentage(Signal, String),
     /// Not a quantity.
     #[error("{0}: {1}")]

@@ -31,7 +31,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DockerConfigError {
     /// No JSON, or of another shape.
-    #[error("the docker configuration is malformed at line {line}, column {column}")]
+    #[error("docker configuration: invalid JSON at line {line}, column {column}")]
     Malformed {
         /// From 1.
         line: usize,
@@ -39,7 +39,7 @@ pub enum DockerConfigError {
         column: usize,
     },
     /// `auth` isn't the base64 of `user:password`.
-    #[error("the docker configuration's auth of {registry:?} must be the base64 of user:password")]
+    #[error("docker configuration: auth of {registry:?} must be the base64 encoding of USER:PASSWORD")]
     Auth {
         /// The entry.
         registry: String,

@@ -9,7 +9,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::go::escape_json;
 use crate::image::reference::without_tag_and_digest;
-use crate::pod::static_pod::hex;
 use crate::runtime::ImageAuth;
 
 mod file;
@@ -80,12 +79,12 @@ pub fn credential_hash(auth: &ImageAuth) -> String {
             format!("\"{name}\":{}", escape_json(&serde_json::Value::from(value.as_str()).to_string()))
         })
         .collect();
-    hex(&Sha256::digest(format!("{{{}}}", shown.join(","))))
+    hex::encode(&Sha256::digest(format!("{{{}}}", shown.join(","))))
 }
 
 /// The name of the file that is kept of an image, or of what containers are created from.
 pub fn file_name(image: &str) -> String {
-    format!("sha256-{}", hex(&Sha256::digest(image)))
+    format!("sha256-{}", hex::encode(&Sha256::digest(image)))
 }
 
 /// A service account whose token an image was pulled with. This agent has no such credentials; a kubelet's are kept.
@@ -190,7 +189,7 @@ pub fn check_allowed(pattern: &str) -> Result<(), &'static str> {
     match without_tag_and_digest(name) {
         Ok(bare) if bare == name => Ok(()),
         Ok(_) => Err("neither a tag nor a digest is accepted"),
-        Err(_) => Err("it is no name of an image"),
+        Err(_) => Err("expected the name of an image"),
     }
 }
 

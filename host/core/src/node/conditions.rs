@@ -216,7 +216,7 @@ pub fn source_unreadable(unread: &[UnreadSource]) -> Option<NodeCondition> {
 pub fn source_message(unread: &UnreadSource) -> String {
     let UnreadSource { source, since, error } = unread;
     let error = if error.is_empty() { "no answer" } else { error };
-    format!("pods of source {source:?} can't be read since {since}: {error}")
+    format!("pods of source {source:?} have been unreadable since {since}: {error}")
 }
 
 /// Puts the condition of unreadable sources among the others: as the agent shows it, or as over where the API server still has it.
@@ -230,7 +230,7 @@ pub fn set_source(conditions: &mut Vec<NodeCondition>, shown: Option<&NodeCondit
             type_: SOURCE_UNREADABLE.to_owned(),
             status: "False".to_owned(),
             reason: Some("SourcesReadable".to_owned()),
-            message: Some("pods of all sources can be read".to_owned()),
+            message: Some("pods of all sources are readable".to_owned()),
             ..NodeCondition::default()
         };
         set_shown(conditions, &over, now);

@@ -28,7 +28,7 @@ pub enum CheckpointError {
     #[error("read the checkpoint")]
     Malformed(#[from] serde_json::Error),
     /// Another release wrote it, in a form that this one doesn't know.
-    #[error("the checkpoint has version {found}, this release reads {VERSION}")]
+    #[error("unsupported checkpoint version {found}, expected {VERSION}")]
     Version {
         /// What it says it is.
         found: u32,

@@ -48,7 +48,7 @@ pub enum FieldError {
         quantity: String,
     },
     /// Neither a field nor a resource is asked for.
-    #[error("neither a field nor a resource is named")]
+    #[error("must have one of fieldRef and resourceFieldRef")]
     Nothing,
 }
 

@@ -21,20 +21,20 @@ const DIGITS_MAX: u32 = 20;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QuantityError {
     /// Nothing at all.
-    #[error("a quantity can't be empty")]
+    #[error("quantity must not be empty")]
     Empty,
     /// Longer than [`QUANTITY_LENGTH_MAX`].
-    #[error("a quantity can't be longer than {QUANTITY_LENGTH_MAX} bytes")]
+    #[error("quantity must have at most {QUANTITY_LENGTH_MAX} bytes")]
     TooLong,
     /// It doesn't begin with a number.
-    #[error("`{text}` is no quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi")]
+    #[error("`{text}` is not a quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi")]
     Number {
         /// The whole text.
         text: String,
     },
     /// What follows the number is no suffix.
     #[error(
-        "`{text}` is no quantity: unknown suffix `{suffix}` (one of n u m k M G T P E Ki Mi Gi Ti Pi Ei, or an exponent)"
+        "`{text}` is not a quantity: unknown suffix `{suffix}`, expected one of n u m k M G T P E Ki Mi Gi Ti Pi Ei, or an exponent"
     )]
     Suffix {
         /// The whole text.

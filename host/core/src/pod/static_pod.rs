@@ -4,7 +4,6 @@
 //! `pod_workers.go` (one running static pod for each full name).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fmt::Write as _;
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodStatus, Toleration};
 use sha2::{Digest, Sha256};
@@ -108,15 +107,7 @@ fn content_uid(pod: &Pod, place: &str, node_name: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(format!("host:{node_name}\nplace:{place}\n"));
     hash.update(serde_json::to_vec(pod).expect("a pod has only string keys, so it always becomes JSON"));
-    hex(&hash.finalize()[..16])
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string can't fail");
-        text
-    })
+    hex::encode(&hash.finalize()[..16])
 }
 
 fn annotation<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {

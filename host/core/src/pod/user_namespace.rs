@@ -27,12 +27,10 @@ pub const PODS_MAX: u32 = 1024;
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum UserNamespaceError {
     /// All ranges are taken.
-    #[error("no range of ids is free: too many pods have user namespaces")]
+    #[error("could not find an empty slot to allocate a user namespace")]
     NoneFree,
     /// A range that a pod is said to have isn't one of ours, or another pod's.
-    #[error(
-        "ids from {first_id} can't be a pod's: the range is another pod's or doesn't lie where ranges do"
-    )]
+    #[error("the range of IDs from {first_id} is invalid, or another pod has it")]
     BadRange {
         /// First id of the range.
         first_id: u32,

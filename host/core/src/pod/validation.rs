@@ -61,7 +61,7 @@ impl Problems {
     /// The problems; a last one counts those beyond the bound.
     pub(crate) fn finish(mut self, root: &str) -> Vec<FieldError> {
         if self.beyond > 0 {
-            let message = format!("and {} more problems", self.beyond);
+            let message = format!("and {} more errors", self.beyond);
             self.found.push(FieldError { path: root.to_owned(), message });
         }
         self.found
@@ -69,7 +69,10 @@ impl Problems {
 
     fn one_of(&mut self, path: &str, value: Option<&str>, allowed: &[&str]) {
         if let Some(value) = value.filter(|value| !allowed.contains(value)) {
-            self.add(path, format!("{} must be one of {}", quoted(value), allowed.join(", ")));
+            self.add(
+                path,
+                format!("Unsupported value: {}: supported values: {}", quoted(value), allowed.join(", ")),
+            );
         }
     }
 }
@@ -89,7 +92,7 @@ pub fn validate(pod: &Pod) -> Vec<FieldError> {
     metadata(&pod.metadata, &mut problems);
     match &pod.spec {
         Some(spec) => spec_fields(spec, &mut problems),
-        None => problems.add("spec", "is required"),
+        None => problems.add("spec", "Required value"),
     }
     // Whatever made it large has usually been named by now.
     if problems.found.is_empty() {
@@ -101,17 +104,20 @@ pub fn validate(pod: &Pod) -> Vec<FieldError> {
 fn size(pod: &Pod, problems: &mut Problems) {
     match serde_json::to_vec(pod) {
         Ok(json) if json.len() > POD_BYTES_MAX => {
-            let message = format!("the pod has {} bytes, at most {POD_BYTES_MAX} are allowed", json.len());
+            let message =
+                format!("Too long: the pod has {} bytes, must have at most {POD_BYTES_MAX}", json.len());
             problems.add("metadata", message);
         }
         Ok(_) => {}
-        Err(error) => problems.add("metadata", format!("the pod can't be written as JSON: {error}")),
+        Err(error) => {
+            problems.add("metadata", format!("Invalid value: the pod cannot be encoded as JSON: {error}"))
+        }
     }
 }
 
 fn metadata(metadata: &ObjectMeta, problems: &mut Problems) {
     match metadata.name.as_deref().unwrap_or_default() {
-        "" => problems.add("metadata.name", "is required"),
+        "" => problems.add("metadata.name", "Required value"),
         name => names::dns_subdomain("metadata.name", name, problems),
     }
     if let Some(namespace) = metadata.namespace.as_deref() {
@@ -119,12 +125,12 @@ fn metadata(metadata: &ObjectMeta, problems: &mut Problems) {
     }
     // The UID becomes the name of folders.
     if let Some(uid) = metadata.uid.as_deref().filter(|uid| !names::is_uid(uid)) {
-        let message = format!("{} must be 1 to 64 letters, digits and `-`", quoted(uid));
+        let message = format!("Invalid value: {}: must be 1 to 64 letters, digits and `-`", quoted(uid));
         problems.add("metadata.uid", message);
     }
     match metadata.labels.as_ref() {
         Some(labels) if labels.len() > LABELS_MAX => {
-            let message = format!("there are {} labels, at most {LABELS_MAX} are allowed", labels.len());
+            let message = format!("Too many: {}: must have at most {LABELS_MAX} items", labels.len());
             problems.add("metadata.labels", message);
         }
         Some(labels) => label_map("metadata.labels", labels, problems),
@@ -133,7 +139,7 @@ fn metadata(metadata: &ObjectMeta, problems: &mut Problems) {
     let annotations = metadata.annotations.iter().flatten();
     let bytes: usize = annotations.clone().map(|(key, value)| key.len() + value.len()).sum();
     if bytes > ANNOTATIONS_BYTES_MAX {
-        let message = format!("they have {bytes} bytes, at most {ANNOTATIONS_BYTES_MAX} are allowed");
+        let message = format!("Too long: {bytes} bytes: must have at most {ANNOTATIONS_BYTES_MAX} bytes");
         problems.add("metadata.annotations", message);
         return;
     }
@@ -147,7 +153,7 @@ fn label_map(path: &str, labels: &BTreeMap<String, String>, problems: &mut Probl
         names::qualified_name(path, key, problems);
         if !names::is_label_value(value) {
             let message = format!(
-                "{} of {} must be at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends",
+                "Invalid value: {}: the label {} must have at most 63 letters, digits, `-`, `_` and `.`, and begin and end with a letter or digit",
                 quoted(value),
                 quoted(key)
             );
@@ -164,10 +170,14 @@ fn spec_fields(spec: &PodSpec, problems: &mut Problems) {
         &["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"],
     );
     if spec.termination_grace_period_seconds.is_some_and(|seconds| seconds < 0) {
-        problems.add("spec.terminationGracePeriodSeconds", "must not be negative");
+        problems
+            .add("spec.terminationGracePeriodSeconds", "Invalid value: must be greater than or equal to 0");
     }
     if spec.active_deadline_seconds.is_some_and(|seconds| !(1..=i64::from(i32::MAX)).contains(&seconds)) {
-        problems.add("spec.activeDeadlineSeconds", format!("must be 1 to {}", i32::MAX));
+        problems.add(
+            "spec.activeDeadlineSeconds",
+            format!("Invalid value: must be between 1 and {}, inclusive", i32::MAX),
+        );
     }
     network::all(spec, problems);
     namespaces(spec, problems);
@@ -186,7 +196,7 @@ fn spec_fields(spec: &PodSpec, problems: &mut Problems) {
 
 fn namespaces(spec: &PodSpec, problems: &mut Problems) {
     if spec.share_process_namespace == Some(true) && spec.host_pid == Some(true) {
-        problems.add("spec.shareProcessNamespace", "can't be true together with spec.hostPID");
+        problems.add("spec.shareProcessNamespace", "Forbidden: may not be true together with spec.hostPID");
     }
     if spec.host_users == Some(false) {
         let of_host = [
@@ -195,7 +205,7 @@ fn namespaces(spec: &PodSpec, problems: &mut Problems) {
             ("spec.hostIPC", spec.host_ipc),
         ];
         for (field, _) in of_host.into_iter().filter(|(_, set)| *set == Some(true)) {
-            problems.add(field, "can't be true together with spec.hostUsers: false");
+            problems.add(field, "Forbidden: may not be true when spec.hostUsers is false");
         }
     }
     if let Some(class) = spec.runtime_class_name.as_deref().filter(|class| !class.is_empty()) {
@@ -220,15 +230,18 @@ fn pod_resources(spec: &PodSpec, problems: &mut Problems) {
         lists.iter().flat_map(|(list, of)| of.iter().flat_map(|of| of.keys()).map(move |name| (list, name)))
     {
         if name != resources::CPU && name != resources::MEMORY && !name.starts_with(resources::HUGE_PAGES) {
-            problems
-                .add(format!("{path}.{list}.{name}"), "is no resource of a pod: cpu, memory or hugepages-…");
+            problems.add(
+                format!("{path}.{list}.{name}"),
+                "Unsupported value: supported resources of a pod: cpu, memory, hugepages-<size>",
+            );
         }
     }
     let of_containers = resources::container_requests(spec);
     let amount = |name: &str, quantity| resources::amount(name, quantity).unwrap_or_default();
     for (name, quantity) in own.requests.iter().flatten() {
         if of_containers.get(name).is_some_and(|asked| *asked > amount(name, quantity)) {
-            let message = "must not be less than what the containers ask for together";
+            let message =
+                "Invalid value: must be greater than or equal to the requests of all containers together";
             problems.add(format!("{path}.requests.{name}"), message);
         }
     }
@@ -240,7 +253,10 @@ fn pod_resources(spec: &PodSpec, problems: &mut Problems) {
             .chain(spec.init_containers.iter().flatten())
             .filter_map(|container| container.resources.as_ref()?.limits.as_ref()?.get(name));
         if limits.any(|limit| amount(name, limit) > most) {
-            problems.add(format!("{path}.limits.{name}"), "must not be less than a container's limit");
+            problems.add(
+                format!("{path}.limits.{name}"),
+                "Invalid value: must be greater than or equal to each container's limit",
+            );
         }
     }
 }
@@ -257,12 +273,13 @@ fn tolerates(path: &str, toleration: &Toleration, problems: &mut Problems) {
     if !key.is_empty() {
         names::qualified_name(&format!("{path}.key"), key, problems);
     } else if operator != Some("Exists") {
-        problems.add(format!("{path}.operator"), "must be Exists when the key is empty");
+        problems.add(format!("{path}.operator"), "Invalid value: must be Exists when the key is empty");
     }
     if operator == Some("Exists") && toleration.value.as_deref().is_some_and(|value| !value.is_empty()) {
-        problems.add(format!("{path}.value"), "must be empty when the operator is Exists");
+        problems.add(format!("{path}.value"), "Invalid value: must be empty when the operator is Exists");
     }
     if toleration.toleration_seconds.is_some() && toleration.effect.as_deref() != Some("NoExecute") {
-        problems.add(format!("{path}.effect"), "must be NoExecute when tolerationSeconds is set");
+        problems
+            .add(format!("{path}.effect"), "Invalid value: must be NoExecute when tolerationSeconds is set");
     }
 }

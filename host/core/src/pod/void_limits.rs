@@ -37,7 +37,7 @@ pub fn message(pod: &Pod) -> Option<String> {
         .map(|container| format!("limits.{EPHEMERAL_STORAGE} of container {:?}", container.name));
     let void: Vec<String> = sizes.chain(storage).collect();
     (!void.is_empty())
-        .then(|| format!("Not enforced, for the pod is critical and never evicted: {}", void.join(", ")))
+        .then(|| format!("Not enforced, because critical pods are never evicted: {}", void.join(", ")))
 }
 
 /// A volume in memory is as large as it says.

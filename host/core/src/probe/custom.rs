@@ -42,7 +42,7 @@ const FAILURES: Bounds = Bounds { field: "failureThreshold", min: 1, max: 100_00
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum InvalidProbe {
     /// It is longer than is read.
-    #[error("it has {bytes} bytes, and {ANNOTATION_BYTES_MAX} are read")]
+    #[error("must have at most {ANNOTATION_BYTES_MAX} bytes, found {bytes}")]
     TooLong {
         /// Its length.
         bytes: usize,
@@ -57,7 +57,7 @@ pub enum InvalidProbe {
     #[error("type must have 1 to {TYPE_BYTES_MAX} bytes")]
     Type,
     /// A number is out of its bounds.
-    #[error("{field} must be from {min} to {max}, and is {found}")]
+    #[error("{field} must be between {min} and {max}, found {found}")]
     Bounds {
         /// Which.
         field: &'static str,
@@ -72,10 +72,10 @@ pub enum InvalidProbe {
     #[error("successThreshold must be 1 for liveness and startup probes")]
     OneSuccess,
     /// Parameters lie too deep in each other.
-    #[error("parameters are deeper than {PARAMETERS_DEPTH_MAX} levels")]
+    #[error("parameters must not be nested deeper than {PARAMETERS_DEPTH_MAX} levels")]
     TooDeep,
     /// Parameters are too long once variables are replaced.
-    #[error("parameters are longer than {PARAMETERS_BYTES_MAX} bytes once variables are replaced")]
+    #[error("parameters must have at most {PARAMETERS_BYTES_MAX} bytes after variables are expanded")]
     ParametersTooLong,
 }
 

@@ -38,7 +38,7 @@ pub enum HandlerError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// With its variables replaced, a text would be longer than Linux takes one.
-    #[error("{text} is too long once its variables are replaced")]
+    #[error("{text} is too long after its variables are expanded")]
     TooLong {
         /// Which text.
         text: &'static str,
@@ -61,7 +61,7 @@ pub fn handler_of_spec(probe: &Probe, container: &Container) -> Result<ProbeHand
         let mut command = Vec::new();
         for word in exec.command.iter().flatten() {
             let word = expand_variables(word, |name| env.get(name).copied())
-                .map_err(|_| HandlerError::TooLong { text: "a word of the command" })?;
+                .map_err(|_| HandlerError::TooLong { text: "an argument of the command" })?;
             left = left.checked_sub(word.len()).ok_or(HandlerError::TooLong { text: "the command" })?;
             command.push(word);
         }

@@ -10,7 +10,7 @@ use witlet_http_target as http;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TargetError {
     /// It says neither what to run nor what to ask.
-    #[error("it has no handler")]
+    #[error("missing handler")]
     NoHandler,
     /// It is a kind of hook that the API only accepts for old manifests' sake.
     #[error("tcpSocket is no longer supported as a lifecycle hook")]

@@ -80,7 +80,9 @@ pub fn wanted(pod: &Pod) -> WantedProbes {
         add_container(&mut wanted, &mut left, container, is_sidecar, annotation);
     }
     for name in annotations.into_keys() {
-        wanted.problems.push(format!("{ANNOTATION_PREFIX}{name}: the pod has no such container or sidecar"));
+        wanted
+            .problems
+            .push(format!("{ANNOTATION_PREFIX}{name}: the pod has no container or sidecar of this name"));
     }
     bound_rate(&mut wanted);
     wanted.problems.truncate(PROBLEMS_MAX);
@@ -100,15 +102,15 @@ fn bound_rate(wanted: &mut WantedProbes) {
         probe.settings.period = SECOND;
     }
     let problem = format!(
-        "probes with periods below a second come to {per_second} a second, and a pod may have \
-         {FINE_PROBES_PER_SECOND_MAX}: each is made once a second"
+        "probes with periods below a second: {per_second} per second exceed the limit of \
+         {FINE_PROBES_PER_SECOND_MAX} for a pod; each runs once per second"
     );
     wanted.problems.insert(0, problem);
 }
 
 /// Takes a handler, if there is capacity `left` for its parameters.
 fn within(handler: ProbeHandler, left: &mut usize) -> Result<ProbeHandler, HandlerError> {
-    let too_long = HandlerError::TooLong { text: "what the pod's probes ask for, all of it together," };
+    let too_long = HandlerError::TooLong { text: "the parameters of all probes of the pod together" };
     *left = left.checked_sub(handler.parameters.len()).ok_or(too_long)?;
     Ok(handler)
 }
@@ -140,7 +142,7 @@ fn add_container(
         }
         let Some(probe) = kind.of(container) else {
             if read.is_ok() && named.is_some() {
-                problem(&of_kind, "the container's spec has no such probe");
+                problem(&of_kind, "the container's spec has no probe of this kind");
             }
             continue;
         };

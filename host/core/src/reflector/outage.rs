@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::container::backoff::BackoffPolicy;
+
 #[cfg(test)]
 mod tests;
 
@@ -47,7 +49,7 @@ impl Outage {
     /// Takes the report that is due: how long it couldn't be read.
     pub fn report(&mut self, now: Duration) -> Option<Duration> {
         let since = self.since.filter(|_| now >= self.next)?;
-        self.interval = (self.interval * 2).min(REPORT_EVERY_MAX);
+        self.interval = BackoffPolicy { initial: REPORT_AFTER, max: REPORT_EVERY_MAX }.next(self.interval);
         self.next = now + self.interval;
         Some(now.saturating_sub(since))
     }

@@ -14,7 +14,7 @@ use thiserror::Error;
 use super::claims::Claims;
 use super::manifest::{self, ManifestError};
 use super::pod_security::{self, SecurityLevel};
-use crate::pod::static_pod::{CONFIG_SOURCE, Origin, hex};
+use crate::pod::static_pod::{CONFIG_SOURCE, Origin};
 use crate::pod::{PodFullName, PodUid, SourceName};
 
 #[cfg(test)]
@@ -58,43 +58,43 @@ impl Default for Allowance {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Error)]
 pub enum Rule {
     /// Its namespace isn't among the allowed ones.
-    #[error("namespace {namespace} isn't allowed")]
+    #[error("namespace {namespace} is not in podSource.allow.namespaces")]
     Namespace {
         /// The pod's.
         namespace: String,
     },
     /// Its name begins otherwise.
-    #[error("the name doesn't begin with {prefix}")]
+    #[error("metadata.name must begin with {prefix} (podSource.allow.namePrefix)")]
     NamePrefix {
         /// What it should begin with.
         prefix: String,
     },
     /// It is bound to another node.
-    #[error("it is bound to node {node_name:?}")]
+    #[error("spec.nodeName must be empty or this node's name, found {node_name:?}")]
     OtherNode {
         /// The node.
         node_name: String,
     },
     /// It says that another source brought it.
-    #[error("the annotation {CONFIG_SOURCE} names the source {source_name:?}")]
+    #[error("annotation {CONFIG_SOURCE} must not name another source, found {source_name:?}")]
     OtherSource {
         /// The source.
         source_name: String,
     },
     /// It carries an annotation that only the agent or an API server writes.
-    #[error("the annotation {annotation} isn't a source's to write")]
+    #[error("annotation {annotation} must not be set by a source")]
     Forged {
         /// Which one.
         annotation: &'static str,
     },
     /// An earlier pod of the set has its name.
-    #[error("an earlier pod of the set has its name")]
+    #[error("duplicate name: an earlier pod of the set has it")]
     DuplicateName,
     /// An earlier pod of the set has its UID.
-    #[error("an earlier pod of the set has its UID")]
+    #[error("duplicate UID: an earlier pod of the set has it")]
     DuplicateUid,
     /// It may do more than the level allows.
-    #[error("it isn't {level}: {}", violations.join("; "))]
+    #[error("violates PodSecurity {level}: {}", violations.join("; "))]
     PodSecurity {
         /// The level.
         level: SecurityLevel,
@@ -152,7 +152,7 @@ pub enum LeftOut {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SetError {
     /// More pods than the source may have.
-    #[error("the set has {found} pods, at most {max} are allowed")]
+    #[error("the set must have at most {max} pods, found {found}")]
     TooMany {
         /// How many.
         found: usize,
@@ -160,13 +160,13 @@ pub enum SetError {
         max: usize,
     },
     /// More than [`SET_BYTES_MAX`].
-    #[error("the set has {bytes} bytes, at most {SET_BYTES_MAX} are read")]
+    #[error("the set must have at most {SET_BYTES_MAX} bytes, found {bytes}")]
     TooLarge {
         /// How many.
         bytes: usize,
     },
     /// A set of pods without a pod: to have none, a source says that it is empty.
-    #[error("the set is said to have pods, and has none")]
+    #[error("the set must have at least one pod; a source without pods returns `empty`")]
     NoPods,
 }
 
@@ -301,12 +301,12 @@ struct Unread {
 fn read(text: &str, origin: Origin<'_>) -> Result<(Pod, Claims), Unread> {
     let nameless = |message: String| Unread { name: None, message };
     if text.len() > MANIFEST_BYTES_MAX {
-        let message = format!("it has {} bytes, at most {MANIFEST_BYTES_MAX} are read", text.len());
+        let message = format!("must have at most {MANIFEST_BYTES_MAX} bytes, found {}", text.len());
         return Err(nameless(message));
     }
     match manifest::plugin_pods(text, origin, |written| own_uid(origin.source, written)) {
         Ok(mut pods) if pods.len() == 1 => Ok(pods.swap_remove(0)),
-        Ok(pods) => Err(nameless(format!("it has {} pods, a source's manifest has one", pods.len()))),
+        Ok(pods) => Err(nameless(format!("must have exactly one pod, found {}", pods.len()))),
         Err(error) => Err(Unread { name: manifest::name_of(text, origin), message: problems(&error) }),
     }
 }
@@ -324,7 +324,7 @@ fn own_uid(source: &SourceName, written: &Pod) -> Option<String> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let mut hash = Sha256::new();
     hash.update(format!("source:{source}\nnamespace:{}\nname:{}\nuid:{uid}", text(namespace), text(name)));
-    Some(hex(&hash.finalize()[..16]))
+    Some(hex::encode(&hash.finalize()[..16]))
 }
 
 fn shortened(text: &str) -> String {

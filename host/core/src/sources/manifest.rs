@@ -88,22 +88,22 @@ impl std::fmt::Display for Problem {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// More than [`MANIFEST_BYTES_MAX`].
-    #[error("the file has {bytes} bytes, at most {MANIFEST_BYTES_MAX} are read")]
+    #[error("the file must have at most {MANIFEST_BYTES_MAX} bytes, found {bytes}")]
     TooLarge {
         /// Its size.
         bytes: usize,
     },
     /// Not UTF-8.
-    #[error("not a text file: byte {offset} is no UTF-8")]
+    #[error("the file must be UTF-8 text: invalid byte at offset {offset}")]
     NotText {
         /// Bytes before the first that is wrong.
         offset: usize,
     },
     /// Nothing but white space and comments. An empty list is a way to say that there are no pods.
-    #[error("the file has no content (a file still being written, perhaps; to have no pods, remove it)")]
+    #[error("the file is empty; remove it to have no pods")]
     Empty,
     /// More than [`PODS_MAX`].
-    #[error("the file has more than {PODS_MAX} documents or pods")]
+    #[error("the file must have at most {PODS_MAX} documents and pods")]
     TooMany,
     /// Neither YAML nor JSON, or beyond the bounds on depth, size and aliases.
     #[error("line {line}, column {column}: {message}")]
@@ -116,7 +116,7 @@ pub enum Fault {
         message: String,
     },
     /// A list, a number, a text.
-    #[error("a manifest must be an object with apiVersion, kind, metadata and spec, this is {found}")]
+    #[error("a manifest must be an object with apiVersion, kind, metadata and spec, found {found}")]
     NotAnObject {
         /// What it is.
         found: &'static str,
@@ -128,7 +128,7 @@ pub enum Fault {
         field: &'static str,
     },
     /// A kind that isn't run here.
-    #[error("kind {kind} of {api_version} is no Pod: only Pod, PodList and List of v1 are read")]
+    #[error("kind must be Pod, PodList or List of v1, found {kind} of {api_version}")]
     Kind {
         /// As written.
         api_version: String,
@@ -136,13 +136,13 @@ pub enum Fault {
         kind: String,
     },
     /// More than [`PROBLEMS_MAX`].
-    #[error("and {count} more problems")]
+    #[error("and {count} more errors")]
     More {
         /// How many.
         count: usize,
     },
     /// A field of a pod.
-    #[error("{}{field}", pod.as_deref().map(|pod| format!("pod {pod}: ")).unwrap_or_default())]
+    #[error("{}{field}", pod.as_deref().map(|pod| format!("pod {pod:?}: ")).unwrap_or_default())]
     Field {
         /// The pod's name, if it has one.
         pod: Option<String>,

@@ -51,7 +51,7 @@ impl fmt::Display for SecurityLevel {
 
 /// No level has this name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{found:?} must be privileged, baseline or restricted")]
+#[error("must be privileged, baseline or restricted, found {found:?}")]
 pub struct UnknownLevel {
     /// What was written.
     pub found: String,

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::container::backoff::BackoffPolicy;
+
 use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -255,7 +257,7 @@ impl Polling {
         let PollAnswer { snapshot, cursor, next_poll } = answer;
         if let Some(cursor) = cursor.as_ref().filter(|cursor| cursor.len() > CURSOR_BYTES_MAX) {
             let message =
-                format!("its cursor has {} bytes, at most {CURSOR_BYTES_MAX} are kept", cursor.len());
+                format!("the cursor must have at most {CURSOR_BYTES_MAX} bytes, found {}", cursor.len());
             return self.failed("InvalidAnswer".to_owned(), message, None, now, chance);
         }
         let (set, left_out, keep) = match self.taken(snapshot) {
@@ -295,7 +297,7 @@ impl Polling {
                 None => {
                     // Asked without a cursor, it has nothing that it could compare with.
                     self.cursor = None;
-                    let message = "it says that nothing changed, and never said what it has".to_owned();
+                    let message = "the first answer must not be `unchanged`".to_owned();
                     return Err(("InvalidAnswer", message));
                 }
             },
@@ -373,22 +375,21 @@ impl Report {
     pub fn words(&self) -> (&'static str, String) {
         match self {
             Self::Failed { reason, message } => ("PodSourceFailed", format!("{reason}: {message}")),
-            Self::Recovered => ("PodSourceRecovered", "tells again what it has".to_owned()),
+            Self::Recovered => ("PodSourceRecovered", "Resynced".to_owned()),
             Self::LeftOut(LeftOut::Forbidden { pod: _, rules }) => {
                 let rules: Vec<_> = rules.iter().map(Rule::to_string).collect();
-                ("PodForbidden", format!("isn't run: {}", rules.join("; ")))
+                ("PodForbidden", format!("was not admitted: {}", rules.join("; ")))
             }
             Self::LeftOut(LeftOut::Invalid { place: _, message }) => ("InvalidManifest", message.clone()),
-            Self::MoreLeftOut { count } => ("PodForbidden", format!("{count} more pods aren't run")),
+            Self::MoreLeftOut { count } => ("PodForbidden", format!("{count} more pods were not admitted")),
         }
     }
 }
 
 /// Half of it is certain, the other half chance, so that sources that failed together aren't asked together.
 fn back_off(failures: u32, chance: f64) -> Duration {
-    let doublings = failures.saturating_sub(1).min(BACK_OFF_MAX.as_secs().ilog2() + 1);
-    let most = (BACK_OFF_MIN * 2_u32.pow(doublings)).min(BACK_OFF_MAX);
-    most.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0))
+    let policy = BackoffPolicy { initial: BACK_OFF_MIN, max: BACK_OFF_MAX };
+    policy.after(failures).mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0))
 }
 
 /// A foreign word that may stand in an event.

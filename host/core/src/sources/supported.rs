@@ -22,9 +22,9 @@ enum Rule {
 
 use Rule::{Accept, Only, Refuse};
 
-const API_OBJECTS: &str = "a pod from a manifest can't refer to objects of an API server";
-const FROM_SERVER: &str = "only an API server sets this";
-const WINDOWS: &str = "this agent runs pods of Linux";
+const API_OBJECTS: &str = "Forbidden: static pods may not refer to objects of an API server";
+const FROM_SERVER: &str = "Forbidden: only an API server may set this field";
+const WINDOWS: &str = "Unsupported value: supported values: linux";
 
 /// One row for each field; `[]` stands for any index, and all kinds of containers are looked up as `spec.containers[]`. A
 /// field that is only the beginning of rows is looked into. Later features add rows here, or take refusals out.
@@ -37,8 +37,8 @@ const RULES: &[(&str, Rule)] = &[
     ("metadata.creationTimestamp", Accept),
     ("metadata.deletionGracePeriodSeconds", Refuse(FROM_SERVER)),
     ("metadata.deletionTimestamp", Refuse(FROM_SERVER)),
-    ("metadata.finalizers", Refuse("nobody would wait for a static pod's finalizers")),
-    ("metadata.generateName", Refuse("a pod from a manifest needs a name of its own")),
+    ("metadata.finalizers", Refuse("Forbidden: static pods may not have finalizers")),
+    ("metadata.generateName", Refuse("Forbidden: static pods must have metadata.name instead")),
     ("metadata.generation", Accept),
     ("metadata.labels", Accept),
     ("metadata.managedFields", Accept),

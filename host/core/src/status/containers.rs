@@ -19,11 +19,12 @@ pub(super) const CONTAINER_STATUS_UNKNOWN: &str = "ContainerStatusUnknown";
 /// Exit code of a termination that no one saw: as if killed by signal 9.
 pub(super) const EXIT_CODE_UNKNOWN: i32 = 137;
 
-const LOST: &str = "The container was gone when its pod ended, and nobody saw it end";
-const VANISHED: &str = "The container is gone, although it ran when it was last seen";
-const REMOVED: &str = "The container was removed, since all containers of the pod are restarted";
-const INIT_FORGOTTEN: &str = "The runtime has no record of the init container; as containers after it were started, it \
-                              counts as completed";
+const LOST: &str = "The container could not be located when the pod was terminated";
+const VANISHED: &str =
+    "The container could not be located when the pod was deleted.  The container used to be Running";
+const REMOVED: &str = "The container was removed: all containers of the pod restart";
+const INIT_FORGOTTEN: &str = "Unable to get init container status from container runtime and pod has been initialized, \
+                              treat it as exited normally";
 
 /// One status for each container of the spec.
 pub(super) struct Statuses {

@@ -4,6 +4,8 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use crate::container::backoff::BackoffPolicy;
+
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
@@ -148,7 +150,6 @@ fn is_about_uid(words: Option<&Status>) -> bool {
 
 /// How long to wait after so many failures in a row, at least 1. `jitter` is in `[0, 1)` and only shortens.
 pub fn backoff(failures: u32, jitter: f64) -> Duration {
-    let doublings = failures.saturating_sub(1).min(16);
-    let full = RETRY_MIN.saturating_mul(1 << doublings).min(RETRY_MAX);
-    full.mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 2.0)
+    let policy = BackoffPolicy { initial: RETRY_MIN, max: RETRY_MAX };
+    policy.after(failures).mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 2.0)
 }

@@ -115,7 +115,7 @@ pub(crate) fn group_by_pod(
         if let Some(pod) = pod_of(&sandbox.labels) {
             match listed_sandbox(sandbox) {
                 Some(listed) => entry(&mut pods, pod).sandboxes.push(listed),
-                None => tracing::debug!(id = sandbox.id, "listed sandbox without an id or metadata left out"),
+                None => tracing::debug!(id = sandbox.id, "Ignored a listed sandbox without ID or metadata"),
             }
         }
     }
@@ -123,7 +123,7 @@ pub(crate) fn group_by_pod(
         if let Some(pod) = pod_of(&container.labels) {
             match listed_container(container) {
                 Some(listed) => entry(&mut pods, pod).containers.push(listed),
-                None => tracing::debug!(pod = %pod.0, "listed container without an id left out"),
+                None => tracing::debug!(pod = %pod.0, "Ignored a listed container without ID"),
             }
         }
     }
@@ -190,7 +190,7 @@ pub(crate) fn observed_sandbox(
             std::iter::once(network.ip)
                 .chain(others)
                 .filter(|ip| !ip.is_empty())
-                .map(|ip| ip.parse().map_err(|_| malformed(call, format!("{ip:?} is no IP address"))))
+                .map(|ip| ip.parse().map_err(|_| malformed(call, format!("{ip:?} is not an IP address"))))
                 .collect::<Result<Vec<IpAddr>, _>>()?
         }
         (NamespaceMode::Node, _) | (_, None) => Vec::new(),

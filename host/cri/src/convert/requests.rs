@@ -129,9 +129,8 @@ pub(crate) fn container_config(
 }
 
 fn stop_signal(name: &str) -> Result<cri::Signal, RuntimeError> {
-    signal::from_name(name).ok_or_else(|| {
-        RuntimeError::failed("CreateContainer", format!("stop signal {name:?} isn't one that the CRI has"))
-    })
+    signal::from_name(name)
+        .ok_or_else(|| RuntimeError::failed("CreateContainer", format!("unknown stop signal {name:?}")))
 }
 
 /// The CRI's strings are UTF-8. Our paths come from flags and manifests, which are too; anything else reaches the

@@ -23,7 +23,7 @@ const OF_THE_CONNECTION: [HeaderName; 7] = [
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RequestError {
     /// `CONNECT` would make a tunnel.
-    #[error("the method CONNECT isn't supported")]
+    #[error("method CONNECT is not supported")]
     Connect,
     /// Not `http` or `https`.
     #[error("unsupported protocol scheme {scheme:?}")]
@@ -32,7 +32,7 @@ pub enum RequestError {
         scheme: String,
     },
     /// No host, or a port that is none.
-    #[error("{authority:?} isn't a host with or without a port")]
+    #[error("{authority:?} must be HOST or HOST:PORT")]
     Authority {
         /// What stands there; empty if there is nothing.
         authority: String,

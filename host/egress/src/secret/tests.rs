@@ -35,7 +35,7 @@ fn what_others_can_read_or_write_isnt_secret() {
         let path = file(folder.path(), b"x", mode);
         let error = read_secret(&path).expect_err("others may");
         assert!(matches!(error, SecretError::Mode { mode: found, .. } if found == mode), "{error}");
-        assert!(error.to_string().contains(&format!("{mode:04o}; make it 0600")), "{error}");
+        assert!(error.to_string().contains(&format!("mode 0600 or 0400, found {mode:04o}")), "{error}");
     }
 }
 

@@ -102,12 +102,12 @@ fn only_certificates_are_authorities() {
     let unended = "-----BEGIN CERTIFICATE-----\nbm90IG9uZQ==\n";
     let second = authority.pem.clone() + broken;
     let cases = [
-        ("", "it holds 0 certificates"),
-        ("no PEM at all", "it holds 0 certificates"),
-        (many.as_str(), "1 to 1024 are accepted"),
-        (broken, "its certificate 1 isn't one"),
-        (second.as_str(), "its certificate 2 isn't one"),
-        (unended, "no PEM text"),
+        ("", "found 0"),
+        ("no PEM at all", "found 0"),
+        (many.as_str(), "must have 1 to 1024 certificates"),
+        (broken, "certificate 1 is not a valid CA certificate"),
+        (second.as_str(), "certificate 2 is not a valid CA certificate"),
+        (unended, "invalid PEM"),
     ];
     for (pem, words) in cases {
         let error = Trust::default().with_authorities(pem.as_bytes()).expect_err(words).to_string();

@@ -162,7 +162,7 @@ impl Tree {
         }
         for one in all {
             if let Err(error) = write(folder, "cgroup.subtree_control", &one) {
-                tracing::debug!(%error, "a controller can't be passed on");
+                tracing::debug!(%error, "Failed to enable cgroup controller");
             }
         }
     }
@@ -227,7 +227,7 @@ impl Tree {
     /// Removes the cgroup's folders in all trees with those below. Tries all, and gives the first error back.
     pub(super) fn remove(&self, path: &str) -> Result<(), CgroupError> {
         if path.trim_matches('/').is_empty() {
-            let problem = "the root can't be removed".to_owned();
+            let problem = "the root cgroup must not be removed".to_owned();
             return Err(CgroupError::Value { path: path.to_owned(), problem });
         }
         let removed: Vec<Result<(), CgroupError>> =

@@ -155,14 +155,14 @@ impl Folder {
             |message: String| Report { place: self.path.clone(), reason: ReportReason::FailedRead, message };
         match listing {
             Listing::Unreadable(message) => {
-                reports.insert(whole(format!("can't be listed, its pods stay as they are: {message}")));
+                reports.insert(whole(format!("cannot be listed, keeping its pods: {message}")));
                 // What was reported of its files still holds.
                 reports.extend(self.reported.iter().filter(|report| report.place != self.path).cloned());
                 let reports = self.news(reports);
                 return Outcome { pods: None, complete: false, reports, unread: Some(message) };
             }
             Listing::Missing => {
-                reports.insert(whole("doesn't exist: there are no pods from it until it does".to_owned()));
+                reports.insert(whole("does not exist, no pods until it does".to_owned()));
                 self.files.clear();
             }
             Listing::Files(states) => {
@@ -197,7 +197,7 @@ impl Folder {
             for pod in &file.pods {
                 let name = PodFullName::of(pod);
                 if let Some(owner) = owners.get(&name) {
-                    let message = format!("pod {name} is in {owner} already, this one is left out");
+                    let message = format!("pod {name} is already in {owner}, ignored");
                     let reason = ReportReason::FailedValidation;
                     reports.insert(Report { place: path.clone(), reason, message });
                 } else {

@@ -38,24 +38,24 @@ impl Inherited {
                 Ok(pods) => break pods,
                 Err(error) if began.elapsed() < RUNTIME_WAIT_MAX => {
                     if !std::mem::replace(&mut has_warned, true) {
-                        tracing::warn!(%error, "static pods wait for the runtime, which may run some of them already");
+                        tracing::warn!(%error, "Waiting for the runtime before reading static pods");
                     }
                     sleep(RUNTIME_RETRY).await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "static pods are read without the runtime; those that run under another UID start again");
+                    tracing::warn!(%error, "Reading static pods without the runtime; those that run under another UID restart");
                     break Arc::default();
                 }
             }
         };
         let earlier = match self.state.load(INHERITED_UIDS).await {
             Ok(Some(page)) => serde_json::from_slice(&page).unwrap_or_else(|error| {
-                tracing::warn!(%error, "{INHERITED_UIDS} can't be read and counts as empty");
+                tracing::warn!(%error, file = INHERITED_UIDS, "Failed to read inherited UIDs, ignoring them");
                 BTreeMap::new()
             }),
             Ok(None) => BTreeMap::new(),
             Err(error) => {
-                tracing::warn!(%error, "{INHERITED_UIDS} can't be read and counts as empty");
+                tracing::warn!(%error, file = INHERITED_UIDS, "Failed to read inherited UIDs, ignoring them");
                 BTreeMap::new()
             }
         };
@@ -65,7 +65,7 @@ impl Inherited {
     pub(super) async fn save(&self, taken: &BTreeMap<String, String>) {
         let page = serde_json::to_vec(taken).unwrap_or_default();
         if let Err(error) = self.state.save(INHERITED_UIDS, &page).await {
-            tracing::warn!(%error, "a static pod whose file is touched starts again after a restart of the agent");
+            tracing::warn!(%error, "Failed to save inherited UIDs; static pods with changed files restart with the agent");
         }
     }
 }

@@ -63,13 +63,13 @@ fn no_file(metadata: &Metadata) -> Option<&'static str> {
     if kind.is_file() {
         None
     } else if kind.is_dir() {
-        Some("is a folder, and manifests in folders below aren't read")
+        Some("is a folder: manifests in subfolders are not read")
     } else if kind.is_fifo() {
-        Some("is a pipe and no file, there are no pods from it")
+        Some("is a pipe, not a file: ignored")
     } else if kind.is_socket() {
-        Some("is a socket and no file, there are no pods from it")
+        Some("is a socket, not a file: ignored")
     } else {
-        Some("is a device and no file, there are no pods from it")
+        Some("is a device, not a file: ignored")
     }
 }
 
@@ -115,7 +115,7 @@ impl Scanner {
             Err(error) => return settled(Listing::Unreadable(error.to_string())),
         };
         if paths.len() > FILES_MAX {
-            let message = format!("there are {} files, at most {FILES_MAX} are read", paths.len());
+            let message = format!("must have at most {FILES_MAX} files, found {}", paths.len());
             return settled(Listing::Unreadable(message));
         }
         let mut found = BTreeMap::new();
@@ -129,10 +129,7 @@ impl Scanner {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // Otherwise it has gone since it was listed.
                     if fs::symlink_metadata(&path).is_ok() {
-                        found.insert(
-                            path,
-                            EntryKind::NoFile("is a link to nowhere, there are no pods from it"),
-                        );
+                        found.insert(path, EntryKind::NoFile("is a dangling symbolic link: ignored"));
                     }
                 }
                 Err(error) => {
@@ -175,9 +172,9 @@ impl Scanner {
                         FileState::Content(bytes)
                     }
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                    Err(error) => FileState::Unreadable(format!("can't be read: {error}")),
+                    Err(error) => FileState::Unreadable(format!("cannot be read: {error}")),
                 },
-                EntryKind::Unreadable(error) => FileState::Unreadable(format!("can't be read: {error}")),
+                EntryKind::Unreadable(error) => FileState::Unreadable(format!("cannot be read: {error}")),
                 EntryKind::NoFile(words) => FileState::NoFile(words),
             };
             states.insert(name, state);

@@ -244,7 +244,11 @@ async fn a_folder_that_cannot_be_read_for_a_minute_is_shown_until_it_can_be() {
     tasks.spawn(Box::new(source).run(sender, CancellationToken::new()));
     let event = events.wait_for(|event| event.reason == "SourceUnreadable").await;
     assert_eq!(event.object, EventObject::Node);
-    assert!(event.message.contains("pods of source \"file\" can't be read"), "{}", event.message);
+    assert!(
+        event.message.contains("pods of source \"file\" have been unreadable since"),
+        "{}",
+        event.message
+    );
     let unread = health.all_unread();
     assert_eq!(unread.len(), 1);
     assert!(unread[0].error.contains("directory"), "{unread:?}");
@@ -262,8 +266,8 @@ fn a_file_that_cannot_be_read_makes_the_source_unread_and_a_bad_manifest_does_no
         folder.observe(Listing::Files(BTreeMap::from([("/m/a".to_owned(), state)]))).unread
     };
     assert_eq!(
-        look(FileState::Unreadable("can't be read: I/O error".to_owned())).as_deref(),
-        Some("/m/a can't be read: I/O error")
+        look(FileState::Unreadable("cannot be read: I/O error".to_owned())).as_deref(),
+        Some("/m/a cannot be read: I/O error")
     );
     assert_eq!(look(FileState::Content(b"nonsense".to_vec())), None);
     assert_eq!(look(FileState::NoFile("is a folder")), None);

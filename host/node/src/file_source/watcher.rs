@@ -42,7 +42,7 @@ impl FolderWatcher {
         };
         let watcher = notify::recommended_watcher(handler)
             .inspect_err(|error| {
-                tracing::warn!(%error, "no inotify: changes of manifests are only seen by the full list");
+                tracing::warn!(%error, "Unable to create inotify; changes of manifests are noticed by listing only");
             })
             .ok();
         Self { path, watcher, notes, watched: None }
@@ -71,7 +71,7 @@ impl FolderWatcher {
                 Ok(()) => self.watched = Some(target),
                 Err(error) => {
                     let path = target.path.display();
-                    tracing::warn!(%path, %error, "can't be watched: its changes are only seen by the full list");
+                    tracing::warn!(%path, %error, "Unable to watch folder; its changes are noticed by listing only");
                 }
             }
         }

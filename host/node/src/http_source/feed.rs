@@ -81,7 +81,7 @@ impl Feed {
         };
         if bytes.is_empty() {
             self.digest = None;
-            let message = "answers with nothing: there are no pods from it".to_owned();
+            let message = "returned an empty response: no pods".to_owned();
             let outcome = self.failed(Reason::EmptyAnswer, message);
             return Outcome { pods: self.changed(Vec::new()), ..outcome };
         }

@@ -42,7 +42,7 @@ impl Remembered {
         let page = match self.state.load(REMEMBERED_MANIFEST).await {
             Ok(page) => page?,
             Err(error) => {
-                tracing::warn!(%error, "the last pods of the URL can't be read from disk");
+                tracing::warn!(%error, "Failed to load saved pods of the URL");
                 return None;
             }
         };
@@ -56,7 +56,7 @@ impl Remembered {
         page.push(b'\n');
         page.extend_from_slice(manifest);
         if let Err(error) = self.state.save(REMEMBERED_MANIFEST, &page).await {
-            tracing::warn!(%error, "the pods of the URL won't go on after a restart without it");
+            tracing::warn!(%error, "Failed to save pods of the URL");
         }
     }
 }

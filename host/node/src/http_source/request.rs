@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, Uri};
+use percent_encoding::percent_decode_str;
 use thiserror::Error;
 
 #[cfg(test)]
@@ -19,7 +20,7 @@ const AGENT: &str = concat!("witlet/", env!("CARGO_PKG_VERSION"));
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ManifestUrlError {
     /// No URL of HTTP.
-    #[error("{url:?} is no http or https URL")]
+    #[error("{url:?} must be an http or https URL")]
     Url {
         /// As it was given, without user and password.
         url: String,
@@ -31,13 +32,13 @@ pub enum ManifestUrlError {
         number: usize,
     },
     /// No header has this name.
-    #[error("{name:?} is no name of a header")]
+    #[error("{name:?} is not a valid header name")]
     Name {
         /// As it was given.
         name: String,
     },
     /// The value has bytes that no header's has.
-    #[error("the value of the header {name} has a character that isn't allowed")]
+    #[error("header {name} has an invalid character in its value")]
     Value {
         /// Its name.
         name: String,
@@ -47,11 +48,11 @@ pub enum ManifestUrlError {
 /// A redirect that isn't followed.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(super) enum RedirectError {
-    #[error("a redirect without a place")]
+    #[error("redirect without Location")]
     Nowhere,
-    #[error("a redirect to {to:?}, which is no http or https URL")]
+    #[error("redirect to {to:?}, expected an http or https URL")]
     Elsewhere { to: String },
-    #[error("a redirect from https to {to:?}, which isn't encrypted")]
+    #[error("redirect from https to {to:?}, expected https")]
     InTheClear { to: String },
 }
 
@@ -93,7 +94,8 @@ impl ManifestUrl {
         let mut all = HeaderMap::new();
         all.insert(USER_AGENT, HeaderValue::from_static(AGENT));
         if let Some(user) = user {
-            let credentials = format!("Basic {}", STANDARD.encode(percent_decoded(user)));
+            let credentials =
+                format!("Basic {}", STANDARD.encode(percent_decode_str(user).collect::<Vec<u8>>()));
             insert(&mut all, AUTHORIZATION.as_str(), &credentials)?;
         }
         for header in parse(headers)? {
@@ -167,26 +169,6 @@ fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), Manife
 
 fn is_http(uri: &Uri) -> bool {
     matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
-}
-
-/// Bytes that stand as `%41`; what isn't so stays as it is.
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        let digit = |at: usize| more.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        match (first, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(u8::try_from(high * 16 + low).unwrap_or(u8::MAX));
-                rest = &more[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = more;
-            }
-        }
-    }
-    bytes
 }
 
 /// Where an answer sends on to (RFC 3986 section 5 for what is relative). From https it must not lead into the clear, which

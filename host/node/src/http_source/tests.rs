@@ -236,7 +236,7 @@ async fn an_answer_without_end_is_cut() {
     })
     .await;
     let running = start(&mut tasks, &url, &[]);
-    running.told("FailedRead the answer has more than").await;
+    running.told("FailedRead the response must have at most").await;
 }
 
 #[tokio::test]

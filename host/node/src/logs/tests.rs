@@ -27,7 +27,7 @@ fn a_log_lies_two_folders_below_that_of_all_logs() {
 #[test]
 fn a_device_is_not_opened() {
     let error = open_regular(Path::new("/dev"), &["null"]).expect_err("a device");
-    assert_eq!(error.to_string(), "it is no regular file");
+    assert_eq!(error.to_string(), "not a regular file");
     assert!(open_regular(Path::new("/gone"), &["x"]).expect("no folder is no error").is_none());
     assert!(open_regular(Path::new("/dev"), &["gone"]).expect("no file is no error").is_none());
 }

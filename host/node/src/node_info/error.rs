@@ -19,7 +19,7 @@ pub enum NodeError {
         cause: io::Error,
     },
     /// A file of the kernel says something unexpected.
-    #[error("{} doesn't say {what}", path.display())]
+    #[error("{} does not have {what}", path.display())]
     Content {
         /// Which.
         path: PathBuf,
@@ -27,13 +27,13 @@ pub enum NodeError {
         what: &'static str,
     },
     /// The name can't be a node's.
-    #[error("{name:?} can't be a node's name: lower-case letters, digits, `-` and `.` are (set --node-name)")]
+    #[error("node name must have lower-case letters, digits, `-` and `.`, found {name:?}; set --node-name")]
     Name {
         /// The host's name or the override.
         name: String,
     },
     /// An address can't be a node's.
-    #[error("{address} can't be a node's address: {reason} (set --node-ip)")]
+    #[error("node address {address} is not usable: {reason}; set --node-ip")]
     Address {
         /// Which.
         address: IpAddr,

@@ -152,7 +152,7 @@ fn fill(folder: &Path, files: &[VolumeFile]) -> io::Result<()> {
             match fchown(&made, Some(owner), None) {
                 Err(error) if error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
                 Err(error) => {
-                    tracing::warn!(path = %path.display(), owner, %error, "the owner of a volume's file can't be set");
+                    tracing::warn!(path = %path.display(), owner, %error, "Failed to set owner of volume file");
                 }
                 Ok(()) => {}
             }

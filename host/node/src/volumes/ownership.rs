@@ -55,7 +55,7 @@ fn give_entry(
     }
     let gid = Gid::from_raw(owner.gid);
     if let Err(error) = rustix::fs::chownat(entry, c"", None, Some(gid), AtFlags::EMPTY_PATH) {
-        tracing::warn!(path = %path.display(), gid = owner.gid, %error, "the group of a volume's file can't be set");
+        tracing::warn!(path = %path.display(), gid = owner.gid, %error, "Failed to set group of volume file");
     }
     let kind = FileType::from_raw_mode(stat.st_mode);
     if kind == FileType::Symlink {
@@ -65,7 +65,7 @@ fn give_entry(
     // There is no call that changes the mode of what is open without access.
     let this = format!("/proc/self/fd/{}", entry.as_raw_fd());
     if let Err(error) = rustix::fs::chmodat(CWD, this, mode, AtFlags::empty()) {
-        tracing::warn!(path = %path.display(), ?mode, %error, "the mode of a volume's file can't be set");
+        tracing::warn!(path = %path.display(), ?mode, %error, "Failed to set mode of volume file");
     }
     if kind == FileType::Directory { give_content(entry, path, owner, level) } else { Ok(()) }
 }

@@ -186,7 +186,7 @@ async fn what_a_registry_does_not_take_is_told_in_its_words() {
     let server = Server::start(registry(denied)).await;
     let error = push(&server, &artifact(None), Login::Nobody).await.expect_err("denied");
     let words = error.to_string();
-    assert!(words.ends_with("doesn't take the component (HTTP 403): DENIED quota exceeded"), "{words}");
+    assert!(words.ends_with("rejected the component (HTTP 403): DENIED quota exceeded"), "{words}");
     assert_eq!(told(&server).iter().filter(|told| told.starts_with("PUT")).count(), 1, "once");
 }
 

@@ -34,7 +34,7 @@ fn source_that_cannot_be_read_for_a_minute_is_reported_until_it_can_be() {
     }
     let last = events.0.lock().expect("no panic under the lock").pop().expect("an event");
     assert_eq!((last.object, last.reason.as_str()), (EventObject::Node, "SourceUnreadable"));
-    assert_eq!(last.message, "pods of source \"file\" can't be read since 2026-01-01T11:57:00Z: no");
+    assert_eq!(last.message, "pods of source \"file\" have been unreadable since 2026-01-01T11:57:00Z: no");
     outage.read();
     assert_eq!((health.all_unread(), outage.next_report()), (vec![], None));
     outage.unread(Duration::from_secs(300));

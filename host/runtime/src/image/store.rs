@@ -337,12 +337,12 @@ impl ImageStore {
 fn forget_code(compiler: &Compiler, programs: &Programs, id: &str) {
     let Some(digest) = id.strip_prefix(ID_PREFIX).and_then(unhex) else { return };
     if let Err(error) = compiler.forget(programs.engine(), EngineKind::Asynchronous, &digest) {
-        tracing::warn!(image = %id, %error, "the compiled code of a removed image stays");
+        tracing::warn!(image = %id, %error, "Failed to remove compiled code of image");
     }
 }
 
 fn id_from(component: &[u8]) -> String {
-    format!("{ID_PREFIX}{}", hex(&Sha256::digest(component)))
+    format!("{ID_PREFIX}{}", hex::encode(&Sha256::digest(component)))
 }
 
 fn id_of(blob_name: &str) -> String {
@@ -354,24 +354,13 @@ fn blob_name(id: &str) -> String {
 }
 
 fn note_name(reference: &str) -> String {
-    format!("{}.json", hex(&Sha256::digest(reference.as_bytes())))
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{}.json", hex::encode(&Sha256::digest(reference.as_bytes())))
 }
 
 /// A SHA-256 digest of its hexadecimal form.
 fn unhex(text: &str) -> Option<[u8; 32]> {
-    let byte = |index: usize| u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok();
     let mut digest = [0; 32];
-    for (index, place) in digest.iter_mut().enumerate() {
-        *place = byte(index)?;
-    }
-    // `from_str_radix` would take a sign as well.
-    let plain = text.len() == 2 * digest.len() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    plain.then_some(digest)
+    hex::decode_to_slice(text, &mut digest).ok().map(|()| digest)
 }
 
 async fn blocking<T: Send + 'static>(

@@ -43,7 +43,7 @@ impl LogFile {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = state.file.write_all(lines) {
             if state.lost_bytes == 0 {
-                tracing::warn!(path = %self.path.display(), %error, "a container's log is being lost");
+                tracing::warn!(path = %self.path.display(), %error, "Failed to write container log");
             }
             state.lost_bytes = state.lost_bytes.saturating_add(lines.len() as u64);
         }
@@ -54,7 +54,7 @@ impl LogFile {
         let file = open(&self.path)?;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.lost_bytes > 0 {
-            tracing::warn!(path = %self.path.display(), bytes = state.lost_bytes, "this much of the log was lost");
+            tracing::warn!(path = %self.path.display(), bytes = state.lost_bytes, "Lost part of container log");
         }
         *state = State { file, lost_bytes: 0 };
         Ok(())

@@ -35,7 +35,7 @@ impl Placed {
     pub(crate) fn write_back(&self) {
         for Copied { copy, host_path } in &self.copies {
             if let Err(error) = write_back(copy, host_path) {
-                tracing::warn!(path = %host_path.display(), %error, "what a container wrote is lost");
+                tracing::warn!(path = %host_path.display(), %error, "Failed to copy back a file of a container");
             }
         }
     }
@@ -55,7 +55,7 @@ impl Drop for Placed {
     fn drop(&mut self) {
         match remove_folder(&self.private) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(path = %self.private.display(), %error, "a container's private folder stays");
+                tracing::warn!(path = %self.private.display(), %error, "Failed to remove private folder of container");
             }
             Ok(()) | Err(_) => {}
         }

@@ -146,7 +146,7 @@ impl Pods {
         let work = self.tasks.spawn_on(workload::run(program, spec), &self.workloads);
         self.tasks.spawn(self.clone().watch(id.clone(), work, process));
         self.emit(&registry, EventKind::Started, &id, &record.sandbox_id);
-        tracing::info!(container = %id, name = %record.config.name, "container started");
+        tracing::info!(container = %id, name = %record.config.name, "Started container");
         Ok(())
     }
 
@@ -176,12 +176,12 @@ impl Pods {
         process.spec.over.cancel();
         process.spec.helpers.close();
         if timeout(KILL_LIMIT, process.spec.helpers.wait()).await.is_err() {
-            tracing::error!(container = %id, "commands or requests are left behind");
+            tracing::error!(container = %id, "Timed out stopping commands and requests");
         }
         let mounts = process.mounts.clone();
         // It ends with the process, as the runtime's own threads do.
         _ = tokio::task::spawn_blocking(move || mounts.write_back()).await;
-        tracing::info!(container = %id, code = exit.code, reason = exit.reason.name(), "container ended");
+        tracing::info!(container = %id, code = exit.code, reason = exit.reason.name(), "Container exited");
         {
             let mut registry = self.registry();
             if let Some(container) = registry.containers.get_mut(&id) {
@@ -189,7 +189,7 @@ impl Pods {
                 container.process = None;
                 if let Err(error) = self.container_records.store(&record_name(&id), &container.record) {
                     // A restart would report it as lost, which is the truth as far as the files know it.
-                    tracing::error!(container = %id, %error, "the end of a container can't be kept");
+                    tracing::error!(container = %id, %error, "Failed to save exit of container");
                 }
                 let sandbox_id = container.record.sandbox_id.clone();
                 self.emit(&registry, EventKind::Stopped, &id, &sandbox_id);

@@ -94,7 +94,7 @@ pub(super) async fn serve(handler: ProxyPre<State>, ticker: Arc<EpochTicker>, sp
                 }
                 (Err(_), _) => break,
                 (_, Err(error)) => {
-                    tracing::debug!(%error, %address, "a connection couldn't be accepted");
+                    tracing::debug!(%error, %address, "Failed to accept connection");
                     sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -143,7 +143,7 @@ async fn connection(site: Arc<HttpServer>, stream: TcpStream, _slot: OwnedSemaph
     };
     match ended {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%error, address = %site.address, "a connection ended"),
-        Err(_late) => tracing::debug!(address = %site.address, "a connection took too long"),
+        Ok(Err(error)) => tracing::debug!(%error, address = %site.address, "Connection closed"),
+        Err(_late) => tracing::debug!(address = %site.address, "Connection timed out"),
     }
 }

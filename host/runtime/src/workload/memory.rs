@@ -50,7 +50,7 @@ impl ResourceLimiter for InstanceLimits {
         self.account.give_back(self.granted_bytes);
         self.taken_bytes = self.taken_bytes.saturating_sub(self.granted_bytes);
         self.granted_bytes = 0;
-        tracing::debug!(%error, "a workload's memory couldn't grow");
+        tracing::debug!(%error, "Failed to grow memory of workload");
         Ok(())
     }
 

@@ -105,7 +105,7 @@ impl AccessControl {
         match asked {
             Ok(Ok(Ok(()))) => Ok(()),
             Ok(Ok(Err(reason))) => {
-                tracing::debug!(user = who.user, verb = action.verb, path = action.path, reason, "forbidden");
+                tracing::debug!(user = who.user, verb = action.verb, path = action.path, reason, "Forbidden");
                 let words = access::forbidden(&who.user, action.verb, &action.subresources);
                 Err(answers::text(StatusCode::FORBIDDEN, words).into())
             }

@@ -52,11 +52,11 @@ pub(super) fn debugging_is_disabled() -> Response {
 }
 
 pub(super) fn too_many_streams() -> Response {
-    error(StatusCode::SERVICE_UNAVAILABLE, "this node has as many streams open as it takes")
+    error(StatusCode::SERVICE_UNAVAILABLE, "too many open streams on this node")
 }
 
 pub(super) fn too_many_logs() -> Response {
-    error(StatusCode::SERVICE_UNAVAILABLE, "this node shows as many logs as it can at once")
+    error(StatusCode::SERVICE_UNAVAILABLE, "too many open logs on this node")
 }
 
 /// A call to the runtime that failed.

@@ -71,7 +71,7 @@ pub(super) async fn serve_tls(
             let stream = match tokio::time::timeout(HANDSHAKE_DEADLINE, accepted).await {
                 Ok(Ok(stream)) => stream,
                 Ok(Err(error)) => return tracing::debug!(%from, %error, "TLS handshake failed"),
-                Err(_) => return tracing::debug!(%from, "TLS handshake took too long"),
+                Err(_) => return tracing::debug!(%from, "TLS handshake timed out"),
             };
             let shown = stream.get_ref().1;
             let is_http2 = shown.alpn_protocol() == Some(b"h2");
@@ -123,21 +123,21 @@ async fn accept<F>(
             accepted = accepted => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    tracing::warn!(%error, "connection not accepted");
+                    tracing::warn!(%error, "Failed to accept connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             },
         };
         if let Err(error) = set_options(&stream) {
-            tracing::debug!(%from, %error, "options of a connection not set");
+            tracing::debug!(%from, %error, "Failed to set connection options");
         }
         let permit = Arc::new(limit.take());
         let visit = each(stream, from, permit.clone(), tasks.clone());
         tasks.spawn(async move {
             tokio::select! {
                 () = visit => {}
-                () = permit.revoked() => tracing::debug!(%from, "a connection gave way to another one"),
+                () = permit.revoked() => tracing::debug!(%from, "Closed connection in favor of another one"),
             }
         });
     }
@@ -250,7 +250,7 @@ impl Visitor {
 
     fn log_end(&self, ended: hyper::Result<()>) {
         if let Err(error) = ended {
-            tracing::debug!(from = %self.from, %error, "connection ended");
+            tracing::debug!(from = %self.from, %error, "Connection closed");
         }
     }
 }

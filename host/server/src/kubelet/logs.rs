@@ -82,7 +82,7 @@ impl KubeletServer {
                 return shown_as_text(Body::from(format!("failed to open log file {path:?}: no such file")));
             }
             Err(error) => {
-                tracing::debug!(%error, path, "log not opened");
+                tracing::debug!(%error, path, "Failed to open log file");
                 return shown_as_text(Body::from(format!("failed to open log file {path:?}: {error}")));
             }
         };

@@ -133,12 +133,12 @@ impl ServerTls {
             let this = self.clone();
             match tokio::task::spawn_blocking(move || this.look()).await {
                 Ok(Ok(false)) => {}
-                Ok(Ok(true)) => tracing::info!("the server's certificates were read anew"),
+                Ok(Ok(true)) => tracing::info!("Reloaded server certificates"),
                 Ok(Err(error)) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::warn!(%error, cause, "the server's certificates stay as they were");
+                    tracing::warn!(%error, cause, "Failed to reload server certificates, using the last ones");
                 }
-                Err(error) => tracing::warn!(%error, "the server's certificates weren't looked at"),
+                Err(error) => tracing::warn!(%error, "Failed to check server certificates"),
             }
         }
     }
@@ -182,7 +182,7 @@ impl ServerTls {
                 client::identity(own).map_or(Certificate::Refused, |(who, until)| Certificate::Of(who, until))
             }
             Err(error) => {
-                tracing::debug!(%error, "a client's certificate doesn't count");
+                tracing::debug!(%error, "Rejected client certificate");
                 Certificate::Refused
             }
         }
@@ -237,7 +237,7 @@ fn load(options: &TlsOptions, files: &(PathBuf, PathBuf)) -> Result<Loaded, TlsE
     let chain = certificates(certificate)?;
     let malformed = |path: &Path, message: String| TlsError::Malformed { path: path.to_owned(), message };
     let secret = PrivateKeyDer::from_pem_slice(&read(key)?)
-        .map_err(|error| malformed(key, format!("no private key: {error}")))?;
+        .map_err(|error| malformed(key, format!("invalid private key: {error}")))?;
     let clients = match &options.client_ca {
         None => None,
         Some(path) => {
@@ -269,13 +269,13 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let malformed = |message: String| TlsError::Malformed { path: path.to_owned(), message };
     let read = read.map_err(|error| malformed(error.to_string()))?;
-    if read.is_empty() { Err(malformed("there is no certificate in it".to_owned())) } else { Ok(read) }
+    if read.is_empty() { Err(malformed("no PEM certificate found".to_owned())) } else { Ok(read) }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     let failed = |cause| TlsError::Io { action: "read", path: path.to_owned(), cause };
     if fs::metadata(path).map_err(failed)?.len() > FILE_BYTES_MAX {
-        let message = format!("it has more than {FILE_BYTES_MAX} bytes");
+        let message = format!("must have at most {FILE_BYTES_MAX} bytes");
         return Err(TlsError::Malformed { path: path.to_owned(), message });
     }
     fs::read(path).map_err(failed)

@@ -61,7 +61,7 @@ impl KubeletServer {
             Ok(answer) => answer,
             Err(why) => {
                 let server = origin(url);
-                tracing::warn!(error = %why, %server, "the runtime's streaming server can't be asked");
+                tracing::warn!(error = %why, %server, "Failed to reach the runtime's streaming server");
                 let words = format!("error dialing backend: {why}");
                 return answers::error(StatusCode::INTERNAL_SERVER_ERROR, &words);
             }
@@ -128,13 +128,13 @@ pub fn place(url: &str) -> io::Result<(String, u16, Uri)> {
     // `http://:1234/…` has no host, which the parser doesn't take.
     let with_host = url.replacen("://:", "://127.0.0.1:", 1);
     let origin = origin(url);
-    let url: Uri = with_host.parse().map_err(|error| invalid(format!("{origin} can't be read: {error}")))?;
+    let url: Uri = with_host.parse().map_err(|error| invalid(format!("{origin} cannot be read: {error}")))?;
     if url.scheme_str() != Some("http") {
-        return Err(invalid(format!("a streaming server is reached over http only, not by {origin}")));
+        return Err(invalid(format!("streaming server URL must be http, found {origin}")));
     }
     let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     if host.contains(['[', ']']) {
-        return Err(invalid(format!("{origin} names no host")));
+        return Err(invalid(format!("{origin} has no host")));
     }
     let host = match host {
         "" | "0.0.0.0" | "::" => Ipv4Addr::LOCALHOST.to_string(),
@@ -144,7 +144,7 @@ pub fn place(url: &str) -> io::Result<(String, u16, Uri)> {
     let port = match url.port_u16() {
         Some(port) => port,
         None if names_host_alone => HTTP_PORT,
-        None => return Err(invalid(format!("{origin} names no port"))),
+        None => return Err(invalid(format!("{origin} has no port"))),
     };
     let path = url.path_and_query().map_or("/", |path| path.as_str());
     let path = path.parse().map_err(|error| invalid(format!("{origin} has a path that is none: {error}")))?;
@@ -187,7 +187,7 @@ async fn carry(
     let (sender, backend) = match upgraded {
         Ok((sender, backend)) => (TokioIo::new(sender), TokioIo::new(backend)),
         Err(error) => {
-            tracing::debug!(%error, "a stream ended before it began");
+            tracing::debug!(%error, "Stream ended before it began");
             return;
         }
     };

@@ -4,7 +4,6 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use thiserror::Error;
 
 use super::pem::{self, PemFault};
-use crate::compile::hex;
 
 /// How large a key's file may be; those of `openssl` have 120 bytes.
 pub const KEY_BYTES_MAX: usize = 64 << 10;
@@ -134,7 +133,7 @@ impl PublicKey {
     /// What envelopes call it: the SHA-256 of its SubjectPublicKeyInfo, in hexadecimal.
     pub fn id(&self) -> String {
         use sha2::Digest as _;
-        hex(&sha2::Sha256::digest(self.spki()))
+        hex::encode(sha2::Sha256::digest(self.spki()))
     }
 
     fn spki(&self) -> Vec<u8> {

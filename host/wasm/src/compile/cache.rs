@@ -150,22 +150,13 @@ impl Key {
         hasher.0.update(digest);
         hasher.0.update(kind.name().as_bytes());
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        Self(hex(&hasher.0.finalize()))
+        Self(hex::encode(&hasher.0.finalize()))
     }
 
     /// Which of `shards` the key belongs to.
     pub(super) fn shard(&self, shards: usize) -> usize {
         self.0.bytes().take(4).fold(0, |sum, byte| sum * 31 + usize::from(byte)) % shards.max(1)
     }
-}
-
-/// In lower case.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes all that is written");
-        text
-    })
 }
 
 /// The folder.
@@ -248,7 +239,7 @@ impl Cache {
                 file.write_all(&chunk[..length])?;
             }
         })?;
-        let noted = hex(&hasher.finalize());
+        let noted = hex::encode(&hasher.finalize());
         self.write(&name(key, DIGEST), |file| file.write_all(noted.as_bytes()))?;
         if let Err(error) = self.prune(&name(key, CODE)) {
             // Too many entries are no reason to do without this one.
@@ -392,7 +383,7 @@ fn digest(key: &Key, file: &mut File) -> io::Result<String> {
     loop {
         let length = file.read(&mut chunk)?;
         if length == 0 {
-            return Ok(hex(&hasher.finalize()));
+            return Ok(hex::encode(&hasher.finalize()));
         }
         hasher.update(&chunk[..length]);
     }

@@ -69,6 +69,6 @@ fn what_is_no_file_is_refused_at_once() {
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("made");
     for path in [pipe.as_path(), folder.path(), std::path::Path::new("/dev/zero")] {
         let error = read_component(path).expect_err("no file").to_string();
-        assert_eq!(error, "it is no file", "{}", path.display());
+        assert_eq!(error, "not a file", "{}", path.display());
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use witlet_core::container::backoff::BackoffPolicy;
+
 use tokio::time::Instant;
 
 use crate::compile::CompileError;
@@ -29,8 +31,9 @@ impl Retry {
     /// After a failure at `now`, `previous` being the try that failed, if it was one. None if only other bytes, another
     /// entry or other grants can help.
     pub(super) fn after(error: &LoadError, previous: Option<Self>, now: Instant) -> Option<Self> {
-        let (min, max) = bounds(error)?;
-        let delay = previous.map_or(min, |previous| (previous.delay * 2).clamp(min, max));
+        let (initial, max) = bounds(error)?;
+        let policy = BackoffPolicy { initial, max };
+        let delay = previous.map_or(initial, |previous| policy.next(previous.delay).max(initial));
         Some(Self { at: now + delay, delay })
     }
 }

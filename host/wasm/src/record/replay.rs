@@ -14,7 +14,7 @@ use witlet_ports::{Clock, Containers, RuntimeError};
 use super::format::{
     Answer, ExecRecord, ProbeQuestion, Question, QuestionError, RecordedCall, RequestRecord,
 };
-use crate::compile::{self, CompilerConfig};
+use crate::compile::CompilerConfig;
 use crate::host::{Machinery, StartError, Surroundings};
 use crate::plugin::config::{Grants, ProbeRole};
 use crate::plugin::{LoadError, Spec};
@@ -117,7 +117,7 @@ pub async fn replay(
 
 /// A component's digest as recordings have it: SHA-256 in hexadecimal.
 pub fn digest_of(wasm: &[u8]) -> String {
-    compile::hex(&Sha256::digest(wasm))
+    hex::encode(&Sha256::digest(wasm))
 }
 
 /// As the recorded plugin was, in the role of an admission handler.

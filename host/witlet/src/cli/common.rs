@@ -13,8 +13,8 @@ pub(crate) const COMPONENT_CACHE_VARIABLE: &str = "WITLET_COMPONENT_CACHE_DIR";
 /// Where compiled code of components is kept.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ComponentCacheArgs {
-    /// Folder for the compiled code of components, which only its owner may enter; below --root-dir, or for commands that end by
-    /// themselves a temporary one, if not given
+    /// Folder for compiled components, private to its owner (default: below --root-dir; for commands that end by themselves a
+    /// temporary folder)
     #[arg(long, value_name = "FOLDER", env = COMPONENT_CACHE_VARIABLE, hide_env_values = true)]
     pub(crate) component_cache_dir: Option<PathBuf>,
 }

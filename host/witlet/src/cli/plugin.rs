@@ -22,10 +22,10 @@ Examples:
 /// `witlet plugin list` and `witlet get plugins`
 #[derive(Debug, Args)]
 pub(crate) struct PluginListArgs {
-    /// Only this one
+    /// Name of the object (default: all)
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// How it looks; json and yaml have everything that is known, differing verdicts of shadows among it
+    /// Output format; json and yaml have all details, such as differing verdicts of shadows
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: OutputFormat,
     /// Socket of the daemon
@@ -36,10 +36,10 @@ pub(crate) struct PluginListArgs {
 /// How registries are asked for `oci://…`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RegistryArgs {
-    /// Credentials for registries, in the form of docker's config.json; those of `docker login` if not given
+    /// Registry credentials in docker's config.json format (default: those of `docker login`)
     #[arg(long, value_name = "FILE")]
     pub(crate) registry_credentials: Option<PathBuf>,
-    /// Speak HTTP without TLS also to registries that aren't on this machine
+    /// Allow HTTP without TLS for registries on other machines
     #[arg(long)]
     pub(crate) plain_http: bool,
 }
@@ -47,22 +47,22 @@ pub(crate) struct RegistryArgs {
 /// `witlet plugin new`
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
-    /// Its name: small letters, digits and dashes
+    /// Name of the plugin: lower-case letters, digits and dashes
     #[arg(value_name = "NAME", value_parser = Name::parse)]
     pub(crate) name: Name,
-    /// The language that it is written in
+    /// Programming language
     #[arg(long, value_name = "LANGUAGE", value_parser = languages())]
     pub(crate) lang: Language,
-    /// What it is: admission decides about pods, probe finds out how containers are, pod-source brings pods
+    /// Role of the plugin: admission judges pods, probe checks containers, pod-source provides pods
     #[arg(long, value_name = "ROLE", value_parser = roles())]
     pub(crate) role: Role,
-    /// The project's folder; NAME in the working folder if not given
+    /// Folder of the project (default: NAME in the working folder)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) into: Option<PathBuf>,
-    /// Write also into a folder that isn't empty: files of the project are replaced, others stay
+    /// Write into a folder that is not empty: overwrites the project's files, keeps others
     #[arg(long)]
     pub(crate) force: bool,
-    /// How it looks; json and yaml list the files
+    /// Output format; json and yaml list the files
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: OutputFormat,
 }
@@ -70,46 +70,46 @@ pub(crate) struct NewArgs {
 /// `witlet plugin test`
 #[derive(Debug, Args)]
 pub(crate) struct TestArgs {
-    /// The component; `builtin:NAME` is one that ships, `oci://…` one in a registry
+    /// Component: a file, `builtin:NAME`, or `oci://…` in a registry
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// Case files, or folders of them; cases.yaml or the folder cases beside the component if not given
+    /// Case files, or folders of them (default: cases.yaml or the folder `cases` next to the component)
     #[arg(long, value_name = "PATH")]
     pub(crate) cases: Vec<PathBuf>,
-    /// `config:` for all but the cases, and for cases whose file has none: a file, or the value
+    /// `config:` for checks without cases and for case files that have none: a file, or JSON
     #[arg(long, value_name = "FILE|JSON")]
     pub(crate) config: Option<String>,
-    /// `limits:` as in a PluginConfiguration, in place of the case files'
+    /// `limits:` of a PluginConfiguration; overrides those of case files
     #[arg(long, value_name = "JSON")]
     pub(crate) limits: Option<String>,
-    /// `grants:` as in a PluginConfiguration, where no case file has some; may be given several times
+    /// `grants:` of a PluginConfiguration, for case files that have none; repeatable
     #[arg(long, value_name = "JSON")]
     pub(crate) grants: Vec<String>,
-    /// Recorded calls to ask again
+    /// Recorded calls to replay
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Vec<PathBuf>,
-    /// What generated inputs are made from; a report names it, so that a finding can be repeated
+    /// Seed of generated inputs; reports have it, so that a finding can be repeated
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// How many generated inputs each property is tried with
+    /// Number of generated inputs for each property
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) property_cases: Option<u32>,
-    /// Do only these layers; the component is loaded in any case
+    /// Run only these layers; the component is always loaded
     #[arg(long, value_name = "LAYER,…", value_delimiter = ',')]
     pub(crate) only: Vec<Layer>,
-    /// Leave these layers out
+    /// Skip these layers
     #[arg(long, value_name = "LAYER,…", value_delimiter = ',')]
     pub(crate) skip: Vec<Layer>,
-    /// How the report looks
+    /// Report format
     #[arg(short, long, value_name = "FORMAT", default_value = "human")]
     pub(crate) output: ReportFormat,
-    /// Where the report goes instead of standard output, which then has one line
+    /// File for the report instead of standard output, which then has one line
     #[arg(long, value_name = "PATH")]
     pub(crate) output_file: Option<PathBuf>,
-    /// Signs what came of it, passed or not: an Ed25519 key (PKCS#8, PEM)
+    /// Ed25519 key (PKCS#8, PEM) to sign the report with, passed or not
     #[arg(long, value_name = "KEY.pem")]
     pub(crate) sign: Option<PathBuf>,
-    /// Where the signed report goes; FILE.conformance.json if not given
+    /// File for the signed report (default: FILE.conformance.json)
     #[arg(long, value_name = "PATH", requires = "sign")]
     pub(crate) attestation: Option<PathBuf>,
     /// How registries are asked
@@ -134,52 +134,52 @@ pub(crate) enum ReportFormat {
 /// `witlet plugin bench`
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// The component; `builtin:NAME` is one that ships, `oci://…` one in a registry
+    /// Component: a file, `builtin:NAME`, or `oci://…` in a registry
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// Case files, or folders of them, with the question; cases.yaml beside the component if not given
+    /// Case files, or folders of them (default: cases.yaml next to the component)
     #[arg(long, value_name = "PATH")]
     pub(crate) cases: Vec<PathBuf>,
-    /// The case to ask; the first one that expects an answer if not given
+    /// Case to run (default: the first one that expects an answer)
     #[arg(long, value_name = "NAME")]
     pub(crate) case: Option<String>,
-    /// Measure only this role of the component
+    /// Role to measure (default: all)
     #[arg(long, value_name = "ROLE", value_parser = roles())]
     pub(crate) role: Option<Role>,
-    /// How often one instance is asked; fresh instances are asked 2000 times at most
+    /// Number of calls to one instance; at most 2000 to fresh instances
     #[arg(long, value_name = "NUMBER", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) calls: u32,
-    /// Ask only one instance that is kept
+    /// Measure only an instance that is kept
     #[arg(long, conflicts_with = "fresh")]
     pub(crate) warm: bool,
-    /// Ask only fresh instances
+    /// Measure only fresh instances
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// `config:` where no case has one
+    /// `config:` for cases that have none
     #[arg(long, value_name = "JSON")]
     pub(crate) config: Option<String>,
-    /// `limits:` as in a PluginConfiguration, in place of the case file's
+    /// `limits:` of a PluginConfiguration; overrides those of the case file
     #[arg(long, value_name = "JSON")]
     pub(crate) limits: Option<String>,
-    /// `grants:` as in a PluginConfiguration, where no case has some
+    /// `grants:` of a PluginConfiguration, for cases that have none
     #[arg(long, value_name = "JSON")]
     pub(crate) grants: Option<String>,
     /// How registries are asked
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
-    /// How it looks
+    /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: OutputFormat,
 }
 
 fn languages() -> impl TypedValueParser<Value = Language> {
     PossibleValuesParser::new(Language::ALL.map(Language::as_str))
-        .try_map(|name| Language::parse(&name).ok_or("there is no such language"))
+        .try_map(|name| Language::parse(&name).ok_or("unknown language"))
 }
 
 fn roles() -> impl TypedValueParser<Value = Role> {
     PossibleValuesParser::new(Role::ALL.map(Role::as_str))
-        .try_map(|name| Role::parse(&name).ok_or("there is no such role"))
+        .try_map(|name| Role::parse(&name).ok_or("unknown role"))
 }
 
 /// Who asks a registry.
@@ -188,7 +188,7 @@ pub(crate) struct LoginArgs {
     /// How registries are asked
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
-    /// The user, in place of a file with credentials
+    /// User name, instead of a file with credentials
     #[arg(long, value_name = "NAME", requires = "password_stdin", conflicts_with = "registry_credentials")]
     pub(crate) username: Option<String>,
     /// Read the password of --username from standard input
@@ -199,25 +199,25 @@ pub(crate) struct LoginArgs {
 /// `witlet plugin push`
 #[derive(Debug, Args)]
 pub(crate) struct PushArgs {
-    /// The component
+    /// Component to push
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// Where to; without a tag the digest is its only name
+    /// Target REGISTRY/REPOSITORY[:TAG]; without a tag it is found by its digest only
     #[arg(value_name = "REGISTRY/REPOSITORY[:TAG]")]
     pub(crate) to: String,
-    /// The component's signed conformance report, pushed beside it
+    /// Signed conformance report to push with the component
     #[arg(long, value_name = "FILE")]
     pub(crate) attestation: Option<PathBuf>,
-    /// An annotation of the manifest, such as org.opencontainers.image.version=1.4; may be given several times
+    /// Annotation of the manifest, such as org.opencontainers.image.version=1.4; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) annotation: Vec<String>,
-    /// Seconds since 1970 that the manifest says it was made at, so that the same component has the same digest; now if not given
+    /// Creation time of the manifest in seconds since 1970, for reproducible digests (default: now)
     #[arg(long, value_name = "SECONDS", env = "SOURCE_DATE_EPOCH")]
     pub(crate) source_date_epoch: Option<i64>,
     /// Who asks
     #[command(flatten)]
     pub(crate) login: LoginArgs,
-    /// How the answer looks; a table is the reference alone
+    /// Output format; a table is the reference alone
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: OutputFormat,
 }
@@ -225,19 +225,19 @@ pub(crate) struct PushArgs {
 /// `witlet plugin pull`
 #[derive(Debug, Args)]
 pub(crate) struct PullArgs {
-    /// The component; `latest` without tag and digest
+    /// Component in a registry (default tag: `latest`)
     #[arg(value_name = "oci://REGISTRY/REPOSITORY[:TAG][@DIGEST]")]
     pub(crate) from: String,
-    /// File to write; the repository's last part with .wasm if not given. A report goes beside it
+    /// File to write (default: last part of the repository with .wasm); a report is written next to it
     #[arg(long, value_name = "FILE")]
     pub(crate) to: Option<PathBuf>,
-    /// Replace files that have something else in them
+    /// Overwrite files with other content
     #[arg(long)]
     pub(crate) force: bool,
     /// Who asks
     #[command(flatten)]
     pub(crate) login: LoginArgs,
-    /// How the answer looks; a table is the reference alone
+    /// Output format; a table is the reference alone
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: OutputFormat,
 }
@@ -245,19 +245,19 @@ pub(crate) struct PullArgs {
 /// `witlet plugin replay`
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// A recorded call
+    /// File of a recorded call
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Ask this component instead of the recorded one: a file, `builtin:NAME` or `oci://…`
+    /// Component to call instead of the recorded one: a file, `builtin:NAME` or `oci://…`
     #[arg(long, value_name = "FILE")]
     pub(crate) component: Option<String>,
-    /// PluginConfiguration that says where the recorded plugin's component is
+    /// PluginConfiguration with the recorded plugin's component
     #[arg(long, value_name = "FILE", conflicts_with = "component")]
     pub(crate) plugins: Option<PathBuf>,
     /// How registries are asked
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
-    /// How it looks
+    /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     pub(crate) output: OutputFormat,
     /// Compiled code of components
@@ -280,17 +280,17 @@ pub(crate) enum Plugin {
     #[command(after_help = "Example:
   witlet plugin inspect no-latest-tag.wasm -o json")]
     Inspect {
-        /// The component; `builtin:NAME` is one that ships, `oci://…` one in a registry
+        /// Component: a file, `builtin:NAME`, or `oci://…` in a registry
         #[arg(value_name = "FILE")]
         file: String,
         /// How registries are asked
         #[command(flatten)]
         registry: RegistryArgs,
-        /// How it looks
+        /// Output format
         #[arg(short, long, value_name = "FORMAT", default_value = "table")]
         output: OutputFormat,
     },
-    /// Measure a component: size, loading, calls in fresh and kept instances, memory, beside a module that does nothing
+    /// Measure a component: size, load time, calls to fresh and kept instances, memory, compared with an empty module
     #[command(
         after_help = "The plugin is asked one question again and again: that of a case, in the case's surroundings.
 Each measurement ends after its calls, or after half a minute (fresh instances) or two minutes (one that is kept).
@@ -315,7 +315,7 @@ Examples:
   witlet plugin pull oci://registry.example.com/plugins/no-latest-tag:1.0
   witlet plugin pull oci://registry.example.com/plugins/a@sha256:… --to a.wasm -o json")]
     Pull(PullArgs),
-    /// Examine whether a component keeps its contract: cases, properties, hostile inputs, determinism, budget, grants
+    /// Check that a component keeps its contract: cases, properties, hostile inputs, determinism, budget, grants
     #[command(
         after_help = "What the plugin must answer stands in case files: cases.yaml beside the component, or --cases. Without any, the
 kit does all that it can with `config: null`, or with --config.
@@ -331,13 +331,13 @@ Examples:
   witlet plugin test my-plugin.wasm --sign ci.pem"
     )]
     Test(Box<TestArgs>),
-    /// Ask a recorded call's question again, and tell whether the answer is the same
+    /// Repeat a recorded call, and compare the results
     #[command(
         after_help = "Entries of the PluginConfiguration with `record: {max: N}` keep their last N calls below
 witlet/recorded in the daemon's --root-dir. Admission is replayed in full; a probe with the results of its commands,
 unless it had network access or secrets, which aren't recorded; a pod source not at all.
 
-Exit codes: 0 for the same answer, 4 for another one, 1 if the question can't be asked again.
+Exit codes: 0 for the same result, 4 for a different one, 1 if the call cannot be repeated.
 
 Examples:
   witlet plugin replay call.json

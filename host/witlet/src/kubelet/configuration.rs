@@ -42,7 +42,7 @@ pub(crate) enum ConfigurationError {
         message: String,
     },
     /// It says that it is something else.
-    #[error("{}: {what} is {found:?}; expected {expected}", file.display())]
+    #[error("{}: {what} must be {expected}, found {found:?}", file.display())]
     Kind {
         /// The file.
         file: PathBuf,
@@ -108,7 +108,7 @@ impl Configuration {
                 };
                 let document = serde_saphyr::from_str_with_options(text, last_wins()).map_err(syntax)?;
                 let first = cause.to_string().lines().next().unwrap_or_default().to_owned();
-                found.oddities.push(format!("{}: {first}; the last value counts", file.display()));
+                found.oddities.push(format!("{}: {first}; the last value is used", file.display()));
                 document
             }
         };

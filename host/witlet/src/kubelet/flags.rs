@@ -54,7 +54,7 @@ pub(crate) enum FlagError {
         why: String,
     },
     /// An argument that belongs to no flag.
-    #[error("unknown command {argument:?}: the kubelet has flags only")]
+    #[error("unknown command {argument:?}: the kubelet takes flags only")]
     Argument {
         /// As it was given.
         argument: String,
@@ -233,7 +233,7 @@ fn read(kind: Kind, text: &str) -> Result<Value, String> {
         Kind::Int => integer(text).map(Value::from),
         Kind::Float => match text.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(json!(number)),
-            Ok(_) | Err(_) => Err("it is no number".to_owned()),
+            Ok(_) | Err(_) => Err("expected a number".to_owned()),
         },
         Kind::Duration => match duration::nanoseconds(text) {
             Some(_) => Ok(Value::from(text)),
@@ -246,7 +246,7 @@ fn read(kind: Kind, text: &str) -> Result<Value, String> {
         Kind::BoolMap => pairs(text, &['='], |value| boolean(value).map(Value::Bool)),
         Kind::TextsMap => pairs(text, &[':'], |value| Ok(json!([value]))),
         Kind::Taints => list().map(taint).collect(),
-        Kind::Maps(_) => Err("it can be set in a file only".to_owned()),
+        Kind::Maps(_) => Err("expected only in a configuration file".to_owned()),
     }
 }
 

@@ -14,8 +14,8 @@ Flags:
 ";
 
 const END: &str = "
-What nothing sets has the default of KubeletConfiguration, also without --config. Durations have units: 300ms, 10s, 1m30s.
-Flags marked * are known and not acted on yet; one that asks for something is named in the log. --api-socket, --plugins,
+Values that are not set have the defaults of KubeletConfiguration, also without --config. Durations have units: 300ms, 10s, 1m30s.
+Flags marked * have no effect in this release; the log names those that are set. --api-socket, --plugins,
 --readmit-on-restart, --registry-credentials, --runtime-classes and --stop-pods-on-exit are witlet's own.
 ";
 
@@ -32,7 +32,7 @@ fn line(flag: &Flag) -> String {
         Target::Field(path) => format!("sets {path}"),
         Target::Own(own) => meaning(own).to_owned(),
         Target::NotYet(_) => String::new(),
-        Target::Nothing => "changes nothing".to_owned(),
+        Target::Nothing => "no effect".to_owned(),
     };
     let text = format!("{mark} {:<62} {means}", format!("{names} {}", takes(flag.kind)).trim_end());
     text.trim_end().to_owned() + "\n"
@@ -43,30 +43,34 @@ fn meaning(own: Own) -> &'static str {
     match own {
         Own::AllocatableIgnoreEviction => "leaves hard eviction thresholds out of allocatable",
         Own::ApiSocket => "socket of witlet's local API (default /run/witlet/witlet.sock)",
-        Own::BootstrapKubeconfig => "how to ask for a certificate while there is no kubeconfig",
+        Own::BootstrapKubeconfig => {
+            "kubeconfig for requesting a client certificate while there is no --kubeconfig"
+        }
         Own::CertDir => "folder for the node's certificates (default pki in --root-dir)",
-        Own::CloudProvider => "external: the node waits for its cloud's controller",
+        Own::CloudProvider => "external: the node waits for the cloud controller manager",
         Own::Config => "file with a KubeletConfiguration",
-        Own::ConfigDir => "folder of *.conf files that win over --config",
-        Own::Help => "prints this",
-        Own::HostnameOverride => "the node's name (default the host's, in lower case)",
-        Own::Kubeconfig => "how to reach the API server; without it the node stands alone",
+        Own::ConfigDir => "folder of *.conf files that override --config",
+        Own::Help => "help for kubelet",
+        Own::HostnameOverride => "name of the node (default the host name in lower case)",
+        Own::Kubeconfig => "kubeconfig for the API server; without it the node runs by itself",
         Own::MaximumDeadContainers => {
-            "dead containers that are kept in all; negative: any number (default -1)"
+            "maximum number of dead containers on the node; negative for no limit (default -1)"
         }
         Own::MaximumDeadContainersPerContainer => {
-            "dead instances that are kept of each container; negative: any number (default 1)"
+            "maximum number of dead instances of a container; negative for no limit (default 1)"
         }
-        Own::MinimumContainerTtlDuration => "dead containers are kept at least so long (default 0s)",
-        Own::NodeIp => "addresses of the node, one or one of each family (default the machine's)",
-        Own::NodeLabels => "labels that the node is registered with",
-        Own::Plugins => "file with a PluginConfiguration, reloaded whenever it changes",
-        Own::ReadmitOnRestart => "asks admission handlers again for pods that were admitted before",
-        Own::RegistryCredentials => "credentials for registries, as docker's config.json",
+        Own::MinimumContainerTtlDuration => {
+            "minimum age of a dead container before it is removed (default 0s)"
+        }
+        Own::NodeIp => "IP address of the node, or one of each family (default the machine's address)",
+        Own::NodeLabels => "labels to register the node with",
+        Own::Plugins => "PluginConfiguration file; reloaded when it changes",
+        Own::ReadmitOnRestart => "admit pods again that were admitted before a restart",
+        Own::RegistryCredentials => "registry credentials in docker's config.json format",
         Own::RootDir => "folder for the agent's own files (default /var/lib/kubelet)",
-        Own::RuntimeClasses => "handlers of the runtime by the names of runtime classes",
-        Own::StopPodsOnExit => "stops all pods when the agent is asked to stop",
-        Own::Version => "prints the version; true or raw",
+        Own::RuntimeClasses => "runtime handlers by RuntimeClass name",
+        Own::StopPodsOnExit => "stop all pods when the agent stops",
+        Own::Version => "print the version; true or raw",
     }
 }
 

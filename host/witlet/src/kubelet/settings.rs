@@ -177,7 +177,7 @@ pub(crate) fn logs_are_json(configuration: &Configuration) -> Result<bool, Setti
     match wanted(&configuration.document())?.logging.format.as_deref() {
         None | Some("text") => Ok(false),
         Some("json") => Ok(true),
-        Some(other) => Err(wrong("logging.format", other, "supported are \"json\" and \"text\"")),
+        Some(other) => Err(wrong("logging.format", other, "expected \"json\" or \"text\"")),
     }
 }
 
@@ -224,7 +224,7 @@ fn manifests(wanted: &Wanted) -> Result<Manifests, SettingsError> {
             let mut headers = Vec::new();
             for (name, values) in &wanted.static_pod_url_header {
                 if values.iter().any(|value| value.contains(',')) {
-                    return Err(wrong("staticPodURLHeader", name, "a value with a comma can't be sent"));
+                    return Err(wrong("staticPodURLHeader", name, "must not contain a comma"));
                 }
                 headers.extend(values.iter().map(|value| format!("{name}:{value}")));
             }
@@ -260,7 +260,7 @@ fn driver(wanted: &Wanted) -> Result<CgroupDriver, SettingsError> {
 fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {
     let mut cluster_dns = Vec::new();
     for server in &wanted.cluster_dns {
-        cluster_dns.push(server.parse().map_err(|_| wrong("clusterDNS", server, "it is no IP address"))?);
+        cluster_dns.push(server.parse().map_err(|_| wrong("clusterDNS", server, "expected an IP address"))?);
     }
     let serialize =
         wanted.serialize_image_pulls.unwrap_or(wanted.max_parallel_image_pulls.is_none_or(|most| most < 2));
@@ -276,7 +276,7 @@ fn pods(flags: &Flags, wanted: &Wanted) -> Result<PodSettings, SettingsError> {
     let bytes = quantity::value(&Quantity(size.to_owned())).ok().and_then(|bytes| u64::try_from(bytes).ok());
     let bytes_max = bytes
         .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| wrong("containerLogMaxSize", size, "it is no size; write something like 10Mi"))?;
+        .ok_or_else(|| wrong("containerLogMaxSize", size, "expected a size such as 10Mi"))?;
     Ok(PodSettings {
         resolv_conf: match wanted.resolv_conf.as_deref() {
             None => Some(PathBuf::from(RESOLV_CONF)),
@@ -335,7 +335,7 @@ fn registry_credentials(flags: &Flags) -> Option<PathBuf> {
 }
 
 fn address(name: &'static str, text: Option<&str>, default: IpAddr) -> Result<IpAddr, SettingsError> {
-    text.map_or(Ok(default), |text| text.parse().map_err(|_| wrong(name, text, "it is no IP address")))
+    text.map_or(Ok(default), |text| text.parse().map_err(|_| wrong(name, text, "expected an IP address")))
 }
 
 fn healthz(wanted: &Wanted) -> Result<Option<SocketAddr>, SettingsError> {
@@ -416,7 +416,7 @@ fn cluster(
             return Err(wrong(
                 "--cloud-provider",
                 other,
-                "clouds in the kubelet are gone; expected external",
+                "expected external: in-tree cloud providers were removed",
             ));
         }
     };

@@ -164,11 +164,11 @@ fn what_is_not_done_is_told_once_by_name() {
     assert_eq!(
         start.warnings,
         [
-            "the flag --lock-file isn't acted on yet",
-            "the configuration's podCIDR (--pod-cidr) isn't acted on yet with this value",
-            "the configuration's topologyManagerPolicy (--topology-manager-policy) isn't acted on yet with this value",
-            "the configuration's reservedMemory isn't acted on yet with this value",
-            "the feature gate PodLevelResourceManagers isn't acted on with this value",
+            "flag --lock-file has no effect in this release",
+            "field topologyManagerPolicy (--topology-manager-policy) has no effect with this value in this release",
+            "field podCIDR (--pod-cidr) has no effect with this value in this release",
+            "field reservedMemory has no effect with this value in this release",
+            "feature gate PodLevelResourceManagers has no effect with this value in this release",
         ]
     );
     assert_eq!((start.verbosity, start.log_format), (4, LogFormat::Json));
@@ -204,9 +204,9 @@ fn a_node_that_asks_for_what_is_not_done_starts_and_is_told_so() {
         start.warnings,
         [
             format!("{file}: unknown field \"noSuchField\""),
-            "the flag --image-credential-provider-config isn't acted on yet".to_owned(),
-            "the flag --image-credential-provider-bin-dir isn't acted on yet".to_owned(),
-            "the configuration's serverTLSBootstrap (--rotate-server-certificates) isn't acted on yet with this value"
+            "flag --image-credential-provider-config has no effect in this release".to_owned(),
+            "flag --image-credential-provider-bin-dir has no effect in this release".to_owned(),
+            "field serverTLSBootstrap (--rotate-server-certificates) has no effect with this value in this release"
                 .to_owned(),
         ],
         "the flag's gate goes before the file's"
@@ -226,7 +226,7 @@ fn a_node_that_asks_for_what_is_not_done_starts_and_is_told_so() {
 fn an_unknown_look_of_logs_is_refused() {
     let error = start_of("--logging-format=xml").expect_err("there is none");
     let cause = Error::source(&error).expect("it has a cause").to_string();
-    assert_eq!(cause, "logging.format: xml: supported are \"json\" and \"text\"");
+    assert_eq!(cause, "logging.format: xml: expected \"json\" or \"text\"");
 }
 
 #[test]

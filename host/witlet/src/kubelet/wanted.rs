@@ -227,6 +227,6 @@ fn signed_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Err
 fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
     let text = String::deserialize(from)?;
     let parsed = duration::parse(&text)
-        .ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no duration that can pass")))?;
+        .ok_or_else(|| serde::de::Error::custom(format!("{text:?} is out of range for a duration")))?;
     Ok(Some(parsed).filter(|time| !time.is_zero()))
 }

@@ -36,7 +36,7 @@ pub(crate) enum Error {
         cause: InspectError,
     },
     /// The component can't be used here at all.
-    #[error("{file} has no role that this witlet can use: {}", obstacles.join("; "))]
+    #[error("{file} has no role that this release supports: {}", obstacles.join("; "))]
     NoRole {
         /// As it was named.
         file: String,
@@ -44,7 +44,7 @@ pub(crate) enum Error {
         obstacles: Vec<String>,
     },
     /// The component doesn't have the role that was asked for.
-    #[error("{file} isn't made for the role {wanted}: it has {}", has.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(", "))]
+    #[error("{file} does not have the role {wanted}, it has {}", has.iter().map(|role| role.as_str()).collect::<Vec<_>>().join(", "))]
     OtherRole {
         /// As it was named.
         file: String,
@@ -57,7 +57,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Cases(#[from] CasesError),
     /// A flag's JSON is none.
-    #[error("{flag} isn't JSON")]
+    #[error("{flag} must be JSON")]
     Json {
         /// The flag.
         flag: &'static str,
@@ -66,7 +66,7 @@ pub(crate) enum Error {
         cause: serde_json::Error,
     },
     /// There is no space for compiled code.
-    #[error("make a temporary folder for compiled plugins")]
+    #[error("create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// The plugin host doesn't start.
     #[error(transparent)]
@@ -75,7 +75,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Rehearsal(#[from] RehearsalError),
     /// The plugin doesn't answer.
-    #[error("ask the case {case:?}, call {call}")]
+    #[error("run case {case:?}, call {call}")]
     Ask {
         /// The case.
         case: String,

@@ -45,7 +45,7 @@ pub(crate) enum ComponentError {
         name: String,
     },
     /// No place in a registry.
-    #[error("{text:?} names no component in a registry")]
+    #[error("{text:?} is not a reference to a component in a registry")]
     Target {
         /// As it was written.
         text: String,

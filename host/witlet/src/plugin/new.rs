@@ -26,19 +26,19 @@ pub(crate) enum Error {
     #[error(transparent)]
     Render(#[from] RenderError),
     /// Someone's work is there.
-    #[error("{} isn't empty: name another folder with --into, or replace what the project has with --force", folder.display())]
+    #[error("folder {} is not empty: set another folder with --into, or overwrite the project's files with --force", folder.display())]
     NotEmpty {
         /// The project's folder.
         folder: PathBuf,
     },
     /// What is there is no folder.
-    #[error("{} is no folder: name another one with --into", path.display())]
+    #[error("{} is not a folder: set another one with --into", path.display())]
     NotAFolder {
         /// What was named.
         path: PathBuf,
     },
     /// The folder that is named has no name, such as `/` or `..`.
-    #[error("{} can't be a new folder: name one with --into", path.display())]
+    #[error("{} cannot be created as a folder: set one with --into", path.display())]
     NoName {
         /// What was named.
         path: PathBuf,

@@ -42,7 +42,7 @@ pub(crate) enum Error {
         cause: Box<TransferError>,
     },
     /// Someone's file is there.
-    #[error("{} is there and has something else in it: name another file with --to, or replace it with --force", path.display())]
+    #[error("file {} exists with other content: set another file with --to, or overwrite it with --force", path.display())]
     Exists {
         /// The file.
         path: PathBuf,

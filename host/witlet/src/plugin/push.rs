@@ -41,10 +41,10 @@ pub(crate) enum Error {
         cause: InspectError,
     },
     /// A push makes digests, and doesn't take one.
-    #[error("a push to a digest can't be: name a tag, or nothing")]
+    #[error("a digest cannot be pushed to: use a tag, or none")]
     Digest,
     /// Not `KEY=VALUE`.
-    #[error("--annotation {text:?} isn't KEY=VALUE")]
+    #[error("--annotation must be KEY=VALUE, found {text:?}")]
     Annotation {
         /// As it was written.
         text: String,
@@ -74,7 +74,7 @@ pub(crate) enum Error {
         cause: VerifyError,
     },
     /// The report is about another component.
-    #[error("the conformance report {} isn't about sha256:{digest}: examine this component with `witlet plugin test`", path.display())]
+    #[error("the conformance report {} is about another component than sha256:{digest}: create one with `witlet plugin test`", path.display())]
     OtherComponent {
         /// The file.
         path: PathBuf,

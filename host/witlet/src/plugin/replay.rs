@@ -46,7 +46,7 @@ pub(crate) enum Error {
         cause: ConfigError,
     },
     /// The configuration doesn't have the plugin.
-    #[error("{} has no plugin {name:?}: name its component with --component", path.display())]
+    #[error("{} has no plugin {name:?}: set its component with --component", path.display())]
     NoEntry {
         /// The file.
         path: PathBuf,
@@ -55,7 +55,7 @@ pub(crate) enum Error {
     },
     /// The component is nowhere that can be asked.
     #[error(
-        "the component of {name:?} came from {from} and isn't here: name a file that has it with --component"
+        "the component of {name:?} came from {from} and is not on this machine: set a file with --component"
     )]
     Elsewhere {
         /// The recorded plugin.
@@ -64,7 +64,7 @@ pub(crate) enum Error {
         from: String,
     },
     /// There is no space for compiled code.
-    #[error("make a temporary folder for compiled plugins")]
+    #[error("create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// The question can't be asked again.
     #[error(transparent)]
@@ -191,7 +191,7 @@ fn for_people(call: &RecordedCall, replayed: &Replayed) -> String {
     if let Some(commands) = commands {
         line("commands", commands.clone());
     }
-    line("result", if *same { "the same answer" } else { "another answer" }.to_owned());
+    line("result", if *same { "same answer" } else { "different answer" }.to_owned());
     text
 }
 
@@ -207,7 +207,7 @@ fn asked(question: &Question) -> String {
             let metadata = &request.pod.metadata;
             let part = |part: &Option<String>| part.clone().unwrap_or_default();
             format!(
-                "{:?} {}/{} beside {} other pods",
+                "{:?} {}/{} with {} other pods",
                 request.operation,
                 part(&metadata.namespace),
                 part(&metadata.name),

@@ -45,15 +45,13 @@ pub(crate) enum Error {
         cause: std::io::Error,
     },
     /// A file is larger than any configuration.
-    #[error("{}: more than {CONFIG_BYTES_MAX} bytes", path.display())]
+    #[error("{} must have at most {CONFIG_BYTES_MAX} bytes", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
     },
     /// Words that are neither a file nor meant as a value.
-    #[error(
-        "--config {words}: there is no such file, and as a value it is only a text: give a file, or JSON"
-    )]
+    #[error("--config must be a file or a JSON object, found {words}")]
     NoConfig {
         /// As they were given.
         words: String,
@@ -76,7 +74,7 @@ pub(crate) enum Error {
         cause: KeyError,
     },
     /// Only a file has a place for its report next to it.
-    #[error("--sign of {component}: say where the signed report goes with --attestation")]
+    #[error("--sign of {component} needs --attestation, the file for the signed report")]
     NoPlace {
         /// As it was named.
         component: String,
@@ -94,7 +92,7 @@ pub(crate) enum Error {
     #[error("encode the report as JSON")]
     Json(#[source] serde_json::Error),
     /// There is no space for compiled code.
-    #[error("make a temporary folder for compiled plugins")]
+    #[error("create a temporary folder for compiled plugins")]
     Scratch(#[source] std::io::Error),
     /// The kit can't be started.
     #[error(transparent)]

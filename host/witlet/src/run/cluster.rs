@@ -22,8 +22,8 @@ use crate::settings::{ClusterSettings, Settings};
 pub(crate) enum ClusterError {
     /// Its pods would have addresses that no one else reaches.
     #[error(
-        "--container-runtime-endpoint {}: pods of the embedded runtime have loopback addresses, which no other node of a cluster \
-         reaches; use a CRI socket, or leave --kubeconfig out",
+        "--container-runtime-endpoint {}: pods of the embedded runtime have loopback addresses, which other nodes cannot \
+         reach; use a CRI socket, or remove --kubeconfig",
         embedded::ENDPOINT
     )]
     Embedded,

@@ -30,11 +30,11 @@ const STOP_PERIOD: Duration = Duration::from_millis(50);
 #[derive(Debug, Error)]
 pub(crate) enum EmbeddedError {
     /// This program doesn't know its own file.
-    #[error("find this program's file, which the embedded runtime is started from")]
+    #[error("find this program's file to start the embedded runtime")]
     Program(#[source] std::io::Error),
     /// Its socket's path would be longer than the kernel takes.
     #[error(
-        "the embedded runtime's socket would be {}, with {} bytes of at most {SOCKET_PATH_BYTES_MAX}; choose a shorter --root-dir",
+        "the socket path of the embedded runtime {} has {} bytes, must have at most {SOCKET_PATH_BYTES_MAX}: set a shorter --root-dir",
         socket.display(), socket.as_os_str().len()
     )]
     TooLong {
@@ -54,7 +54,7 @@ pub(crate) enum EmbeddedError {
         cause: std::io::Error,
     },
     /// It doesn't end.
-    #[error("the embedded runtime, process {process_id}, doesn't end within {}s", STOP_WITHIN.as_secs())]
+    #[error("the embedded runtime, process {process_id}, did not end within {}s", STOP_WITHIN.as_secs())]
     StillRuns {
         /// Its process.
         process_id: i32,
@@ -106,10 +106,10 @@ impl Embedded {
         .await?;
         match spawned {
             Spawned::WasRunning => {
-                tracing::info!(socket = %socket.display(), "the embedded runtime runs already")
+                tracing::info!(socket = %socket.display(), "Found a running embedded runtime")
             }
             Spawned::Started { process_id } => {
-                tracing::info!(process_id, socket = %socket.display(), "the embedded runtime was started");
+                tracing::info!(process_id, socket = %socket.display(), "Started the embedded runtime");
             }
         }
         Ok(Self { socket })
@@ -143,7 +143,7 @@ impl Embedded {
             }
             sleep(STOP_PERIOD).await;
         }
-        tracing::info!(process_id, "the embedded runtime has ended");
+        tracing::info!(process_id, "Stopped the embedded runtime");
         Ok(())
     }
 

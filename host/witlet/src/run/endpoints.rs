@@ -29,7 +29,7 @@ const PORT_RETRY: Duration = Duration::from_millis(100);
 #[derive(Debug, Error)]
 pub(crate) enum EndpointsError {
     /// The address is taken, or not the machine's.
-    #[error("listen on {address}; choose another one with {flag}, or 0 for none")]
+    #[error("listen on {address}; set another port with {flag}, or 0 for none")]
     Listen {
         /// Which.
         address: SocketAddr,
@@ -187,7 +187,7 @@ impl NodeAccess for Nobody {
         _: &witlet_ports::Identity,
         _: &witlet_ports::NodeAction,
     ) -> Result<Result<(), String>, witlet_ports::AccessError> {
-        Ok(Err("this node has no API server that could be asked".to_owned()))
+        Ok(Err("this node has no API server for authorization".to_owned()))
     }
 }
 

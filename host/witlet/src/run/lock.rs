@@ -30,7 +30,7 @@ const HOLDER_BYTES_MAX: u64 = 20;
 pub(crate) enum LockError {
     /// Another agent has it.
     #[error(
-        "{} belongs to another witlet that runs{}; stop that one, or choose another folder with --root-dir",
+        "{} is in use by another witlet{}: stop it, or set another folder with --root-dir",
         root_dir.display(), holder.map(|id| format!(", process {id}")).unwrap_or_default()
     )]
     Held {
@@ -72,8 +72,8 @@ impl RootLock {
                         tracing::warn!(
                             root_dir = %root_dir.display(),
                             holder,
-                            "waiting up to {}s for another witlet that has --root-dir to end",
-                            WAIT_MAX.as_secs()
+                            timeout = ?WAIT_MAX,
+                            "Waiting for another witlet to release --root-dir"
                         );
                     }
                     sleep(POLL_INTERVAL).await;
@@ -103,7 +103,7 @@ impl RootLock {
         }
         // For people only: on a full disk the lock holds all the same.
         if let Err(error) = note_holder(&mut file) {
-            tracing::debug!(%error, path = %path.display(), "the lock doesn't say whose it is");
+            tracing::debug!(%error, path = %path.display(), "Failed to read the owner of the lock");
         }
         Ok(Self { _file: file })
     }

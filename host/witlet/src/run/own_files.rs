@@ -119,12 +119,12 @@ impl OwnFiles {
             .map_err(failed("create", &self.code()))?;
         for (from, to) in kept.into_iter().chain(code) {
             if let Err(error) = self.take(&from, &to) {
-                tracing::warn!(error = %witlet_core::error::one_line(&error), "left at its old place, and made again");
+                tracing::warn!(error = %witlet_core::error::one_line(&error), "Failed to move a file of an earlier release; making it again");
             }
         }
         // A kubelet's sockets may be in it by now: then it stays.
         let removed = fs::remove_dir(&old);
-        tracing::info!(old = %old.display(), new = %self.folder.display(), ?removed, "moved the files of an earlier release");
+        tracing::info!(old = %old.display(), new = %self.folder.display(), ?removed, "Moved the files of an earlier release");
         Ok(())
     }
 

@@ -81,5 +81,5 @@ fn words(error: JoinError) -> String {
     let Ok(panic) = error.try_into_panic() else { return "it was cancelled".to_owned() };
     let panic: &(dyn Any + Send) = &*panic;
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".to_owned())
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
 }

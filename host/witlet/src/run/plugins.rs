@@ -61,7 +61,7 @@ pub(crate) fn fetcher(
                 component = %progress.reference,
                 bytes = progress.bytes,
                 total = progress.total,
-                "pulling a component"
+                "Pulling component"
             );
         }),
     };

@@ -36,7 +36,7 @@ impl ReportedState {
     /// Why the node can't be used: its state couldn't be written for [`REPORT_AFTER`].
     pub(crate) fn not_ready(&self) -> Option<String> {
         let (since, error) = self.failing().clone()?;
-        (since.elapsed() >= REPORT_AFTER).then(|| format!("the agent's state can't be saved: {error}"))
+        (since.elapsed() >= REPORT_AFTER).then(|| format!("failed to save the agent's state: {error}"))
     }
 
     /// Reports writes that fail, and tries again until one succeeds; until `stop` is cancelled.
@@ -46,13 +46,13 @@ impl ReportedState {
             loop {
                 self.changed.notified().await;
                 let mut outage = Outage::begin(began.elapsed());
-                self.tell(events);
+                self.report(events);
                 while self.failing().is_some() {
                     sleep(TRY_INTERVAL).await;
                     if self.save(TRIED, b"").await.is_ok() {
-                        tracing::info!("the agent's state can be saved again");
+                        tracing::info!("Saving the agent's state works again");
                     } else if outage.report(began.elapsed()).is_some() {
-                        self.tell(events);
+                        self.report(events);
                     }
                 }
             }
@@ -60,10 +60,10 @@ impl ReportedState {
         .await;
     }
 
-    fn tell(&self, events: &dyn EventSink) {
+    fn report(&self, events: &dyn EventSink) {
         let Some((_, error)) = self.failing().clone() else { return };
-        let message = format!("the agent's state can't be saved, no pod can start: {error}");
-        tracing::error!("{message}");
+        let message = format!("failed to save the agent's state, no pod can start: {error}");
+        tracing::error!(error = %error, "Failed to save the agent's state");
         let (kind, reason) = (EventType::Warning, "FailedSaveState".to_owned());
         events.record(Event {
             object: EventObject::Node,

@@ -16,7 +16,7 @@ pub(crate) async fn stopping<T>(work: impl Future<Output = T>, stop: Cancellatio
             Ok(mut handled) => handled.next().await,
             // Without handlers the signals end the process at once, as by default.
             Err(cause) => {
-                tracing::warn!(%cause, "no graceful stop: signals can't be handled");
+                tracing::warn!(%cause, "Failed to install signal handlers; pods get no graceful stop");
                 std::future::pending().await
             }
         }
@@ -24,7 +24,7 @@ pub(crate) async fn stopping<T>(work: impl Future<Output = T>, stop: Cancellatio
     tokio::pin!(work);
     tokio::select! {
         done = &mut work => return done,
-        name = asked => tracing::info!(signal = name, "asked to stop"),
+        name = asked => tracing::info!(signal = name, "Received stop signal"),
     }
     stop.cancel();
     work.await

@@ -37,30 +37,30 @@ const STREAMING_IDLE: Duration = Duration::from_hours(4);
 #[derive(Debug, Error)]
 pub(crate) enum ArgsError {
     /// A label isn't `KEY=VALUE`.
-    #[error("--node-labels: {label:?} isn't KEY=VALUE")]
+    #[error("--node-labels must be KEY=VALUE, found {label:?}")]
     Label {
         /// What was given.
         label: String,
     },
     /// A runtime class isn't `CLASS=HANDLER`.
-    #[error("--runtime-classes: {class:?} isn't CLASS=HANDLER")]
+    #[error("--runtime-classes must be CLASS=HANDLER, found {class:?}")]
     RuntimeClass {
         /// What was given.
         class: String,
     },
     /// A taint isn't `KEY=VALUE:EFFECT`.
     #[error(
-        "--register-with-taints: {taint:?} isn't KEY=VALUE:EFFECT; effects are NoSchedule, PreferNoSchedule and NoExecute"
+        "--register-with-taints must be KEY=VALUE:EFFECT with effect NoSchedule, PreferNoSchedule or NoExecute, found {taint:?}"
     )]
     Taint {
         /// What was given.
         taint: String,
     },
     /// More than one address of a family.
-    #[error("--node-ip: two addresses must be of different families")]
+    #[error("--node-ip: two addresses must have different IP families")]
     NodeIps,
     /// The size isn't one.
-    #[error("--container-log-max-size: {size:?} is no size; write something like 10Mi")]
+    #[error("--container-log-max-size must be a size such as 10Mi, found {size:?}")]
     LogSize {
         /// What was given.
         size: String,
@@ -69,7 +69,7 @@ pub(crate) enum ArgsError {
         cause: Option<QuantityError>,
     },
     /// A threshold isn't `SIGNAL<VALUE`.
-    #[error("--eviction-hard: {threshold:?} isn't SIGNAL<VALUE, such as memory.available<100Mi")]
+    #[error("--eviction-hard must be SIGNAL<VALUE such as memory.available<100Mi, found {threshold:?}")]
     Eviction {
         /// What was given.
         threshold: String,

@@ -17,7 +17,7 @@ fn a_new_project_is_written_and_says_what_to_do_next() {
     assert!(folder.path().join("my-plugin/wit/world.wit").is_file());
     let again = witlet(&args);
     assert_eq!(again.code, 1);
-    assert!(again.err.contains("isn't empty") && again.err.contains("--force"), "{}", again.err);
+    assert!(again.err.contains("is not empty") && again.err.contains("--force"), "{}", again.err);
     let forced = witlet(&[&args[..], &["--force", "-o", "json"]].concat());
     assert_eq!(forced.code, 0, "{}", forced.err);
     let told: Value = serde_json::from_str(&forced.out).expect("JSON");
@@ -81,8 +81,8 @@ fn what_cannot_be_measured_says_why_and_the_way_out() {
     let refused = bench(&["builtin:image-policy"]);
     assert!(refused.contains("allow"), "its own words are told: {refused}");
     let role = bench(&["builtin:image-policy", "--role", "probe"]);
-    assert!(role.contains("isn't made for the role probe: it has admission"), "{role}");
-    assert!(bench(&["builtin:image-policy", "--config", "{"]).contains("--config isn't JSON"));
+    assert!(role.contains("does not have the role probe, it has admission"), "{role}");
+    assert!(bench(&["builtin:image-policy", "--config", "{"]).contains("--config must be JSON"));
     assert!(bench(&["/nonexistent.wasm"]).contains("/nonexistent.wasm"));
 }
 

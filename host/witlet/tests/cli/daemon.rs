@@ -131,7 +131,7 @@ fn a_second_agent_with_the_same_folder_is_refused_and_told_whose_it_is() {
     let second = arguments(daemon.folder.path(), "second.sock");
     let answer = witlet(&second.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(answer.code, 1, "{}", answer.err);
-    for word in [&daemon.process.0.id().to_string(), "--root-dir", "/root belongs to another witlet"] {
+    for word in [&daemon.process.0.id().to_string(), "--root-dir", "/root is in use by another witlet"] {
         assert!(answer.err.contains(word), "{word:?} isn't in: {}", answer.err);
     }
     daemon.answers();

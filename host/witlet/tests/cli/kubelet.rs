@@ -98,7 +98,7 @@ fn a_value_that_is_not_one_is_refused_with_file_and_path() {
 #[test]
 fn a_field_that_is_not_one_is_told_with_its_file_and_does_not_stop_the_node() {
     let error = answered("maxPod: 1");
-    assert!(error.contains("config.yaml: unknown field \"maxPod\""), "{error}");
+    assert!(error.contains("config.yaml: unknown field") && error.contains("maxPod"), "{error}");
     assert!(error.contains("/no/such/kubelet.conf"), "it went no further: {error}");
 }
 

@@ -63,7 +63,7 @@ fn without_a_command_it_shows_its_usage_and_exits_2() {
 fn help_explains_commands_examples_and_exit_codes() {
     let answer = witlet(&["--help"]);
     assert_eq!(answer.code, 0);
-    for word in ["run", "runtime", "get", "plugin", "check", "Exit codes:", "no daemon answers"] {
+    for word in ["run", "runtime", "get", "plugin", "check", "Exit codes:", "no agent answers"] {
         assert!(answer.out.contains(word), "{word:?} isn't in: {}", answer.out);
     }
     assert!(!answer.out.contains("compile-component"), "inner commands aren't shown");
@@ -88,7 +88,7 @@ fn get_without_a_daemon_exits_3_and_names_the_socket() {
         let answer = witlet(&[&["get"][..], what, &["--api-socket", socket.to_str().unwrap()]].concat());
         assert_eq!(answer.code, 3, "{what:?}");
         assert!(answer.err.contains("none.sock") && answer.err.contains("witlet run"), "{}", answer.err);
-        assert!(answer.err.contains("because:"), "the cause is printed: {}", answer.err);
+        assert!(answer.err.contains("caused by:"), "the cause is printed: {}", answer.err);
     }
 }
 
@@ -116,7 +116,7 @@ fn bad_manifests_are_refused_with_file_and_field() {
     check_finds("binary.yaml", "\u{0}\u{1}\u{2}", &["binary.yaml"]);
     check_finds("no-kind.yaml", "apiVersion: v1\nmetadata: {name: a}\n", &["kind"]);
     check_finds("service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n", &["Service"]);
-    check_finds("empty.yaml", "", &["no content"]);
+    check_finds("empty.yaml", "", &["the file is empty"]);
     check_finds("no-containers.yaml", &pod("containers: []"), &["spec.containers"]);
     let container = |rest: &str| pod(&format!("containers: [{{name: a, image: b, {rest}}}]"));
     check_finds("quantity.yaml", &container("resources: {limits: {cpu: 1x}}"), &["resources.limits", "1x"]);
@@ -270,7 +270,7 @@ fn a_folder_or_a_pipe_is_no_component() {
     let folder = scratch();
     let answer = witlet(&["plugin", "inspect", folder.path().to_str().unwrap()]);
     assert_eq!(answer.code, 1);
-    assert!(answer.err.contains("it is no file"), "{}", answer.err);
+    assert!(answer.err.contains("not a file"), "{}", answer.err);
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn what_is_no_file_among_manifests_is_named() {
     std::os::unix::fs::symlink("/nonexistent", folder.path().join("moved.yaml")).unwrap();
     let answer = witlet(&["check", folder.path().to_str().unwrap()]);
     assert_eq!(answer.code, 0, "what is passed over is no finding: {}", answer.out);
-    for word in ["backup", "is a folder", "moved.yaml", "is a link to nowhere"] {
+    for word in ["backup", "is a folder", "moved.yaml", "is a dangling symbolic link"] {
         assert!(answer.out.contains(word), "{word:?} isn't in: {}", answer.out);
     }
 }

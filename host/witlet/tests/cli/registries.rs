@@ -20,9 +20,9 @@ fn a_push_needs_a_component_a_registry_and_a_tag_instead_of_a_digest() {
     fails(&witlet(&["plugin", "push", "/nonexistent.wasm", "127.0.0.1:1/a"]), &["/nonexistent.wasm"]);
     fails(&witlet(&["plugin", "push", "builtin:redis", "redis:1"]), &["redis:1", "the registry is missing"]);
     let digest = format!("127.0.0.1:1/a@sha256:{}", "0".repeat(64));
-    fails(&witlet(&["plugin", "push", "builtin:redis", &digest]), &["name a tag"]);
+    fails(&witlet(&["plugin", "push", "builtin:redis", &digest]), &["use a tag"]);
     let annotation = ["plugin", "push", "builtin:redis", "127.0.0.1:1/a", "--annotation", "version"];
-    fails(&witlet(&annotation), &["\"version\" isn't KEY=VALUE"]);
+    fails(&witlet(&annotation), &["--annotation must be KEY=VALUE, found \"version\""]);
 }
 
 #[test]
@@ -37,12 +37,15 @@ fn a_push_does_not_take_a_report_on_something_else() {
     let payload = "eyJfdHlwZSI6IiIsInN1YmplY3QiOlt7ImRpZ2VzdCI6eyJzaGEyNTYiOiIwMCJ9fV0sInByZWRpY2F0ZVR5cGUiOiIiLCJwcmVkaWNhdGUiOnt9fQ";
     let other = format!(r#"{{"payloadType": "x", "payload": "{payload}", "signatures": []}}"#);
     let other = write(folder.path(), "other.json", &other);
-    fails(&push(other.to_str().expect("UTF-8")), &["isn't about sha256:", "witlet plugin test"]);
+    fails(
+        &push(other.to_str().expect("UTF-8")),
+        &["is about another component than sha256:", "witlet plugin test"],
+    );
 }
 
 #[test]
 fn a_registry_that_is_not_there_is_named_with_the_way_out() {
-    let words = ["127.0.0.1:1 can't be asked", "because:", "connection refused"];
+    let words = ["failed to reach 127.0.0.1:1 for the", "caused by:", "connection refused"];
     fails(&witlet(&["plugin", "pull", "oci://127.0.0.1:1/plugins/a:1"]), &words);
     fails(&witlet(&["plugin", "push", "builtin:redis", "127.0.0.1:1/plugins/a:1"]), &words);
     fails(&witlet(&["plugin", "inspect", "oci://127.0.0.1:1/plugins/a:1"]), &words);

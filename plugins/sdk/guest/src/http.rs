@@ -181,7 +181,7 @@ fn check(request: &Request) -> Result<(), Error> {
     }
     for (name, value) in &request.headers {
         if !token(name) {
-            return invalid(format!("{name:?} is no name of a header"));
+            return invalid(format!("{name:?} is not a valid header name"));
         }
         if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
             return invalid(format!("the value of header {name} can't be sent"));

@@ -87,7 +87,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     brings("source-no-pods", "{do: no-pods}", Fails("the list of pods is empty")),
     brings("source-long-cursor", "{do: long-cursor}", Fails("cursor")),
     brings("source-bad-error", "{do: bad-error, text: x}", Fails("reason")),
-    brings("source-other-namespace", POD_OF_ANOTHER, Tells("isn't allowed")),
+    brings("source-other-namespace", POD_OF_ANOTHER, Tells("podSource.allow.namespaces")),
     brings("source-privileged", PRIVILEGED_POD, Tells("privileged")),
 ];
 

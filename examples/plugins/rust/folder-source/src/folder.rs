@@ -38,7 +38,7 @@ fn text(folder: &str, name: &str) -> Result<String, SourceError> {
         .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
         .map_err(|cause| unavailable(&path.display().to_string(), &cause))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(invalid(name, format_args!("it has more than {FILE_BYTES_MAX} bytes")));
+        return Err(invalid(name, format_args!("must have at most {FILE_BYTES_MAX} bytes")));
     }
     String::from_utf8(bytes).map_err(|_| invalid(name, "it isn't UTF-8"))
 }

@@ -62,7 +62,7 @@ fn a_file_that_is_no_pod_is_an_error_that_names_it() {
         (br#"{"kind": "Service"}"#.to_vec(), "web.json: it is no object of kind Pod"),
         (br#"{"kind": ["Pod"]}"#.to_vec(), "web.json: it is no object of kind Pod"),
         (b"{\"kind\": \"\xff\"}".to_vec(), "web.json: it isn't UTF-8"),
-        (vec![b' '; (1 << 20) + 1], "web.json: it has more than 1048576 bytes"),
+        (vec![b' '; (1 << 20) + 1], "web.json: must have at most 1048576 bytes"),
     ] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         write(folder.path(), "web.json", contents);

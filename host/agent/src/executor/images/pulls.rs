@@ -1,6 +1,7 @@
 //! Pulls under way: one after the other or several at the same time, not too many a second, and each only once.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
@@ -11,9 +12,9 @@ use tokio::time::Instant;
 use witlet_core::runtime::{ImageAuth, ImageInfo, SandboxSpec};
 use witlet_ports::{Clock, Images as ImagePort, RuntimeError};
 
-use super::bucket::TokenBucket;
 use crate::settings::ImagePullLimits;
 use witlet_core::error::aggregate;
+use witlet_core::token_bucket::TokenBucket;
 
 #[cfg(test)]
 mod tests;
@@ -73,7 +74,9 @@ pub(crate) struct Pulls {
     clock: Arc<dyn Clock>,
     /// None if any number may be pulled at the same time.
     turns: Option<Arc<Semaphore>>,
-    bucket: Arc<Mutex<TokenBucket>>,
+    /// None if pulls have no limit per second.
+    bucket: Option<Arc<Mutex<TokenBucket>>>,
+    started: Instant,
     running: Mutex<Vec<(PullRequest, WeakShared<Running>)>>,
 }
 
@@ -84,12 +87,14 @@ impl Pulls {
             port,
             clock,
             turns: at_a_time.map(|turns| Arc::new(Semaphore::new(turns.min(Semaphore::MAX_PERMITS)))),
-            bucket: Arc::new(Mutex::new(TokenBucket::new(limits.per_second, limits.burst, Instant::now()))),
+            bucket: TokenBucket::new(f64::from(limits.per_second), limits.burst, Duration::ZERO)
+                .map(|bucket| Arc::new(Mutex::new(bucket))),
+            started: Instant::now(),
             running: Mutex::default(),
         }
     }
 
-    /// Pulls the image, or waits for somebody else who does. It goes on as long as anybody waits for it.
+    /// Pulls the image, or waits for the same pull of another pod. The pull goes on as long as a pod waits for it.
     pub(crate) async fn pull(&self, request: PullRequest) -> Result<Pulled, PullError> {
         self.begin_or_join(request).await
     }
@@ -108,14 +113,18 @@ impl Pulls {
 
     fn begin(&self, request: PullRequest) -> Running {
         let (port, clock) = (self.port.clone(), self.clock.clone());
-        let (turns, bucket) = (self.turns.clone(), self.bucket.clone());
+        let (turns, bucket, started) = (self.turns.clone(), self.bucket.clone(), self.started);
+        let may_begin = move || {
+            let bucket = bucket.as_ref().map(|bucket| bucket.lock().unwrap_or_else(PoisonError::into_inner));
+            bucket.is_none_or(|mut bucket| bucket.try_take(started.elapsed()))
+        };
         let pull = async move {
             let _turn = match &turns {
                 Some(turns) => Some(turns.acquire().await.expect("the semaphore is never closed")),
                 None => None,
             };
             let begun_at = clock.now();
-            let (image_ref, credentials) = pull_with_each(&*port, &bucket, request).await?;
+            let (image_ref, credentials) = pull_with_each(&*port, may_begin, request).await?;
             let done_at = clock.now();
             // Whom it runs as has to be known before a container is made from it.
             let image = port.status(&image_ref).await.map_err(|error| PullError::Runtime(vec![error]))?;
@@ -132,13 +141,12 @@ impl Pulls {
 /// The first of the credentials that works decides. Each try counts for the limit of pulls per second.
 async fn pull_with_each(
     port: &dyn ImagePort,
-    bucket: &Mutex<TokenBucket>,
+    may_begin: impl Fn() -> bool,
     request: PullRequest,
 ) -> Result<(String, Option<ImageAuth>), PullError> {
     let PullRequest { image, credentials, sandbox } = request;
-    let take = || bucket.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now());
     if credentials.is_empty() {
-        if !take() {
+        if !may_begin() {
             return Err(PullError::TooMany);
         }
         let pulled = port.pull(&image, None, &sandbox).await;
@@ -146,7 +154,7 @@ async fn pull_with_each(
     }
     let mut errors = Vec::new();
     for auth in credentials {
-        if !take() {
+        if !may_begin() {
             return Err(PullError::TooMany);
         }
         match port.pull(&image, Some(&auth), &sandbox).await {

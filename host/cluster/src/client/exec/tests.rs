@@ -92,18 +92,18 @@ async fn a_plugin_that_hangs_is_killed_with_all_that_it_started() {
 #[test]
 fn answers_are_read_strictly() {
     let cases = [
-        ("", "no ExecCredential in its output (line 1, column 0)"),
-        ("token", "no ExecCredential in its output (line 1, column 2)"),
-        (r#"{"kind":"Secret","apiVersion":"v1"}"#, "kind \"Secret\" where ExecCredential was expected"),
+        ("", "output must be an ExecCredential (line 1, column 0)"),
+        ("token", "output must be an ExecCredential (line 1, column 2)"),
+        (r#"{"kind":"Secret","apiVersion":"v1"}"#, "kind must be ExecCredential, found \"Secret\""),
         (
             r#"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1","status":{"token":"a"}}"#,
-            "apiVersion \"client.authentication.k8s.io/v1beta1\" where \"client.authentication.k8s.io/v1\" was expected",
+            "apiVersion must be \"client.authentication.k8s.io/v1\", found \"client.authentication.k8s.io/v1beta1\"",
         ),
-        (&format!("{{{HEAD}}}"), "no status in its answer"),
-        (&format!("{{{HEAD},\"status\":{{}}}}"), "neither a token nor a certificate in its answer"),
+        (&format!("{{{HEAD}}}"), "output has no status"),
+        (&format!("{{{HEAD},\"status\":{{}}}}"), "output has neither a token nor a certificate"),
         (
             &format!("{{{HEAD},\"status\":{{\"token\":\"a\",\"clientKeyData\":\"k\"}}}}"),
-            "a certificate without its key, or the other way round",
+            "clientCertificateData and clientKeyData must be set together",
         ),
     ];
     for (text, expected) in cases {

@@ -12,9 +12,9 @@ fn what_is_no_pair_is_refused_in_words() {
     let (_, other) = authority.issue("b", ALWAYS);
     let parse = |chain: &str, key: &str| Identity::parse(chain.as_bytes(), key.as_bytes());
     let cases = [
-        (chain.as_str(), other.as_str(), "the client key doesn't belong to the client certificate"),
-        ("", key.as_str(), "client certificate: no certificate in it"),
-        (key.as_str(), key.as_str(), "client certificate: no certificate in it"),
+        (chain.as_str(), other.as_str(), "the client key does not match the client certificate"),
+        ("", key.as_str(), "client certificate: no PEM certificate found"),
+        (key.as_str(), key.as_str(), "client certificate: no PEM certificate found"),
     ];
     for (chain, key, expected) in cases {
         assert_eq!(parse(chain, key).expect_err("refused").to_string(), expected);

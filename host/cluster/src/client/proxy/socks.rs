@@ -27,30 +27,30 @@ pub(super) enum SocksError {
     Io(#[from] io::Error),
     #[error("SOCKS: the proxy speaks version {0}")]
     Version(u8),
-    #[error("SOCKS: the proxy wants another way to show who asks")]
+    #[error("SOCKS: the proxy requires another authentication method")]
     Method,
-    #[error("SOCKS: the proxy refuses user and password")]
+    #[error("SOCKS: the proxy rejected user and password")]
     Credentials,
-    #[error("SOCKS: the user or the server's name has no byte, or one of them or the password more than 255")]
+    #[error("SOCKS: user and host must have 1 to 255 bytes, the password at most 255")]
     Length,
     #[error("SOCKS: {}", reply(*.0))]
     Refused(u8),
-    #[error("SOCKS: the proxy answers with an address of type {0}")]
+    #[error("SOCKS: unknown address type {0} in the proxy's response")]
     AddressType(u8),
 }
 
 /// What the codes of answers mean.
 fn reply(code: u8) -> &'static str {
     match code {
-        1 => "the proxy failed",
-        2 => "the proxy's rules don't allow the connection",
+        1 => "general SOCKS server failure",
+        2 => "connection not allowed by ruleset",
         3 => "network unreachable",
         4 => "host unreachable",
         5 => "connection refused",
-        6 => "the time to live is over",
-        7 => "the proxy doesn't know the command",
-        8 => "the proxy doesn't know the type of the address",
-        _ => "the proxy refuses for a reason that it doesn't know the name of",
+        6 => "TTL expired",
+        7 => "command not supported",
+        8 => "address type not supported",
+        _ => "unknown error",
     }
 }
 

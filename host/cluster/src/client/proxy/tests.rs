@@ -86,13 +86,8 @@ fn a_kubeconfigs_proxy_goes_before_the_environments() {
             https(""),
             Err("unsupported scheme \"\", must be http, https, or socks5"),
         ),
-        (
-            "https://api",
-            None,
-            https("ftp://p"),
-            Err("HTTPS_PROXY: the address of the proxy is none that can be used"),
-        ),
-        ("https://api", Some("http://"), https(""), Err("the address of the proxy is none that can be used")),
+        ("https://api", None, https("ftp://p"), Err("HTTPS_PROXY: the proxy URL is not usable")),
+        ("https://api", Some("http://"), https(""), Err("the proxy URL is not usable")),
     ];
     for (server, named, environment, expected) in cases {
         let server: Uri = server.parse().expect("a URL");

@@ -17,11 +17,11 @@ fn unavailable_server_is_reported_with_the_innermost_cause() {
     for (text, expected) in [
         (
             "client error (Connect)",
-            "the server can't be asked: ServiceError: client error (Connect): invalid peer certificate: UnknownIssuer",
+            "request failed: ServiceError: client error (Connect): invalid peer certificate: UnknownIssuer",
         ),
         (
             "Connect: invalid peer certificate: UnknownIssuer",
-            "the server can't be asked: ServiceError: Connect: invalid peer certificate: UnknownIssuer",
+            "request failed: ServiceError: Connect: invalid peer certificate: UnknownIssuer",
         ),
     ] {
         let error = kube::Error::Service(Box::new(Layer { text, source: untrusted() }));

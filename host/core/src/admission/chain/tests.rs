@@ -120,7 +120,7 @@ fn the_first_refusal_decides() {
             "reject OutOfcpu",
         ),
         (
-            "a shortage of nothing",
+            "a shortage without resources",
             &[Answer::Verdict(Verdict::Shortage(vec![])), ADMIT],
             1,
             "reject UnexpectedAdmissionError",
@@ -198,7 +198,7 @@ fn a_critical_pods_decision_says_what_lacks() {
     };
     assert_eq!(
         message,
-        "Ends 1 pod to make room: Node didn't have enough resource: cpu, requested: 500, used: 800, capacity: 1000"
+        "Preempting 1 pod: Node didn't have enough resource: cpu, requested: 500, used: 800, capacity: 1000"
     );
     let Decision::Reject { message, .. } = ask_for(&critical, &[short_of("memory"), short_of("cpu")]).1
     else {

@@ -156,7 +156,7 @@ fn message(kind: ContainerKind, name: &str, reason: KillReason, restart: bool) -
         KillReason::Superseded => "has a newer instance",
         KillReason::Unknown => "is in \"unknown\" state, try killing it before restart",
         KillReason::PodEnds | KillReason::SandboxChanged => "is stopped with its pod",
-        KillReason::RestartAll => "is stopped since all containers of the pod begin anew",
+        KillReason::RestartAll => "is stopped: all containers of the pod restart",
         KillReason::Resize => "resize requires restart",
     };
     let then = match reason {

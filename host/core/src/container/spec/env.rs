@@ -224,7 +224,7 @@ fn from_file(input: ContainerInput<'_>, selector: &FileKeySelector) -> Result<Op
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum EnvFileProblem {
     /// The file isn't there.
-    #[error("the file doesn't exist")]
+    #[error("the file does not exist")]
     NotThere,
     /// The key is longer than [`KEY_BYTES_MAX`].
     #[error("environment variable key {key:?} exceeds maximum length of {KEY_BYTES_MAX} characters")]

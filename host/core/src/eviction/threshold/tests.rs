@@ -165,7 +165,7 @@ fn configurations_that_make_no_sense_are_refused_in_upstreams_words() {
         (
             "min-reclaim-empty-value",
             config(&[], &[], &[], &memory("")),
-            "memory.available: a quantity can't be empty",
+            "memory.available: quantity must not be empty",
         ),
         (
             "min-reclaim-negative-percentage",
@@ -175,17 +175,17 @@ fn configurations_that_make_no_sense_are_refused_in_upstreams_words() {
         (
             "min-reclaim-invalid-percentage",
             config(&[], &[], &[], &memory("10..5%")),
-            "memory.available: \"10..5%\" is no percentage",
+            "memory.available: \"10..5%\" is not a percentage",
         ),
         (
             "hard-signal-empty-eviction-value",
             config(&memory(""), &[], &[], &[]),
-            "memory.available: a quantity can't be empty",
+            "memory.available: quantity must not be empty",
         ),
         (
             "hard-signal-invalid-float-percentage",
             config(&memory("10..5%"), &[], &[], &[]),
-            "memory.available: \"10..5%\" is no percentage",
+            "memory.available: \"10..5%\" is not a percentage",
         ),
         (
             "soft-grace-period-invalid-signal",
@@ -200,7 +200,7 @@ fn configurations_that_make_no_sense_are_refused_in_upstreams_words() {
         (
             "a number that is none",
             config(&memory("NaN%"), &[], &[], &[]),
-            "memory.available: \"NaN%\" is no percentage",
+            "memory.available: \"NaN%\" is not a percentage",
         ),
         (
             "nothing",

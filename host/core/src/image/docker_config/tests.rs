@@ -44,19 +44,19 @@ fn a_configuration_without_registries_has_none() {
 #[test]
 fn malformed_configurations_are_refused_without_telling_their_content() {
     for (text, expected) in [
-        ("", "the docker configuration is malformed at line 1, column 0"),
-        ("{\n\"auths\": [\"s3cret\"]}", "the docker configuration is malformed at line 2, column 9"),
+        ("", "docker configuration: invalid JSON at line 1, column 0"),
+        ("{\n\"auths\": [\"s3cret\"]}", "docker configuration: invalid JSON at line 2, column 9"),
         (
             r#"{"auths": {"a.io": {"auth": "!!s3cret"}}}"#,
-            r#"the docker configuration's auth of "a.io" must be the base64 of user:password"#,
+            r#"docker configuration: auth of "a.io" must be the base64 encoding of USER:PASSWORD"#,
         ),
         (
             r#"{"auths": {"a.io": {"auth": "bm9jb2xvbg=="}}}"#,
-            r#"the docker configuration's auth of "a.io" must be the base64 of user:password"#,
+            r#"docker configuration: auth of "a.io" must be the base64 encoding of USER:PASSWORD"#,
         ),
         (
             r#"{"auths": {"a.io": {"auth": "//8="}}}"#,
-            r#"the docker configuration's auth of "a.io" must be the base64 of user:password"#,
+            r#"docker configuration: auth of "a.io" must be the base64 encoding of USER:PASSWORD"#,
         ),
     ] {
         let error = DockerConfig::parse_json(text.as_bytes()).expect_err(text);

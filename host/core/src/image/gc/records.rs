@@ -39,10 +39,10 @@ impl UnusedImage {
 #[derive(Debug, Error)]
 pub enum ImageTimesError {
     /// Not what this program writes.
-    #[error("read the times of images")]
+    #[error("read image times")]
     Malformed(#[from] serde_json::Error),
     /// Another release wrote it, in a form that this one doesn't know.
-    #[error("the times of images have version {found}, this release reads {VERSION}")]
+    #[error("unsupported version {found} of image times, expected {VERSION}")]
     Version {
         /// The version in the file.
         found: u32,

@@ -23,7 +23,7 @@ pub enum RecordFileError {
     #[error("not a record of a pull")]
     Malformed(#[from] serde_json::Error),
     /// Something else.
-    #[error("it is {kind:?} of {api_version:?}, expected {expected:?} of {API_VERSION:?}")]
+    #[error("expected {expected:?} of {API_VERSION:?}, found {kind:?} of {api_version:?}")]
     OtherKind {
         /// What it says that it is.
         kind: String,

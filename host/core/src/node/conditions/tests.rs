@@ -133,7 +133,7 @@ fn an_unreadable_source_is_told_and_taken_back_and_never_mentioned_where_none_wa
     assert!(all.is_empty());
     let unread = UnreadSource { source: "api".to_owned(), since: at(2), error: String::new() };
     let shown = source_unreadable(&[unread]).expect("one can't be read");
-    let message = format!("pods of source \"api\" can't be read since {}: no answer", at(2));
+    let message = format!("pods of source \"api\" have been unreadable since {}: no answer", at(2));
     assert_eq!(shown.message.as_deref(), Some(message.as_str()));
     for second in [3, 4] {
         set_source(&mut all, Some(&shown), at(second));

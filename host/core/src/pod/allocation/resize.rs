@@ -43,13 +43,13 @@ pub enum Infeasible {
         to: QosClass,
     },
     /// The container is of a kind that keeps its resources.
-    #[error("resources of init container {container} are immutable, for it doesn't run beside the others")]
+    #[error("resources of init container {container} are immutable: only those of sidecars may change")]
     InitContainer {
         /// Its name.
         container: String,
     },
     /// What is limited or asked for once can't be taken back, only changed.
-    #[error("{what} of {resource} of {of} can't be removed")]
+    #[error("{what} of {resource} of {of} must not be removed")]
     Removed {
         /// `limits` or `requests`.
         what: &'static str,

@@ -14,10 +14,10 @@ use crate::pod::PodUid;
 #[derive(Debug, Error)]
 pub enum AllocationError {
     /// They aren't JSON of the form.
-    #[error("read the resources of pods")]
+    #[error("read allocated resources")]
     Malformed(#[source] serde_json::Error),
     /// They aren't as they were written.
-    #[error("the checksum of the resources of pods is {found}, expected {expected}")]
+    #[error("checksum of allocated resources is {found}, expected {expected}")]
     Checksum {
         /// Of what was read.
         found: u64,

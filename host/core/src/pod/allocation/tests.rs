@@ -155,14 +155,14 @@ fn a_wish_that_can_never_be_says_why() {
             BURSTABLE,
             "cpu 100m/- memory 100Mi/200Mi",
             node(),
-            "limits of cpu of container a can't be removed",
+            "limits of cpu of container a must not be removed",
         ),
         (
             "a request is taken back",
             "cpu 100m/- memory 100Mi/-",
             "cpu 100m/-",
             node(),
-            "requests of memory of container a can't be removed",
+            "requests of memory of container a must not be removed",
         ),
     ];
     check_infeasible(&cases);
@@ -273,7 +273,7 @@ fn the_pods_own_resources_can_be_changed_and_not_be_taken_back() {
     assert_eq!(judge(&own("cpu 300m/400m memory 300Mi/400Mi"), &allocation, node()), Wish::Ask);
     let removed = judge(&own("cpu 300m/-"), &allocation, node());
     let Wish::Infeasible(why) = removed else { panic!("{removed:?}") };
-    assert_eq!(why.to_string(), "limits of cpu of the pod can't be removed");
+    assert_eq!(why.to_string(), "limits of cpu of the pod must not be removed");
     assert_eq!(allocation.apply(&own("cpu 1/1")), own("cpu 300m/400m"));
     let none = Allocation::of(&with(BURSTABLE));
     assert_eq!(judge(&own("cpu 300m/400m"), &none, node()), Wish::Ask);

@@ -113,7 +113,7 @@ fn what_is_no_checkpoint_is_refused_and_says_why() {
         assert!(matches!(WholePages::default().add_admitted(bytes), Err(CheckpointError::Malformed(_))));
     }
     let error = PodCheckpoint::decode(br#"{"version":2}"#).unwrap_err();
-    assert_eq!(error.to_string(), "the checkpoint has version 2, this release reads 1");
+    assert_eq!(error.to_string(), "unsupported checkpoint version 2, expected 1");
 }
 
 #[test]

@@ -50,11 +50,11 @@ fn quantities_become_upstreams_integers() {
 #[test]
 fn what_is_no_quantity_is_refused_with_its_reason() {
     let cases = [
-        ("", "a quantity can't be empty"),
-        ("m", "`m` is no quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi"),
-        ("-", "`-` is no quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi"),
-        (".", "`.` is no quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi"),
-        ("1.2.3", "`1.2.3` is no quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi"),
+        ("", "quantity must not be empty"),
+        ("m", "`m` is not a quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi"),
+        ("-", "`-` is not a quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi"),
+        (".", "`.` is not a quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi"),
+        ("1.2.3", "`1.2.3` is not a quantity: expected a number and a suffix, such as 500m, 1.5 or 64Mi"),
     ];
     for (text, message) in cases {
         assert_eq!(parse(text).map(|_| ()).expect_err(text).to_string(), message);

@@ -102,8 +102,8 @@ fn the_kubelets_file_of_a_pod_is_read_back_and_a_bad_one_is_an_error() {
         (&one, "GID and UID mapping should be identical"),
         (&text.replace("\"containerId\":0", "\"containerId\":1"), "UID 0 must be mapped"),
         (&text.replace("\"length\":65536", "\"length\":1"), "wrong user namespace length"),
-        (&text.replace("65536,\"containerId\"", "65537,\"containerId\""), "ids from 65537"),
-        (text, "ids from 65536"),
+        (&text.replace("65536,\"containerId\"", "65537,\"containerId\""), "IDs from 65537"),
+        (text, "IDs from 65536"),
     ] {
         let error = theirs.restore_from_file(&PodUid::from("c"), content.as_bytes()).unwrap_err();
         assert!(error.to_string().contains(why), "{content}: {error}");

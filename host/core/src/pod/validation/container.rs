@@ -19,7 +19,7 @@ const EXIT_CODES_MAX: usize = 255;
 
 pub(super) fn all(spec: &PodSpec, problems: &mut Problems) {
     if spec.containers.is_empty() {
-        problems.add("spec.containers", "at least one container is required");
+        problems.add("spec.containers", "Required value: at least one container");
     }
     let on_host = spec.host_network.unwrap_or(false);
     let mut seen = HashSet::new();
@@ -42,7 +42,7 @@ pub(super) fn all(spec: &PodSpec, problems: &mut Problems) {
             handler::all(&path, container, spec, problems);
             resizes(&path, container, spec, problems);
         } else {
-            let of = "an init container without restartPolicy: Always";
+            let of = "init containers without restartPolicy: Always";
             handler::none(&path, container, of, problems);
         }
         volume::mounts(&path, container, spec, false, problems);
@@ -58,9 +58,9 @@ pub(super) fn all(spec: &PodSpec, problems: &mut Problems) {
 
 fn name<'a>(path: &str, name: &'a str, seen: &mut HashSet<&'a str>, problems: &mut Problems) {
     if name.is_empty() {
-        problems.add(format!("{path}.name"), "is required");
+        problems.add(format!("{path}.name"), "Required value");
     } else if !seen.insert(name) {
-        problems.add(format!("{path}.name"), format!("another container is named {}", quoted(name)));
+        problems.add(format!("{path}.name"), format!("Duplicate value: {}", quoted(name)));
     } else {
         names::dns_label(&format!("{path}.name"), name, problems);
     }
@@ -70,7 +70,7 @@ fn name<'a>(path: &str, name: &'a str, seen: &mut HashSet<&'a str>, problems: &m
 fn ephemeral(path: &str, ephemeral: &EphemeralContainer, spec: &PodSpec, problems: &mut Problems) {
     let container = as_container(ephemeral);
     one(path, &container, spec, problems);
-    handler::none(path, &container, "an ephemeral container", problems);
+    handler::none(path, &container, "ephemeral containers", problems);
     volume::mounts(path, &container, spec, true, problems);
     let has_resources =
         |resources: &ResourceRequirements| resources.limits.is_some() || resources.requests.is_some();
@@ -84,21 +84,24 @@ fn ephemeral(path: &str, ephemeral: &EphemeralContainer, spec: &PodSpec, problem
         ),
     ];
     for (field, _) in fields.into_iter().filter(|(_, set)| *set) {
-        problems.add(format!("{path}.{field}"), "can't be set for an ephemeral container");
+        problems.add(format!("{path}.{field}"), "Forbidden: may not be set for ephemeral containers");
     }
     let target = ephemeral.target_container_name.as_deref().filter(|name| !name.is_empty());
     let mut others = spec.containers.iter().chain(spec.init_containers.iter().flatten());
     if let Some(target) = target.filter(|target| !others.any(|other| other.name == *target)) {
-        let message = format!("no container is named {}", quoted(target));
+        let message = format!("Not found: {}: must be a container of this pod", quoted(target));
         problems.add(format!("{path}.targetContainerName"), message);
     }
 }
 
 fn one(path: &str, container: &Container, spec: &PodSpec, problems: &mut Problems) {
     match container.image.as_deref().unwrap_or_default() {
-        "" => problems.add(format!("{path}.image"), "is required"),
+        "" => problems.add(format!("{path}.image"), "Required value"),
         image if image.trim() != image => {
-            problems.add(format!("{path}.image"), format!("{} has white space around it", quoted(image)));
+            problems.add(
+                format!("{path}.image"),
+                format!("Invalid value: {}: must not begin or end with white space", quoted(image)),
+            );
         }
         _ => {}
     }
@@ -130,21 +133,27 @@ fn restarts(path: &str, container: &Container, problems: &mut Problems) {
     let rules = container.restart_policy_rules.as_deref().unwrap_or_default();
     let path_of_rules = format!("{path}.restartPolicyRules");
     if !rules.is_empty() && policy.is_none() {
-        problems.add(format!("{path}.restartPolicy"), "is required with restartPolicyRules");
+        problems.add(
+            format!("{path}.restartPolicy"),
+            "Required value: must be set together with restartPolicyRules",
+        );
     }
     if rules.len() > RESTART_RULES_MAX {
-        problems.add(&path_of_rules, format!("at most {RESTART_RULES_MAX} rules are allowed"));
+        problems.add(
+            &path_of_rules,
+            format!("Too many: {}: must have at most {RESTART_RULES_MAX} items", rules.len()),
+        );
     }
     for (index, rule) in rules.iter().enumerate() {
         let path = format!("{path_of_rules}[{index}]");
         problems.one_of(&format!("{path}.action"), Some(&rule.action), &["Restart", "RestartAllContainers"]);
         let Some(codes) = &rule.exit_codes else {
-            problems.add(format!("{path}.exitCodes"), "is required");
+            problems.add(format!("{path}.exitCodes"), "Required value");
             continue;
         };
         problems.one_of(&format!("{path}.exitCodes.operator"), Some(&codes.operator), &["In", "NotIn"]);
         if codes.values.as_ref().is_some_and(|values| values.len() > EXIT_CODES_MAX) {
-            let message = format!("at most {EXIT_CODES_MAX} exit codes are allowed");
+            let message = format!("Too many: must have at most {EXIT_CODES_MAX} items");
             problems.add(format!("{path}.exitCodes.values"), message);
         }
     }
@@ -160,11 +169,10 @@ fn resizes(path: &str, container: &Container, spec: &PodSpec, problems: &mut Pro
         let allowed = ["NotRequired", "RestartContainer"];
         problems.one_of(&format!("{path}.restartPolicy"), Some(restart), &allowed);
         if !seen.insert(resource) {
-            problems
-                .add(format!("{path}.resourceName"), format!("{} has a policy already", quoted(resource)));
+            problems.add(format!("{path}.resourceName"), format!("Duplicate value: {}", quoted(resource)));
         }
         if restart == "RestartContainer" && spec.restart_policy.as_deref() == Some("Never") {
-            let message = "must be NotRequired in a pod with restartPolicy: Never";
+            let message = "Forbidden: may not be RestartContainer when spec.restartPolicy is Never";
             problems.add(format!("{path}.restartPolicy"), message);
         }
     }
@@ -185,29 +193,38 @@ fn ports<'a>(
         if let Some(name) = port.name.as_deref().filter(|name| !name.is_empty()) {
             if !names::is_port_name(name) {
                 let message = format!(
-                    "{} must be at most 15 lower-case letters, digits and single `-`, with at least one letter",
+                    "Invalid value: {}: must have at most 15 lower-case letters, digits and single `-`, and at least one letter",
                     quoted(name)
                 );
                 problems.add(format!("{path}.name"), message);
             } else if !seen.insert(name) {
-                problems.add(format!("{path}.name"), format!("another port is named {}", quoted(name)));
+                problems.add(format!("{path}.name"), format!("Duplicate value: {}", quoted(name)));
             }
         }
         let ip = port.host_ip.as_deref().unwrap_or_default();
         if !ip.is_empty() && ip.parse::<IpAddr>().is_err() {
-            problems.add(format!("{path}.hostIP"), format!("{} is no IP address", quoted(ip)));
+            problems.add(
+                format!("{path}.hostIP"),
+                format!(
+                    "Invalid value: {}: must be a valid IP address, such as 10.9.8.7 or 2001:db8::ffff",
+                    quoted(ip)
+                ),
+            );
         }
         let host_port = port.host_port.unwrap_or(0);
         if host_port != 0 && !taken.insert((port.protocol.as_deref().unwrap_or("TCP"), ip, host_port)) {
-            problems
-                .add(format!("{path}.hostPort"), format!("{host_port} is taken by another port of this pod"));
+            problems.add(
+                format!("{path}.hostPort"),
+                format!("Duplicate value: {host_port}: another port of this pod uses it"),
+            );
         }
     }
 }
 
 fn port_numbers(path: &str, port: &ContainerPort, on_host: bool, problems: &mut Problems) {
     let allowed = 1..=i32::from(u16::MAX);
-    let message = |number: i32| format!("{number} must be 1 to {}", u16::MAX);
+    let message =
+        |number: i32| format!("Invalid value: {number}: must be between 1 and {}, inclusive", u16::MAX);
     if !allowed.contains(&port.container_port) {
         problems.add(format!("{path}.containerPort"), message(port.container_port));
     }
@@ -215,7 +232,8 @@ fn port_numbers(path: &str, port: &ContainerPort, on_host: bool, problems: &mut 
     if host_port != 0 && !allowed.contains(&host_port) {
         problems.add(format!("{path}.hostPort"), message(host_port));
     } else if on_host && host_port != 0 && host_port != port.container_port {
-        problems.add(format!("{path}.hostPort"), "must be the containerPort on the host network");
+        problems
+            .add(format!("{path}.hostPort"), "Forbidden: must equal containerPort when hostNetwork is true");
     }
 }
 
@@ -231,13 +249,15 @@ pub(super) fn resources(path: &str, resources: &ResourceRequirements, problems: 
         let path = format!("{path}.requests.{name}");
         match limits.get(name) {
             Some(limit) if request.compare(limit).is_gt() => {
-                problems.add(path, "must not be more than the limit")
+                problems.add(path, "Invalid value: must be less than or equal to the limit")
             }
             Some(limit) if !may_overcommit(name) && request.compare(limit).is_ne() => {
-                problems.add(path, "must equal the limit, for this resource can't be overcommitted");
+                problems
+                    .add(path, "Invalid value: must equal the limit: this resource may not be overcommitted");
             }
             Some(_) => {}
-            None if !may_overcommit(name) => problems.add(path, "needs a limit that equals it"),
+            None if !may_overcommit(name) => problems
+                .add(path, "Invalid value: must have an equal limit: this resource may not be overcommitted"),
             None => {}
         }
     }
@@ -259,17 +279,19 @@ pub(super) fn resource_list<'a>(
         names::qualified_name(path, name, problems);
         let path = format!("{path}.{name}");
         if !may_overcommit(name) && !name.starts_with(HUGE_PAGES) && !name.contains('/') {
-            problems.add(&path, "is no resource of a container: cpu, memory, ephemeral-storage, hugepages-… or one with a DNS name and `/`");
+            problems.add(&path, "Unsupported value: supported resources of a container: cpu, memory, ephemeral-storage, hugepages-<size>, DOMAIN/NAME");
         }
         match quantity::parse(&quantity.0) {
-            Ok(amount) if amount.is_negative() => problems.add(path, "must not be negative"),
+            Ok(amount) if amount.is_negative() => {
+                problems.add(path, "Invalid value: must be greater than or equal to 0")
+            }
             Ok(amount) if amount.has_fraction() && !may_overcommit(name) => {
-                problems.add(path, "must be a whole number");
+                problems.add(path, "Invalid value: must be an integer");
             }
             Ok(amount) => {
                 amounts.insert(name.as_str(), amount);
             }
-            Err(error) => problems.add(path, error.to_string()),
+            Err(error) => problems.add(path, format!("Invalid value: {error}")),
         }
     }
     amounts

@@ -13,16 +13,19 @@ const BYTE_DIVISORS: [&str; 14] =
 
 pub(super) fn variable(path: &str, variable: &EnvVar, spec: &PodSpec, problems: &mut Problems) {
     if !names::is_environment_name(&variable.name) {
-        let message = format!("{} must be printable ASCII characters other than `=`", quoted(&variable.name));
+        let message = format!(
+            "Invalid value: {}: must have printable ASCII characters other than `=`",
+            quoted(&variable.name)
+        );
         problems.add(format!("{path}.name"), message);
     }
     if variable.value.as_deref().is_some_and(|value| value.contains('\0')) {
-        problems.add(format!("{path}.value"), "must not contain a NUL");
+        problems.add(format!("{path}.value"), "Invalid value: must not contain NUL");
     }
     let Some(source) = &variable.value_from else { return };
     let path = format!("{path}.valueFrom");
     if variable.value.as_deref().is_some_and(|value| !value.is_empty()) {
-        problems.add(&path, "can't stand beside a value");
+        problems.add(&path, "Forbidden: may not be set when value is set");
     }
     let sources = [
         source.field_ref.is_some(),
@@ -32,12 +35,15 @@ pub(super) fn variable(path: &str, variable: &EnvVar, spec: &PodSpec, problems: 
         source.file_key_ref.is_some(),
     ];
     if sources.into_iter().filter(|set| *set).count() != 1 {
-        problems.add(&path, "must have exactly one source");
+        problems.add(&path, "Invalid value: must have exactly one source");
     }
     if let Some(field) =
         source.field_ref.as_ref().filter(|field| !fields::is_environment_field(&field.field_path))
     {
-        let message = format!("{} is no field that a variable can be taken from", quoted(&field.field_path));
+        let message = format!(
+            "Unsupported value: {}: not a field for environment variables",
+            quoted(&field.field_path)
+        );
         problems.add(format!("{path}.fieldRef.fieldPath"), message);
     }
     if let Some(selector) = &source.resource_field_ref {
@@ -50,7 +56,8 @@ pub(super) fn variable(path: &str, variable: &EnvVar, spec: &PodSpec, problems: 
 
 pub(super) fn resource_field(path: &str, selector: &ResourceFieldSelector, problems: &mut Problems) {
     if !fields::is_resource(&selector.resource) {
-        let message = format!("{} is no resource that can be told", quoted(&selector.resource));
+        let message =
+            format!("Unsupported value: {}: not a resource of a container", quoted(&selector.resource));
         problems.add(format!("{path}.resource"), message);
         return;
     }
@@ -65,12 +72,13 @@ pub(super) fn resource_field(path: &str, selector: &ResourceFieldSelector, probl
 
 fn file_key(path: &str, selector: &FileKeySelector, spec: &PodSpec, problems: &mut Problems) {
     if !names::is_environment_name(&selector.key) {
-        let message = format!("{} is no name of a variable", quoted(&selector.key));
+        let message =
+            format!("Invalid value: {}: must be the name of an environment variable", quoted(&selector.key));
         problems.add(format!("{path}.key"), message);
     }
     volume::file_path(&format!("{path}.path"), &selector.path, problems);
     let volume = spec.volumes.iter().flatten().find(|volume| volume.name == selector.volume_name);
     if volume.is_none_or(|volume| volume.empty_dir.is_none()) {
-        problems.add(format!("{path}.volumeName"), "must be a volume of the pod with source emptyDir");
+        problems.add(format!("{path}.volumeName"), "Not found: must be an emptyDir volume of this pod");
     }
 }

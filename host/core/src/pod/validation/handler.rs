@@ -58,10 +58,10 @@ pub(super) fn all(path: &str, container: &Container, spec: &PodSpec, problems: &
             let path = format!("{path}.{field}");
             probe(&path, found, problems);
             if once && found.success_threshold.is_some_and(|threshold| threshold != 1) {
-                problems.add(format!("{path}.successThreshold"), "must be 1");
+                problems.add(format!("{path}.successThreshold"), "Invalid value: must be 1");
             }
             if !once && found.termination_grace_period_seconds.is_some() {
-                let message = "can't be set, for a container that isn't ready isn't ended";
+                let message = "Forbidden: may not be set for readiness probes";
                 problems.add(format!("{path}.terminationGracePeriodSeconds"), message);
             }
         }
@@ -81,7 +81,7 @@ pub(super) fn none(path: &str, container: &Container, of: &str, problems: &mut P
         ("resizePolicy", container.resize_policy.as_ref().is_some_and(|policy| !policy.is_empty())),
     ];
     for (field, _) in fields.into_iter().filter(|(_, set)| *set) {
-        problems.add(format!("{path}.{field}"), format!("can't be set for {of}"));
+        problems.add(format!("{path}.{field}"), format!("Forbidden: may not be set for {of}"));
     }
 }
 
@@ -94,10 +94,11 @@ fn probe(path: &str, probe: &Probe, problems: &mut Problems) {
         ("failureThreshold", probe.failure_threshold),
     ];
     for (field, _) in times.into_iter().filter(|(_, value)| value.is_some_and(|value| value < 0)) {
-        problems.add(format!("{path}.{field}"), "must not be negative");
+        problems.add(format!("{path}.{field}"), "Invalid value: must be greater than or equal to 0");
     }
     if probe.termination_grace_period_seconds.is_some_and(|seconds| seconds <= 0) {
-        problems.add(format!("{path}.terminationGracePeriodSeconds"), "must be greater than 0");
+        problems
+            .add(format!("{path}.terminationGracePeriodSeconds"), "Invalid value: must be greater than 0");
     }
     let tcp = probe.tcp_socket.as_ref().map(|tcp| &tcp.port);
     let count = usize::from(probe.exec.is_some())
@@ -127,17 +128,22 @@ fn hooks(path: &str, lifecycle: &Lifecycle, spec: &PodSpec, problems: &mut Probl
         if let Some(SleepAction { seconds }) = sleep
             && !(0..=grace.max(0)).contains(seconds)
         {
-            let message = format!("must be 0 to {grace}, the pod's terminationGracePeriodSeconds");
+            let message = format!(
+                "Invalid value: {seconds}: must be between 0 and {grace}, the pod's terminationGracePeriodSeconds"
+            );
             problems.add(format!("{path}.sleep.seconds"), message);
         }
     }
     if let Some(signal) = &lifecycle.stop_signal {
         let path = format!("{path}.stopSignal");
         if spec.os.is_none() {
-            problems.add(&path, "can only be set together with spec.os.name");
+            problems.add(&path, "Forbidden: may only be set when spec.os.name is set");
         }
         if !is_signal(signal) {
-            problems.add(&path, format!("{} is no signal of Linux", quoted(signal)));
+            problems.add(
+                &path,
+                format!("Unsupported value: {}: must be a signal of Linux, such as SIGTERM", quoted(signal)),
+            );
         }
     }
 }
@@ -154,7 +160,7 @@ fn is_signal(signal: &str) -> bool {
 
 fn one_handler(path: &str, count: usize, problems: &mut Problems) {
     if count != 1 {
-        problems.add(path, "must say exactly one thing to do");
+        problems.add(path, "Invalid value: must have exactly one handler type");
     }
 }
 
@@ -166,18 +172,19 @@ fn handlers(
     problems: &mut Problems,
 ) {
     if exec.is_some_and(|exec| exec.command.as_ref().is_none_or(Vec::is_empty)) {
-        problems.add(format!("{path}.exec.command"), "is required");
+        problems.add(format!("{path}.exec.command"), "Required value");
     }
     if let Some(http) = http {
         let path = format!("{path}.httpGet");
         if http.path.as_deref().is_none_or(str::is_empty) {
-            problems.add(format!("{path}.path"), "is required");
+            problems.add(format!("{path}.path"), "Required value");
         }
         port(&format!("{path}.port"), &http.port, problems);
         problems.one_of(&format!("{path}.scheme"), http.scheme.as_deref(), &["HTTP", "HTTPS"]);
         for (index, header) in http.http_headers.iter().flatten().enumerate() {
             if !is_header_name(&header.name) {
-                let message = format!("{} is no name of a header", quoted(&header.name));
+                let message =
+                    format!("Invalid value: {}: must be the name of an HTTP header", quoted(&header.name));
                 problems.add(format!("{path}.httpHeaders[{index}].name"), message);
             }
         }
@@ -190,10 +197,14 @@ fn handlers(
 fn port(path: &str, port: &IntOrString, problems: &mut Problems) {
     match port {
         IntOrString::Int(number) if (1..=i32::from(u16::MAX)).contains(number) => {}
-        IntOrString::Int(number) => problems.add(path, format!("{number} must be 1 to {}", u16::MAX)),
+        IntOrString::Int(number) => problems
+            .add(path, format!("Invalid value: {number}: must be between 1 and {}, inclusive", u16::MAX)),
         IntOrString::String(name) if names::is_port_name(name) => {}
         IntOrString::String(name) => {
-            problems.add(path, format!("{} is neither a number nor a port's name", quoted(name)));
+            problems.add(
+                path,
+                format!("Invalid value: {}: must be a number or the name of a port", quoted(name)),
+            );
         }
     }
 }

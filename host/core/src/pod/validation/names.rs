@@ -58,7 +58,7 @@ pub(crate) fn is_qualified_name(text: &str) -> bool {
 pub(super) fn dns_label(path: &str, text: &str, problems: &mut Problems) {
     if !is_dns_label(text) {
         let message = format!(
-            "{} must be at most {LABEL_MAX} lower-case letters, digits and `-`, with a letter or digit at both ends",
+            "Invalid value: {}: must have at most {LABEL_MAX} lower-case letters, digits and `-`, and begin and end with a letter or digit",
             quoted(text)
         );
         problems.add(path, message);
@@ -68,8 +68,8 @@ pub(super) fn dns_label(path: &str, text: &str, problems: &mut Problems) {
 pub(super) fn dns_subdomain(path: &str, text: &str, problems: &mut Problems) {
     if !is_dns_subdomain(text) {
         let message = format!(
-            "{} must be at most {SUBDOMAIN_MAX} lower-case letters, digits, `-` and `.`, with a letter or digit at both \
-             ends of each part",
+            "Invalid value: {}: must have at most {SUBDOMAIN_MAX} lower-case letters, digits, `-` and `.`, and each part \
+             must begin and end with a letter or digit",
             quoted(text)
         );
         problems.add(path, message);
@@ -79,8 +79,8 @@ pub(super) fn dns_subdomain(path: &str, text: &str, problems: &mut Problems) {
 pub(super) fn qualified_name(path: &str, key: &str, problems: &mut Problems) {
     if !is_qualified_name(key) {
         let message = format!(
-            "{} is no name: expected at most {LABEL_MAX} letters, digits, `-`, `_` and `.`, with a letter or digit at both \
-             ends, and before it perhaps a DNS name and `/`",
+            "Invalid value: {}: must be NAME or DOMAIN/NAME; a name has at most {LABEL_MAX} letters, digits, `-`, `_` and \
+             `.`, and begins and ends with a letter or digit",
             quoted(key)
         );
         problems.add(path, message);

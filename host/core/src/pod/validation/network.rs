@@ -19,15 +19,15 @@ pub(super) fn all(spec: &PodSpec, problems: &mut Problems) {
     if let Some(name) = set(&spec.hostname_override) {
         let path = "spec.hostnameOverride";
         if name.len() > KERNEL_NAME_BYTES_MAX {
-            problems.add(path, format!("must not be longer than {KERNEL_NAME_BYTES_MAX} bytes"));
+            problems.add(path, format!("Too long: must have at most {KERNEL_NAME_BYTES_MAX} bytes"));
         } else {
             names::dns_subdomain(path, &name, problems);
         }
         if spec.set_hostname_as_fqdn == Some(true) {
-            problems.add(path, "can't stand beside setHostnameAsFQDN: true");
+            problems.add(path, "Forbidden: may not be set when setHostnameAsFQDN is true");
         }
         if spec.host_network == Some(true) {
-            problems.add(path, "can't be set for a pod on the host network");
+            problems.add(path, "Forbidden: may not be set when hostNetwork is true");
         }
     }
     for (index, alias) in spec.host_aliases.iter().flatten().enumerate() {
@@ -45,28 +45,37 @@ fn dns(spec: &PodSpec, problems: &mut Problems) {
     let config = spec.dns_config.clone().unwrap_or_default();
     let servers = config.nameservers.unwrap_or_default();
     if spec.dns_policy.as_deref() == Some("None") && servers.is_empty() {
-        problems.add(format!("{path}.nameservers"), "at least one is required with dnsPolicy: None");
+        problems.add(
+            format!("{path}.nameservers"),
+            "Required value: must have at least one entry when dnsPolicy is None",
+        );
     }
     if servers.len() > NAMESERVERS_MAX {
-        problems.add(format!("{path}.nameservers"), format!("at most {NAMESERVERS_MAX} are allowed"));
+        problems.add(
+            format!("{path}.nameservers"),
+            format!("Too many: {}: must have at most {NAMESERVERS_MAX} items", servers.len()),
+        );
     }
     for (index, server) in servers.iter().enumerate() {
         address(&format!("{path}.nameservers[{index}]"), server, problems);
     }
     let searches = config.searches.unwrap_or_default();
     if searches.len() > SEARCH_PATHS_MAX {
-        problems.add(format!("{path}.searches"), format!("at most {SEARCH_PATHS_MAX} are allowed"));
+        problems.add(
+            format!("{path}.searches"),
+            format!("Too many: {}: must have at most {SEARCH_PATHS_MAX} items", searches.len()),
+        );
     } else if searches.join(" ").len() > SEARCH_LINE_BYTES_MAX {
-        let message = format!("must not be longer than {SEARCH_LINE_BYTES_MAX} bytes together");
+        let message = format!("Too long: must have at most {SEARCH_LINE_BYTES_MAX} bytes together");
         problems.add(format!("{path}.searches"), message);
     }
     for (index, search) in searches.iter().enumerate().filter(|(_, search)| !is_search_path(search)) {
-        let message = format!("{} is no DNS name", quoted(search));
+        let message = format!("Invalid value: {}: must be a DNS name", quoted(search));
         problems.add(format!("{path}.searches[{index}]"), message);
     }
     for (index, option) in config.options.iter().flatten().enumerate() {
         if option.name.as_deref().is_none_or(str::is_empty) {
-            problems.add(format!("{path}.options[{index}].name"), "is required");
+            problems.add(format!("{path}.options[{index}].name"), "Required value");
         }
     }
 }
@@ -79,6 +88,12 @@ fn is_search_path(search: &str) -> bool {
 
 fn address(path: &str, text: &str, problems: &mut Problems) {
     if text.parse::<IpAddr>().is_err() {
-        problems.add(path, format!("{} is no IP address", quoted(text)));
+        problems.add(
+            path,
+            format!(
+                "Invalid value: {}: must be a valid IP address, such as 10.9.8.7 or 2001:db8::ffff",
+                quoted(text)
+            ),
+        );
     }
 }

@@ -42,16 +42,17 @@ pub(super) fn of_container(path: &str, context: &SecurityContext, spec: &PodSpec
     if context.allow_privilege_escalation == Some(false) {
         let path = format!("{path}.allowPrivilegeEscalation");
         if context.privileged == Some(true) {
-            problems.add(&path, "can't be false in a privileged container");
+            problems.add(&path, "Forbidden: may not be false in a privileged container");
         }
         let added = context.capabilities.iter().filter_map(|all| all.add.as_ref()).flatten();
         if added.into_iter().any(|capability| ["CAP_SYS_ADMIN", "SYS_ADMIN"].contains(&capability.as_str())) {
-            problems.add(&path, "can't be false in a container with the capability CAP_SYS_ADMIN");
+            problems
+                .add(&path, "Forbidden: may not be false in a container with the capability CAP_SYS_ADMIN");
         }
     }
     problems.one_of(&format!("{path}.procMount"), context.proc_mount.as_deref(), &["Default", "Unmasked"]);
     if context.proc_mount.as_deref() == Some("Unmasked") && spec.host_users != Some(false) {
-        problems.add(format!("{path}.procMount"), "can be Unmasked only in a pod with hostUsers: false");
+        problems.add(format!("{path}.procMount"), "Forbidden: may only be Unmasked when hostUsers is false");
     }
     profiles(path, context.seccomp_profile.as_ref(), context.app_armor_profile.as_ref(), problems);
 }
@@ -59,7 +60,7 @@ pub(super) fn of_container(path: &str, context: &SecurityContext, spec: &PodSpec
 /// User and group ids: 0 to 2³¹ − 1.
 fn id(path: &str, id: Option<i64>, problems: &mut Problems) {
     if id.is_some_and(|id| !(0..=i64::from(i32::MAX)).contains(&id)) {
-        problems.add(path, format!("must be 0 to {}", i32::MAX));
+        problems.add(path, format!("Invalid value: must be between 0 and {}, inclusive", i32::MAX));
     }
 }
 
@@ -74,7 +75,10 @@ fn profiles(
         if let Some(profile) = profile(&path, type_, localhost_profile.as_deref(), problems) {
             let inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
             if !Path::new(profile).components().all(inside) {
-                problems.add(format!("{path}.localhostProfile"), "must be a relative path without `..`");
+                problems.add(
+                    format!("{path}.localhostProfile"),
+                    "Invalid value: must be a relative path without `..`",
+                );
             }
         }
     }
@@ -82,9 +86,12 @@ fn profiles(
         let path = format!("{path}.appArmorProfile");
         if let Some(profile) = profile(&path, type_, localhost_profile.as_deref(), problems) {
             if profile.trim() != profile {
-                problems.add(format!("{path}.localhostProfile"), "must not have white space around it");
+                problems.add(
+                    format!("{path}.localhostProfile"),
+                    "Invalid value: must not begin or end with white space",
+                );
             } else if profile.len() > APPARMOR_NAME_BYTES_MAX {
-                let message = format!("must not be longer than {APPARMOR_NAME_BYTES_MAX} bytes");
+                let message = format!("Too long: must have at most {APPARMOR_NAME_BYTES_MAX} bytes");
                 problems.add(format!("{path}.localhostProfile"), message);
             }
         }
@@ -96,12 +103,18 @@ fn profile<'a>(path: &str, type_: &str, local: Option<&'a str>, problems: &mut P
     problems.one_of(&format!("{path}.type"), Some(type_), &TYPES);
     match (type_, local) {
         ("Localhost", None | Some("")) => {
-            problems.add(format!("{path}.localhostProfile"), "is required with type Localhost");
+            problems.add(
+                format!("{path}.localhostProfile"),
+                "Required value: must be set when the type is Localhost",
+            );
             None
         }
         ("Localhost", local) => local,
         (_, Some(_)) => {
-            problems.add(format!("{path}.localhostProfile"), "can only be set with type Localhost");
+            problems.add(
+                format!("{path}.localhostProfile"),
+                "Forbidden: may only be set when the type is Localhost",
+            );
             None
         }
         (_, None) => None,
@@ -114,22 +127,22 @@ fn sysctls(spec: &PodSpec, sysctls: &[Sysctl], problems: &mut Problems) {
         let path = format!("spec.securityContext.sysctls[{index}].name");
         let name = sysctl.name.as_str();
         if name.is_empty() {
-            problems.add(path, "is required");
+            problems.add(path, "Required value");
         } else if !is_sysctl_name(name) {
             let message = format!(
-                "{} must be at most {SYSCTL_NAME_BYTES_MAX} lower-case letters, digits, `-` and `_` in parts joined by `.` or `/`",
+                "Invalid value: {}: must have at most {SYSCTL_NAME_BYTES_MAX} lower-case letters, digits, `-` and `_`, in parts joined by `.` or `/`",
                 quoted(name)
             );
             problems.add(path, message);
         } else if !seen.insert(name) {
-            problems.add(path, format!("{} is set twice", quoted(name)));
+            problems.add(path, format!("Duplicate value: {}", quoted(name)));
         } else {
             let dotted = name.replace('/', ".");
             let of_ipc = ["kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue."];
             if spec.host_network == Some(true) && dotted.starts_with("net.") {
-                problems.add(path, "can't be set for a pod on the host network");
+                problems.add(path, "Forbidden: may not be set when hostNetwork is true");
             } else if spec.host_ipc == Some(true) && of_ipc.iter().any(|prefix| dotted.starts_with(prefix)) {
-                problems.add(path, "can't be set for a pod with hostIPC");
+                problems.add(path, "Forbidden: may not be set when hostIPC is true");
             }
         }
     }

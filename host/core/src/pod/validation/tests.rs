@@ -112,7 +112,7 @@ fn too_many_labels_are_counted_not_listed() {
         (0..=LABELS_MAX).map(|number| (format!("l{number}"), "not valid!")).collect();
     assert_eq!(
         problems(|pod| pod["metadata"]["labels"] = json!(labels)),
-        ["metadata.labels: there are 1001 labels, at most 1000 are allowed"]
+        ["metadata.labels: Too many: 1001: must have at most 1000 items"]
     );
 }
 
@@ -120,7 +120,7 @@ fn too_many_labels_are_counted_not_listed() {
 fn a_pod_larger_than_any_store_takes_is_refused() {
     let found = problems(|pod| pod["spec"]["containers"][0]["args"] = json!(["x".repeat(POD_BYTES_MAX)]));
     assert_eq!(found.len(), 1);
-    assert!(found[0].starts_with("metadata: the pod has 157"), "{found:?}");
+    assert!(found[0].starts_with("metadata: Too long: the pod has 157"), "{found:?}");
 }
 
 #[test]
@@ -245,7 +245,9 @@ fn ports_are_checked() {
     });
     assert_eq!(
         found,
-        ["spec.containers[0].ports[1].hostPort: must be the containerPort on the host network"]
+        [
+            "spec.containers[0].ports[1].hostPort: Forbidden: must equal containerPort when hostNetwork is true"
+        ]
     );
 }
 
@@ -279,7 +281,7 @@ fn problems_beyond_the_bound_are_counted_and_long_texts_are_cut() {
             (0..60).map(|_| json!({"name": "X".repeat(1000), "image": "b"})).collect();
     });
     assert_eq!(found.len(), PROBLEMS_MAX + 1);
-    assert_eq!(found[PROBLEMS_MAX], "metadata: and 10 more problems");
+    assert_eq!(found[PROBLEMS_MAX], "metadata: and 10 more errors");
     assert!(found.iter().all(|line| line.len() < 300), "{}", found[0]);
 }
 

@@ -22,9 +22,9 @@ pub(super) fn all(spec: &PodSpec, problems: &mut Problems) {
     for (index, volume) in spec.volumes.iter().flatten().enumerate() {
         let path = format!("spec.volumes[{index}]");
         if volume.name.is_empty() {
-            problems.add(format!("{path}.name"), "is required");
+            problems.add(format!("{path}.name"), "Required value");
         } else if !seen.insert(volume.name.as_str()) {
-            let message = format!("another volume is named {}", quoted(&volume.name));
+            let message = format!("Duplicate value: {}", quoted(&volume.name));
             problems.add(format!("{path}.name"), message);
         } else {
             names::dns_label(&format!("{path}.name"), &volume.name, problems);
@@ -38,7 +38,7 @@ fn source(path: &str, volume: &Volume, problems: &mut Problems) {
     let Volume { empty_dir, host_path, downward_api, projected, .. } = volume;
     let count = [empty_dir.is_some(), host_path.is_some(), downward_api.is_some(), projected.is_some()];
     if count.into_iter().filter(|set| *set).count() > 1 {
-        problems.add(path, "must have exactly one source");
+        problems.add(path, "Invalid value: must have exactly one source");
     }
     if let Some(source) = empty_dir {
         empty_directory(&format!("{path}.emptyDir"), source, problems);
@@ -46,11 +46,11 @@ fn source(path: &str, volume: &Volume, problems: &mut Problems) {
     if let Some(source) = host_path {
         let path = format!("{path}.hostPath");
         if source.path.is_empty() {
-            problems.add(format!("{path}.path"), "is required");
+            problems.add(format!("{path}.path"), "Required value");
         } else if has_backsteps(&source.path) {
-            problems.add(format!("{path}.path"), "must not contain `..`");
+            problems.add(format!("{path}.path"), "Invalid value: must not contain `..`");
         } else if !source.path.starts_with('/') {
-            problems.add(format!("{path}.path"), "must be an absolute path");
+            problems.add(format!("{path}.path"), "Invalid value: must be an absolute path");
         }
         problems.one_of(&format!("{path}.type"), source.type_.as_deref(), &HOST_PATH_TYPES);
     }
@@ -69,16 +69,21 @@ fn empty_directory(path: &str, source: &EmptyDirVolumeSource, problems: &mut Pro
     if let Some(limit) = &source.size_limit {
         let path = format!("{path}.sizeLimit");
         match quantity::parse(&limit.0) {
-            Ok(amount) if amount.is_negative() => problems.add(path, "must not be negative"),
+            Ok(amount) if amount.is_negative() => {
+                problems.add(path, "Invalid value: must be greater than or equal to 0")
+            }
             Ok(_) => {}
-            Err(error) => problems.add(path, error.to_string()),
+            Err(error) => problems.add(path, format!("Invalid value: {error}")),
         }
     }
     let medium = source.medium.as_deref().unwrap_or_default();
     let pages = medium.strip_prefix("HugePages-").map(quantity::parse);
     let of_pages = pages.is_some_and(|size| size.is_ok_and(|size| size.value() > 0));
     if !["", "Memory", "HugePages"].contains(&medium) && !of_pages {
-        let message = format!("{} must be Memory, HugePages or HugePages-<size>", quoted(medium));
+        let message = format!(
+            "Unsupported value: {}: supported values: Memory, HugePages, HugePages-<size>",
+            quoted(medium)
+        );
         problems.add(format!("{path}.medium"), message);
     }
 }
@@ -105,23 +110,24 @@ fn items<'a>(
         mode(&format!("{path}.mode"), item.mode, problems);
         file_path(&format!("{path}.path"), &item.path, problems);
         if !files.insert(item.path.as_str()) {
-            problems.add(format!("{path}.path"), format!("{} is written twice", quoted(&item.path)));
+            problems.add(format!("{path}.path"), format!("Duplicate value: {}", quoted(&item.path)));
         }
         match (&item.field_ref, &item.resource_field_ref) {
             (Some(field), None) if fields::is_file_field(&field.field_path) => {}
             (Some(field), None) => {
-                let message = format!("{} is no field that a file can be made of", quoted(&field.field_path));
+                let message =
+                    format!("Unsupported value: {}: not a field for files", quoted(&field.field_path));
                 problems.add(format!("{path}.fieldRef.fieldPath"), message);
             }
             (None, Some(selector)) => {
                 let path = format!("{path}.resourceFieldRef");
                 if selector.container_name.as_deref().is_none_or(str::is_empty) {
-                    problems.add(format!("{path}.containerName"), "is required");
+                    problems.add(format!("{path}.containerName"), "Required value");
                 }
                 env::resource_field(&path, selector, problems);
             }
             (None, None) | (Some(_), Some(_)) => {
-                problems.add(path, "must have exactly one of fieldRef and resourceFieldRef");
+                problems.add(path, "Invalid value: must have exactly one of fieldRef and resourceFieldRef");
             }
         }
     }
@@ -129,7 +135,7 @@ fn items<'a>(
 
 fn mode(path: &str, mode: Option<i32>, problems: &mut Problems) {
     if mode.is_some_and(|mode| !(0..=MODE_MAX).contains(&mode)) {
-        problems.add(path, "must be 0 to 0777 (octal)");
+        problems.add(path, "Invalid value: must be between 0 and 0777 (octal), inclusive");
     }
 }
 
@@ -140,9 +146,12 @@ fn has_backsteps(path: &str) -> bool {
 /// A relative path without `..`; names that begin with `..` are kept for replacing all files at once.
 pub(super) fn file_path(path: &str, file: &str, problems: &mut Problems) {
     if file.is_empty() {
-        problems.add(path, "is required");
+        problems.add(path, "Required value");
     } else if file.starts_with('/') || has_backsteps(file) || file.starts_with("..") {
-        problems.add(path, format!("{} must be a relative path that doesn't begin with `..`", quoted(file)));
+        problems.add(
+            path,
+            format!("Invalid value: {}: must be a relative path that does not begin with `..`", quoted(file)),
+        );
     }
 }
 
@@ -160,14 +169,17 @@ pub(super) fn mounts(
     for (index, mount) in container.volume_mounts.iter().flatten().enumerate() {
         let path = format!("{path}.volumeMounts[{index}]");
         if mount.name.is_empty() {
-            problems.add(format!("{path}.name"), "is required");
+            problems.add(format!("{path}.name"), "Required value");
         } else if !volumes.contains_key(mount.name.as_str()) {
-            problems.add(format!("{path}.name"), format!("no volume is named {}", quoted(&mount.name)));
+            problems.add(
+                format!("{path}.name"),
+                format!("Not found: {}: must be a volume of this pod", quoted(&mount.name)),
+            );
         }
         if mount.mount_path.is_empty() {
-            problems.add(format!("{path}.mountPath"), "is required");
+            problems.add(format!("{path}.mountPath"), "Required value");
         } else if !seen.insert(mount.mount_path.as_str()) {
-            let message = format!("another volume is mounted at {}", quoted(&mount.mount_path));
+            let message = format!("Duplicate value: {}", quoted(&mount.mount_path));
             problems.add(format!("{path}.mountPath"), message);
         }
         below(&path, mount, ephemeral, problems);
@@ -179,14 +191,14 @@ fn below(path: &str, mount: &VolumeMount, ephemeral: bool, problems: &mut Proble
     let set = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let places = [("subPath", set(&mount.sub_path)), ("subPathExpr", set(&mount.sub_path_expr))];
     if places.iter().all(|(_, place)| place.is_some()) {
-        problems.add(format!("{path}.subPathExpr"), "can't stand beside subPath");
+        problems.add(format!("{path}.subPathExpr"), "Forbidden: may not be set when subPath is set");
     }
     for (field, place) in places {
         let Some(place) = place else { continue };
         if ephemeral {
-            problems.add(format!("{path}.{field}"), "can't be set for an ephemeral container");
+            problems.add(format!("{path}.{field}"), "Forbidden: may not be set for ephemeral containers");
         } else if place.starts_with('/') || has_backsteps(&place) {
-            let message = format!("{} must be a relative path without `..`", quoted(&place));
+            let message = format!("Invalid value: {}: must be a relative path without `..`", quoted(&place));
             problems.add(format!("{path}.{field}"), message);
         }
     }
@@ -198,18 +210,20 @@ fn propagation(path: &str, mount: &VolumeMount, container: &Container, problems:
     problems.one_of(&format!("{path}.mountPropagation"), word, &allowed);
     let privileged = container.security_context.as_ref().and_then(|context| context.privileged) == Some(true);
     if word == Some("Bidirectional") && !privileged {
-        problems
-            .add(format!("{path}.mountPropagation"), "can be Bidirectional only in a privileged container");
+        problems.add(
+            format!("{path}.mountPropagation"),
+            "Forbidden: may only be Bidirectional in a privileged container",
+        );
     }
     let recursive = mount.recursive_read_only.as_deref();
     let path = format!("{path}.recursiveReadOnly");
     problems.one_of(&path, recursive, &["Disabled", "IfPossible", "Enabled"]);
     if matches!(recursive, Some("IfPossible" | "Enabled")) {
         if mount.read_only != Some(true) {
-            problems.add(&path, "needs readOnly: true");
+            problems.add(&path, "Forbidden: may only be set when readOnly is true");
         }
         if !matches!(word, None | Some("None")) {
-            problems.add(&path, "can't stand beside a mountPropagation");
+            problems.add(&path, "Forbidden: may only be set when mountPropagation is unset or None");
         }
     }
 }

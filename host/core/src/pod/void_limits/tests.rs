@@ -30,7 +30,7 @@ fn sizes_on_disk_and_ephemeral_storage_are_void_and_nothing_else() {
         assert_eq!(message(&pod), None, "a plugin's pods may be evicted: {spec}");
         pod.metadata.annotations = source("file");
         let expected = (!void.is_empty())
-            .then(|| format!("Not enforced, for the pod is critical and never evicted: {void}"));
+            .then(|| format!("Not enforced, because critical pods are never evicted: {void}"));
         assert_eq!(message(&pod), expected, "{spec}");
     }
 }

@@ -86,13 +86,13 @@ fn what_cant_be_read_is_never_taken_for_something_else() {
         {"readiness": {"type": 1}} → wrong: invalid type: integer `1`, expected a string
         {"readiness": {"type": "a"}, "readiness": {"type": "b"}} → unreadable: duplicate field `readiness` at line 1 column 40
         {"readiness": {"type": "redis"}} {}} → unreadable: trailing characters at line 1 column 34
-        {"readiness": {"type": "redis", "parameters": {"a": "xxxxxxx → unreadable: it has 16441 bytes, and 16384 are read
+        {"readiness": {"type": "redis", "parameters": {"a": "xxxxxxx → unreadable: must have at most 16384 bytes, found 16441
         {"readiness": {"type": "redis", "period": 1}} → wrong: unknown field `period`, expected one of `type`, `parameters`, `periodMilliseconds`, `timeoutMilliseconds`, `initialDelayMilliseconds`, `successThreshold`, `failureThreshold`
         {"readiness": {"type": "redis", "parameters": "PING"}} → wrong: invalid type: string "PING", expected a map
         {"readiness": {"type": "redis", "parameters": null}} → redis null
         {"readiness": {"type": "redis", "parameters": {"a": [[[[[[[[ → unreadable: recursion limit exceeded at line 1 column 177
         {"readiness": {"type": "redis", "parameters": {"a": [[[[[[[[ → redis {"a":[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]}
-        {"readiness": {"type": "redis", "parameters": {"a": [[[[[[[[ → wrong: parameters are deeper than 16 levels"#]].assert_eq(&found.join("\n"));
+        {"readiness": {"type": "redis", "parameters": {"a": [[[[[[[[ → wrong: parameters must not be nested deeper than 16 levels"#]].assert_eq(&found.join("\n"));
 }
 
 #[test]
@@ -113,17 +113,17 @@ fn times_and_counts_have_bounds() {
     let found: Vec<String> =
         cases.iter().map(|case| format!("{case} → {}", readiness(&entry(&format!(", {case}"))))).collect();
     expect![[r#"
-        "periodMilliseconds": 49 → wrong: periodMilliseconds must be from 50 to 86400000, and is 49
-        "periodMilliseconds": 86400001 → wrong: periodMilliseconds must be from 50 to 86400000, and is 86400001
+        "periodMilliseconds": 49 → wrong: periodMilliseconds must be between 50 and 86400000, found 49
+        "periodMilliseconds": 86400001 → wrong: periodMilliseconds must be between 50 and 86400000, found 86400001
         "periodMilliseconds": -1 → wrong: invalid value: integer `-1`, expected u64
         "periodMilliseconds": 1.5 → wrong: invalid type: floating point `1.5`, expected u64
-        "timeoutMilliseconds": 9 → wrong: timeoutMilliseconds must be from 10 to 300000, and is 9
-        "timeoutMilliseconds": 300001 → wrong: timeoutMilliseconds must be from 10 to 300000, and is 300001
-        "initialDelayMilliseconds": 86400001 → wrong: initialDelayMilliseconds must be from 0 to 86400000, and is 86400001
-        "successThreshold": 0 → wrong: successThreshold must be from 1 to 1000, and is 0
-        "successThreshold": 1001 → wrong: successThreshold must be from 1 to 1000, and is 1001
-        "failureThreshold": 0 → wrong: failureThreshold must be from 1 to 100000, and is 0
-        "failureThreshold": 18446744073709551615 → wrong: failureThreshold must be from 1 to 100000, and is 18446744073709551615"#]].assert_eq(&found.join("\n"));
+        "timeoutMilliseconds": 9 → wrong: timeoutMilliseconds must be between 10 and 300000, found 9
+        "timeoutMilliseconds": 300001 → wrong: timeoutMilliseconds must be between 10 and 300000, found 300001
+        "initialDelayMilliseconds": 86400001 → wrong: initialDelayMilliseconds must be between 0 and 86400000, found 86400001
+        "successThreshold": 0 → wrong: successThreshold must be between 1 and 1000, found 0
+        "successThreshold": 1001 → wrong: successThreshold must be between 1 and 1000, found 1001
+        "failureThreshold": 0 → wrong: failureThreshold must be between 1 and 100000, found 0
+        "failureThreshold": 18446744073709551615 → wrong: failureThreshold must be between 1 and 100000, found 18446744073709551615"#]].assert_eq(&found.join("\n"));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn replaced_variables_fill_no_memory() {
     let texts: Vec<&str> = std::iter::repeat_n("$(LONG)", 1_000).collect();
     let given = json!({"texts": texts});
     let found = readiness(&entry(&format!(r#", "parameters": {given}"#)));
-    assert_eq!(found, "wrong: parameters are longer than 65536 bytes once variables are replaced");
+    assert_eq!(found, "wrong: parameters must have at most 65536 bytes after variables are expanded");
 }
 
 fn json_value() -> impl Strategy<Value = Value> {

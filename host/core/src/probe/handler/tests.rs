@@ -94,12 +94,12 @@ fn commands_see_the_plain_variables_of_their_container() {
     let long = "$(A)".repeat(40_000);
     assert_eq!(
         of(json!({"exec": {"command": [long]}})),
-        Err("a word of the command is too long once its variables are replaced".to_owned())
+        Err("an argument of the command is too long after its variables are expanded".to_owned())
     );
 }
 
 #[test]
 fn a_probe_that_asks_nothing_is_an_error() {
-    assert_eq!(of(json!({})), Err("it has no handler".to_owned()));
+    assert_eq!(of(json!({})), Err("missing handler".to_owned()));
     assert_eq!(of(json!({"grpc": {"port": 0}})), Err("invalid port number: 0".to_owned()));
 }

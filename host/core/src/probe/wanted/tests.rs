@@ -109,11 +109,11 @@ fn what_has_no_probe_to_fail_is_a_problem_only() {
             side (sidecar) Liveness each 7s: exec {"command":["true"]}
             app Readiness each 7s: exec {"command":["true"]}
             app Liveness each 10s: errs: port none not found
-            problem: probe.witlet.dev/app: startup: the container's spec has no such probe
+            problem: probe.witlet.dev/app: startup: the container's spec has no probe of this kind
             problem: probe.witlet.dev/bare: EOF while parsing an object at line 1 column 1
-            problem: probe.witlet.dev/: the pod has no such container or sidecar
-            problem: probe.witlet.dev/nobody: the pod has no such container or sidecar
-            problem: probe.witlet.dev/once: the pod has no such container or sidecar
+            problem: probe.witlet.dev/: the pod has no container or sidecar of this name
+            problem: probe.witlet.dev/nobody: the pod has no container or sidecar of this name
+            problem: probe.witlet.dev/once: the pod has no container or sidecar of this name
         "#]],
     );
 }
@@ -138,7 +138,7 @@ fn a_pod_has_a_bounded_number_of_probes_a_second() {
         format!("{periods:?} {}", problems.join(" "))
     };
     expect!["{50ms, 10s} "].assert_eq(&found(10, 50));
-    expect!["{1s, 10s} probes with periods below a second come to 220 a second, and a pod may have 200: each is made once a second"].assert_eq(&found(11, 50));
+    expect!["{1s, 10s} probes with periods below a second: 220 per second exceed the limit of 200 for a pod; each runs once per second"].assert_eq(&found(11, 50));
     expect!["{999ms, 10s} "].assert_eq(&found(200, 999));
     expect!["{1s, 10s} "].assert_eq(&found(500, 1_000));
 }
@@ -156,5 +156,5 @@ fn words_that_all_name_a_long_variable_fill_no_memory() {
     assert_eq!(wanted_of(vec![container(0, 100_000)])[0].handler, too_long("the command"), "10 GB");
     let many = wanted_of((0..10).map(|number| container(number, 9)).collect());
     assert_eq!(many.iter().filter(|probe| probe.handler.is_ok()).count(), 4, "0.9 MB each");
-    assert_eq!(many[9].handler, too_long("what the pod's probes ask for, all of it together,"));
+    assert_eq!(many[9].handler, too_long("the parameters of all probes of the pod together"));
 }

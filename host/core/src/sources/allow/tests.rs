@@ -72,14 +72,14 @@ fn a_pod_beyond_the_allowance_is_left_out_by_name_and_rule_and_the_rest_counts()
         ],
         expect![[r#"
             [edge/good-n1 edge/own-node-n1 edge/own-source-n1 team-a/team-n1] complete: true
-            kube-system/ns-n1: namespace kube-system isn't allowed
-            default/none-n1: namespace default isn't allowed
-            edge/node-n1: it is bound to node "other"
-            edge/source-n1: the annotation kubernetes.io/config.source names the source "file"
-            edge/mirror-n1: the annotation kubernetes.io/config.mirror isn't a source's to write
-            edge/hash-n1: the annotation kubernetes.io/config.hash isn't a source's to write
-            edge/host-n1: it isn't baseline: spec.hostNetwork may not be true; spec.hostPID may not be true
-            edge/good-n1: an earlier pod of the set has its name"#]],
+            kube-system/ns-n1: namespace kube-system is not in podSource.allow.namespaces
+            default/none-n1: namespace default is not in podSource.allow.namespaces
+            edge/node-n1: spec.nodeName must be empty or this node's name, found "other"
+            edge/source-n1: annotation kubernetes.io/config.source must not name another source, found "file"
+            edge/mirror-n1: annotation kubernetes.io/config.mirror must not be set by a source
+            edge/hash-n1: annotation kubernetes.io/config.hash must not be set by a source
+            edge/host-n1: violates PodSecurity baseline: spec.hostNetwork may not be true; spec.hostPID may not be true
+            edge/good-n1: duplicate name: an earlier pod of the set has it"#]],
     );
 }
 
@@ -91,7 +91,7 @@ fn without_a_namespace_nothing_passes_and_a_prefix_holds_for_the_written_name() 
     let found = taken(&[plain("edge-web"), plain("web")], &prefixed, &[]).expect("a set");
     expect![[r#"
         [edge/edge-web-n1] complete: true
-        edge/web-n1: the name doesn't begin with edge-"#]]
+        edge/web-n1: metadata.name must begin with edge- (podSource.allow.namePrefix)"#]]
     .assert_eq(&show(&found));
     let privileged = Allowance { pod_security: SecurityLevel::Privileged, ..allowance() };
     assert_eq!(
@@ -116,7 +116,7 @@ fn a_fixed_uid_is_the_sources_own() {
         &[fixed("a"), fixed("b")],
         expect![[r#"
             [edge/a-n1] complete: true
-            edge/b-n1: an earlier pod of the set has its UID"#]],
+            edge/b-n1: duplicate UID: an earlier pod of the set has it"#]],
     );
 }
 
@@ -144,11 +144,11 @@ fn what_is_no_pod_is_told_and_makes_the_set_incomplete() {
         ],
         expect![[r#"
             [edge/good-n1] complete: false
-            manifest 2: document 1 (line 1): kind Service of v1 is no Pod: only Pod, PodList and List of v1 are read
-            manifest 3: it has 2 pods, a source's manifest has one
-            manifest 4: it has 0 pods, a source's manifest has one
-            manifest 5 (pod edge/typo-n1): document 1 (line 1): pod typo: spec.contaners: unknown field
-            manifest 6: the file has no content (a file still being written, perhaps; to have no pods, remove it)
+            manifest 2: document 1 (line 1): kind must be Pod, PodList or List of v1, found Service of v1
+            manifest 3: must have exactly one pod, found 2
+            manifest 4: must have exactly one pod, found 0
+            manifest 5 (pod edge/typo-n1): document 1 (line 1): pod "typo": spec.contaners: unknown field
+            manifest 6: the file is empty; remove it to have no pods
             manifest 7: document 1 (line 1): line 5, column 29: alias replay limit exceeded: total_replayed_events=100001 > 100000"#]],
     );
     let large = "#".repeat(MANIFEST_BYTES_MAX + 1);
@@ -156,7 +156,7 @@ fn what_is_no_pod_is_told_and_makes_the_set_incomplete() {
         &[large],
         expect![[r#"
             [] complete: false
-            manifest 1: it has 2097153 bytes, at most 2097152 are read"#]],
+            manifest 1: must have at most 2097152 bytes, found 2097153"#]],
     );
 }
 

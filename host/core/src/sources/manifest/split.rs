@@ -82,20 +82,20 @@ impl Source<'_> {
 fn in_our_words(error: &Error) -> String {
     match error {
         Error::DuplicateMappingKey { key, .. } => match key {
-            Some(key) => format!("the key {key:?} stands twice in one mapping"),
-            None => "a key stands twice in one mapping".to_owned(),
+            Some(key) => format!("duplicate key {key:?} in a mapping"),
+            None => "duplicate key in a mapping".to_owned(),
         },
         Error::AliasReplayLimitExceeded { .. } => {
-            format!("aliases repeat more than {ALIAS_EVENTS_MAX} values")
+            format!("aliases must not repeat more than {ALIAS_EVENTS_MAX} values")
         }
         Error::Budget { breach: BudgetBreach::ScalarBytes { .. }, .. } => {
-            format!("aliases repeat more than {ALIAS_BYTES_MAX} bytes of text")
+            format!("aliases must not repeat more than {ALIAS_BYTES_MAX} bytes of text")
         }
         Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
-            format!("values lie more than {DEPTH_MAX} deep in each other")
+            format!("values must not be nested deeper than {DEPTH_MAX} levels")
         }
         Error::Budget { breach: BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. }, .. } => {
-            format!("the document has more than {NODES_MAX} values")
+            format!("the document must have at most {NODES_MAX} values")
         }
         other => without_place(&other.to_string()),
     }

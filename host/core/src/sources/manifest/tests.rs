@@ -80,25 +80,19 @@ fn yaml_words_and_numbers_mean_what_upstream_takes_them_for() {
 
 #[test]
 fn what_is_no_manifest_is_told_in_one_sentence() {
-    check(
-        "",
-        expect!["the file has no content (a file still being written, perhaps; to have no pods, remove it)"],
-    );
-    check(
-        "# nothing\n---\n\n",
-        expect!["the file has no content (a file still being written, perhaps; to have no pods, remove it)"],
-    );
-    check(b"\xff\xfe\x00", expect!["not a text file: byte 0 is no UTF-8"]);
+    check("", expect!["the file is empty; remove it to have no pods"]);
+    check("# nothing\n---\n\n", expect!["the file is empty; remove it to have no pods"]);
+    check(b"\xff\xfe\x00", expect!["the file must be UTF-8 text: invalid byte at offset 0"]);
     check(
         "just text",
         expect![
-            "document 1 (line 1): a manifest must be an object with apiVersion, kind, metadata and spec, this is a text"
+            "document 1 (line 1): a manifest must be an object with apiVersion, kind, metadata and spec, found a text"
         ],
     );
     check(
         "- a\n- b",
         expect![
-            "document 1 (line 1): a manifest must be an object with apiVersion, kind, metadata and spec, this is a list"
+            "document 1 (line 1): a manifest must be an object with apiVersion, kind, metadata and spec, found a list"
         ],
     );
     check(
@@ -111,21 +105,17 @@ fn what_is_no_manifest_is_told_in_one_sentence() {
     );
     check(
         "kind: Deployment\napiVersion: apps/v1\n",
-        expect![
-            "document 1 (line 1): kind Deployment of apps/v1 is no Pod: only Pod, PodList and List of v1 are read"
-        ],
+        expect!["document 1 (line 1): kind must be Pod, PodList or List of v1, found Deployment of apps/v1"],
     );
     check(
         "kind: Service\napiVersion: v1\n",
-        expect![
-            "document 1 (line 1): kind Service of v1 is no Pod: only Pod, PodList and List of v1 are read"
-        ],
+        expect!["document 1 (line 1): kind must be Pod, PodList or List of v1, found Service of v1"],
     );
     check("kind: List\napiVersion: v1\n", expect!["document 1 (line 1): items: must be a list"]);
     check(
         "kind: List\napiVersion: v1\nitems: [{kind: List, apiVersion: v1}]",
         expect![
-            "document 1 (line 1): kind List inside a list of v1 is no Pod: only Pod, PodList and List of v1 are read"
+            "document 1 (line 1): kind must be Pod, PodList or List of v1, found List inside a list of v1"
         ],
     );
     check(
@@ -150,7 +140,7 @@ fn broken_syntax_is_told_with_its_line_in_the_file() {
     );
     check(
         "kind: Pod\nkind: Pod\n",
-        expect![[r#"document 1 (line 1): line 2, column 1: the key "kind" stands twice in one mapping"#]],
+        expect![[r#"document 1 (line 1): line 2, column 1: duplicate key "kind" in a mapping"#]],
     );
     check(
         "kind: \"Pod\napiVersion: v1",
@@ -189,15 +179,15 @@ items:
             document 1 (line 1): spec.containres: unknown field
             document 1 (line 1): spec.containers[0].imag: unknown field
             document 1 (line 1): spec.containers[0].volumeDevices: not supported by this release
-            document 1 (line 1): metadata.name: "Web!-n1" must be at most 253 lower-case letters, digits, `-` and `.`, with a letter or digit at both ends of each part
-            document 1 (line 1): spec.restartPolicy: "Sometimes" must be one of Always, OnFailure, Never
-            document 1 (line 1): spec.containers[1].name: another container is named "a"
-            document 1 (line 1): spec.containers[1].image: is required
-            document 1 (line 1): spec.containers[1].resources.limits.memory: `64MB` is no quantity: unknown suffix `MB` (one of n u m k M G T P E Ki Mi Gi Ti Pi Ei, or an exponent)
-            document 1 (line 1): spec.containers[1].ports[0].containerPort: 99999 must be 1 to 65535
-            document 2 (line 12): pod db: spec.containers[0].image: invalid type: sequence, expected a string
-            document 3 (line 17): pod bad: items[1].spec.volumes[0].nfs: not supported by this release
-            document 3 (line 17): pod bad: items[1].spec.containers: at least one container is required"#]],
+            document 1 (line 1): metadata.name: Invalid value: "Web!-n1": must have at most 253 lower-case letters, digits, `-` and `.`, and each part must begin and end with a letter or digit
+            document 1 (line 1): spec.restartPolicy: Unsupported value: "Sometimes": supported values: Always, OnFailure, Never
+            document 1 (line 1): spec.containers[1].name: Duplicate value: "a"
+            document 1 (line 1): spec.containers[1].image: Required value
+            document 1 (line 1): spec.containers[1].resources.limits.memory: Invalid value: `64MB` is not a quantity: unknown suffix `MB`, expected one of n u m k M G T P E Ki Mi Gi Ti Pi Ei, or an exponent
+            document 1 (line 1): spec.containers[1].ports[0].containerPort: Invalid value: 99999: must be between 1 and 65535, inclusive
+            document 2 (line 12): pod "db": spec.containers[0].image: invalid type: sequence, expected a string
+            document 3 (line 17): pod "bad": items[1].spec.volumes[0].nfs: not supported by this release
+            document 3 (line 17): pod "bad": items[1].spec.containers: Required value: at least one container"#]],
     );
 }
 
@@ -208,7 +198,7 @@ fn ten_thousand_labels_get_one_clear_sentence() {
     check(
         text,
         expect![
-            "document 1 (line 1): pod web: metadata.labels: there are 10000 labels, at most 1000 are allowed"
+            "document 1 (line 1): pod \"web\": metadata.labels: Too many: 10000: must have at most 1000 items"
         ],
     );
 }
@@ -229,7 +219,7 @@ fn bombs_end_early_in_a_clear_sentence() {
     check("[".repeat(100_000), expect!["document 1 (line 1): line 1, column 256: recursion limit exceeded"]);
     check(
         format!("a: {}", "{a: ".repeat(200)),
-        expect!["document 1 (line 1): line 1, column 256: values lie more than 64 deep in each other"],
+        expect!["document 1 (line 1): line 1, column 256: values must not be nested deeper than 64 levels"],
     );
     check(
         format!("{{\"a\": {}1{}}}", "[".repeat(500), "]".repeat(500)),
@@ -237,12 +227,12 @@ fn bombs_end_early_in_a_clear_sentence() {
     );
     check(
         "- x\n".repeat(NODES_MAX + 1),
-        expect!["document 1 (line 1): line 500000, column 3: the document has more than 500000 values"],
+        expect!["document 1 (line 1): line 500000, column 3: the document must have at most 500000 values"],
     );
-    check("a: 1\n---\n".repeat(PODS_MAX + 1), expect!["the file has more than 1000 documents or pods"]);
+    check("a: 1\n---\n".repeat(PODS_MAX + 1), expect!["the file must have at most 1000 documents and pods"]);
     check(
         vec![b' '; MANIFEST_BYTES_MAX + 1],
-        expect!["the file has 10485761 bytes, at most 10485760 are read"],
+        expect!["the file must have at most 10485760 bytes, found 10485761"],
     );
 }
 

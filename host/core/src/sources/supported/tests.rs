@@ -88,7 +88,7 @@ fn each_field_that_nobody_acts_on_is_named() {
     let unsupported = "not supported by this release";
     let mut expected = [
         format!("metadata.deletionTimestamp: {FROM_SERVER}"),
-        "metadata.generateName: a pod from a manifest needs a name of its own".to_owned(),
+        "metadata.generateName: Forbidden: static pods must have metadata.name instead".to_owned(),
         format!("spec.containers[1].env[0].valueFrom.secretKeyRef: {API_OBJECTS}"),
         format!("spec.containers[1].resources.claims: {API_OBJECTS}"),
         format!("spec.containers[1].securityContext.windowsOptions: {WINDOWS}"),

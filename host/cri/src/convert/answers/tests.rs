@@ -132,7 +132,7 @@ fn addresses_of_a_sandbox_come_primary_first() {
         assert_eq!(observed.created_at.to_string(), "2023-11-14T22:13:20.123456789Z");
     }
     let error = observed_sandbox(sandbox_status(Pod, &["ten.one"])).expect_err("no address");
-    assert_eq!(error.to_string(), r#"PodSandboxStatus: malformed answer: "ten.one" is no IP address"#);
+    assert_eq!(error.to_string(), r#"PodSandboxStatus: malformed answer: "ten.one" is not an IP address"#);
 }
 
 fn limits() -> cri::LinuxContainerResources {

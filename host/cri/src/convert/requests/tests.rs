@@ -392,7 +392,7 @@ fn propagation_and_groups_keep_their_meaning() {
 fn a_stop_signal_that_the_cri_lacks_fails_the_call() {
     let config = ContainerSpec { stop_signal: Some("SIGNOT".to_owned()), ..ContainerSpec::default() };
     let error = container_config(&config, &sandbox()).expect_err("there is no such signal");
-    assert_eq!(error.to_string(), r#"CreateContainer: stop signal "SIGNOT" isn't one that the CRI has"#);
+    assert_eq!(error.to_string(), r#"CreateContainer: unknown stop signal "SIGNOT""#);
 }
 
 #[test]

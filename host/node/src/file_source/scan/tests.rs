@@ -43,7 +43,7 @@ fn folders_pipes_and_dangling_links_are_named_and_hidden_files_are_not() {
     rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
         .expect("made");
     let mut scanner = Scanner::new(folder.path().to_owned());
-    let odd = ["dangling is a link", "pipe is a pipe", "sub is a folder"];
+    let odd = ["dangling is a dangling", "pipe is a pipe", "sub is a folder:"];
     assert_eq!(show(&mut scanner), ["a.json=a", "b.yaml=b", odd[0], "linked=c", odd[1], odd[2]]);
     let again = ["a.json unchanged", "b.yaml unchanged", odd[0], "linked unchanged", odd[1], odd[2]];
     assert_eq!(show(&mut scanner), again);
@@ -122,5 +122,5 @@ fn a_folder_with_too_many_files_is_unreadable() {
         File::create(folder.path().join(format!("f{number}"))).expect("made");
     }
     let look = Scanner::new(folder.path().to_owned()).look(later(), true);
-    assert_eq!(look.listing, Listing::Unreadable("there are 1001 files, at most 1000 are read".into()));
+    assert_eq!(look.listing, Listing::Unreadable("must have at most 1000 files, found 1001".into()));
 }

@@ -39,9 +39,9 @@ fn only_regular_files_of_the_volume_are_read_and_only_so_much() {
         ("folder-out/secret", "escapes"),
         ("around", "escapes"),
         ("large", "larger than 10 bytes"),
-        ("sub", "it is no regular file"),
-        ("socket", "it is no regular file"),
-        ("pipe", "it is no regular file"),
+        ("sub", "not a regular file"),
+        ("socket", "not a regular file"),
+        ("pipe", "not a regular file"),
     ] {
         assert_eq!(words(path), expected, "{path}");
     }

@@ -161,7 +161,7 @@ async fn what_leads_nowhere_is_told() {
     let exec = "/exec/default/web/app?output=1";
     let (code, words) = ask(exec, "SPDY/3.1").await;
     assert_eq!(code, 500);
-    assert!(words.starts_with("error dialing backend: ") && words.contains("over http only"), "{words}");
+    assert!(words.starts_with("error dialing backend: ") && words.contains("must be http"), "{words}");
     assert!(!words.contains("token-1"), "{words}");
     // It is taken, and no one listens there.
     let taken = TcpSocket::new_v4().unwrap();
@@ -231,12 +231,12 @@ async fn logs_and_streams_leave_each_other_room() {
         (code, String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().into()).unwrap())
     };
     let logs = taken(&world.server.logs);
-    assert_eq!(log().await, (503, "this node shows as many logs as it can at once\n".to_owned()));
+    assert_eq!(log().await, (503, "too many open logs on this node\n".to_owned()));
     // It gets as far as to a streaming server that isn't there.
     assert_eq!(exec().await.0, 500);
     drop(logs);
     let _streams = taken(&world.server.streams);
-    assert_eq!(exec().await, (503, "this node has as many streams open as it takes\n".to_owned()));
+    assert_eq!(exec().await, (503, "too many open streams on this node\n".to_owned()));
     assert_eq!(log().await.0, 200);
     world.stop().await;
 }

@@ -80,7 +80,7 @@ fn files_that_change_are_read_anew_and_bad_ones_are_not_used() {
     assert!(!Arc::ptr_eq(&before, &tls.config()));
     fs::write(at("ca.pem"), "").unwrap();
     let refused = ServerTls::open(options, clock).err().unwrap().to_string();
-    assert!(refused.contains("ca.pem") && refused.contains("no certificate"), "{refused}");
+    assert!(refused.contains("ca.pem") && refused.contains("no PEM certificate"), "{refused}");
 }
 
 #[test]

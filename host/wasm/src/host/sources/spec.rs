@@ -28,12 +28,12 @@ pub(in crate::host) struct SourceSpec {
 impl SourceSpec {
     /// Of the configuration, so that a cursor isn't handed to a source that looks elsewhere now.
     pub(in crate::host) fn config_digest(&self) -> String {
-        crate::compile::hex(&Sha256::digest(self.config.as_bytes()))
+        hex::encode(Sha256::digest(self.config.as_bytes()))
     }
 
     /// Where what it left is kept: a name that a [`StateStore`] takes, whatever the source's is.
     pub(in crate::host) fn state_name(&self) -> String {
-        let digest = crate::compile::hex(&Sha256::digest(self.name.as_str().as_bytes()));
+        let digest = hex::encode(Sha256::digest(self.name.as_str().as_bytes()));
         format!("source-{}", &digest[..16])
     }
 }

@@ -246,7 +246,7 @@ async fn a_source_that_fails_keeps_its_last_set_and_is_asked_ever_more_seldom() 
     assert!((40..100).contains(&polls), "{polls} polls of two sources in 50 minutes");
     plugins.script("edge", vec![pods(&["a"])]);
     assert_eq!(node.sets(400).await, [""; 0]);
-    assert_eq!(node.events.take(), ["PodSourceRecovered plugin edge: tells again what it has"]);
+    assert_eq!(node.events.take(), ["PodSourceRecovered plugin edge: Resynced"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -328,7 +328,7 @@ async fn a_source_that_cannot_be_read_for_a_minute_is_shown_until_it_can_be_or_i
     assert_eq!((unreadable(node.events.take()).len(), node.health.all_unread().len()), (0, 0));
     node.sets(2).await;
     let told = unreadable(node.events.take());
-    let words = "pods of source \"edge\" can't be read since 2026-01-01T11:59:00Z: Unavailable: no";
+    let words = "pods of source \"edge\" have been unreadable since 2026-01-01T11:59:00Z: Unavailable: no";
     assert!(told.len() == 1 && told[0].ends_with(words), "{told:?}");
     node.sets(3600).await;
     assert!((3..8).contains(&unreadable(node.events.take()).len()), "again, less and less often");
@@ -353,7 +353,9 @@ async fn pods_beyond_the_allowance_are_told_by_name_and_the_rest_counts() {
     let told = node.events.take();
     assert_eq!(told.len(), 2, "each is told once: {told:?}");
     assert!(
-        told[0].starts_with("PodForbidden edge pod default/evil-n1: isn't run: it isn't baseline"),
+        told[0].starts_with(
+            "PodForbidden edge pod default/evil-n1: was not admitted: violates PodSecurity baseline"
+        ),
         "{told:?}"
     );
     assert!(told[1].starts_with("InvalidManifest edge manifest 3: "), "{told:?}");
@@ -374,7 +376,7 @@ async fn ten_thousand_pods_every_tenth_of_a_second_are_refused_and_nobody_else_w
     assert_eq!(node.sets(20).await, ["other: b-n1"]);
     assert_eq!(
         node.events.take(),
-        ["PodSourceFailed plugin flood: SetRefused: the set has 10000 pods, at most 110 are allowed"]
+        ["PodSourceFailed plugin flood: SetRefused: the set must have at most 110 pods, found 10000"]
     );
 }
 

@@ -18,11 +18,11 @@ pub fn not_shipped(name: &str, shipped: &[&str]) -> String {
     let shipped = shipped.join(", ");
     if EXAMPLES.contains(&name) {
         return format!(
-            "{name:?} isn't shipped any more: build it in examples/plugins/rust/{name} and name its file, \
+            "{name:?} is no longer built in: build it in examples/plugins/rust/{name} and name its file, \
              ./{name}.wasm; shipped are: {shipped}"
         );
     }
-    format!("{name:?} isn't shipped; these are: {shipped}")
+    format!("no built-in plugin {name:?}; expected one of {shipped}")
 }
 
 /// Where a component is.

@@ -180,7 +180,7 @@ fn wrong_values_of_roles_are_told_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: a.wasm, podSource: {allow: {namespaces: [a], podSecurity: none}}}",
-            "plugins[0].podSource.allow.podSecurity: \"none\" must be privileged, baseline or restricted",
+            "plugins[0].podSource.allow.podSecurity: must be privileged, baseline or restricted, found \"none\"",
         ),
         (
             "- {name: a, component: a.wasm, podSource: {allow: {namespaces: [a], maxPods: 0}}}",
@@ -237,7 +237,7 @@ fn wrong_values_of_entries_are_told_with_their_field_and_the_way_out() {
     let cases = [
         (
             "- {name: a, component: 'oci://registry.example.com/a@sha256:0', admission: {}}",
-            "plugins[0].component: \"oci://registry.example.com/a@sha256:0\": the digest isn't",
+            "plugins[0].component: \"oci://registry.example.com/a@sha256:0\": the digest must be",
         ),
         (
             "- {name: a, component: 'oci://registry.example.com/a:1', admission: {}}",
@@ -249,11 +249,11 @@ fn wrong_values_of_entries_are_told_with_their_field_and_the_way_out() {
         ),
         (
             "- {name: a, component: 'builtin:nothing', admission: {}}",
-            "plugins[0].component: \"nothing\" isn't shipped; these are: compose, redis",
+            "plugins[0].component: no built-in plugin \"nothing\"; expected one of compose, redis",
         ),
         (
             "- {name: a, component: 'builtin:postgres-ready', probe: {}}",
-            "plugins[0].component: \"postgres-ready\" isn't shipped any more: build it in examples/plugins/rust/postgres-ready and name \
+            "plugins[0].component: \"postgres-ready\" is no longer built in: build it in examples/plugins/rust/postgres-ready and name \
              its file, ./postgres-ready.wasm; shipped are: compose, redis",
         ),
         (

@@ -94,7 +94,7 @@ async fn what_keeps_a_component_out_is_told_in_one_sentence() {
     place
         .refused(
             &keys,
-            expect!["read the conformance report /etc/witlet/a.wasm.conformance.json: it is no file"],
+            expect!["read the conformance report /etc/witlet/a.wasm.conformance.json: not a file"],
         )
         .await;
 }

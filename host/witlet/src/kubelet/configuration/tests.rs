@@ -113,15 +113,15 @@ fn what_is_wrong_is_named_with_its_file_and_place() {
         ("", "/etc/kubelet/config.yaml: expected a map, found null"),
         (
             "kind: KubeletConfiguration\n",
-            "/etc/kubelet/config.yaml: apiVersion is \"null\"; expected kubelet.config.k8s.io/v1beta1",
+            "/etc/kubelet/config.yaml: apiVersion must be kubelet.config.k8s.io/v1beta1, found \"null\"",
         ),
         (
             "apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\n",
-            "/etc/kubelet/config.yaml: apiVersion is \"kubelet.config.k8s.io/v1\"; expected kubelet.config.k8s.io/v1beta1",
+            "/etc/kubelet/config.yaml: apiVersion must be kubelet.config.k8s.io/v1beta1, found \"kubelet.config.k8s.io/v1\"",
         ),
         (
             "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: Pod\n",
-            "/etc/kubelet/config.yaml: kind is \"Pod\"; expected KubeletConfiguration",
+            "/etc/kubelet/config.yaml: kind must be KubeletConfiguration, found \"Pod\"",
         ),
     ];
     for (text, expected) in other {
@@ -154,7 +154,7 @@ fn of_a_name_that_stands_twice_the_last_value_counts_and_that_is_told() {
     assert_eq!(found.document(), json!({"maxPods": 3, "port": 2}));
     let told = found.oddities().to_vec();
     assert!(
-        told.len() == 1 && told[0].contains("maxPods") && told[0].ends_with("the last value counts"),
+        told.len() == 1 && told[0].contains("maxPods") && told[0].ends_with("the last value is used"),
         "{told:?}"
     );
     found.overlay(with_head("noSuchField: 1\n"));

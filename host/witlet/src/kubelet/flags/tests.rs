@@ -103,10 +103,10 @@ fn what_cannot_be_understood_is_refused_in_pflags_words() {
             "--register-with-taints=a=b",
             "invalid argument \"a=b\" for \"--register-with-taints\" flag: invalid taint spec: a=b",
         ),
-        ("start", "unknown command \"start\": the kubelet has flags only"),
-        ("-- start", "unknown command \"start\": the kubelet has flags only"),
-        ("-", "unknown command \"-\": the kubelet has flags only"),
-        ("--fail-swap-on false", "unknown command \"false\": the kubelet has flags only"),
+        ("start", "unknown command \"start\": the kubelet takes flags only"),
+        ("-- start", "unknown command \"start\": the kubelet takes flags only"),
+        ("-", "unknown command \"-\": the kubelet takes flags only"),
+        ("--fail-swap-on false", "unknown command \"false\": the kubelet takes flags only"),
     ];
     for (line, expected) in cases {
         let error = parsed(line).expect_err(line);

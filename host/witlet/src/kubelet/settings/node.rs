@@ -68,14 +68,14 @@ fn node_ips(text: &str) -> Result<Vec<IpAddr>, SettingsError> {
     let refused = |why: &str| wrong("--node-ip", text, why);
     let mut ips: Vec<IpAddr> = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let ip: IpAddr = part.parse().map_err(|_| refused("it is no IP address"))?;
+        let ip: IpAddr = part.parse().map_err(|_| refused("expected an IP address"))?;
         if ips.iter().any(|other| other.is_ipv4() == ip.is_ipv4()) {
-            return Err(refused("two addresses must be of different families"));
+            return Err(refused("two addresses must have different IP families"));
         }
         ips.push(ip);
     }
     if ips.len() > 1 && ips.iter().any(IpAddr::is_unspecified) {
-        return Err(refused("an unspecified address can't be one of two"));
+        return Err(refused("an unspecified address must be the only one"));
     }
     Ok(ips)
 }
@@ -135,7 +135,7 @@ fn amounts(field: &'static str, given: &BTreeMap<String, String>) -> Result<Amou
             return Err(refused("cannot reserve this resource"));
         }
         let read = resources::amount(resource, &Quantity(amount.clone()));
-        let value = read.ok().filter(|value| *value >= 0).ok_or_else(|| refused("it is no amount"))?;
+        let value = read.ok().filter(|value| *value >= 0).ok_or_else(|| refused("expected a quantity"))?;
         amounts.insert(resource.clone(), value);
     }
     Ok(amounts)

@@ -273,17 +273,13 @@ fn what_makes_no_sense_is_refused_by_name() {
         ("port: 70000", "", "port: 70000: must be between 1 and 65535"),
         ("healthzPort: -1", "", "healthzPort: -1: must be between 0 and 65535"),
         ("oomScoreAdj: 2000", "", "oomScoreAdj: 2000: must be between -1000 and 1000"),
-        ("clusterDNS: [here]", "", "clusterDNS: here: it is no IP address"),
-        ("address: localhost", "", "address: localhost: it is no IP address"),
+        ("clusterDNS: [here]", "", "clusterDNS: here: expected an IP address"),
+        ("address: localhost", "", "address: localhost: expected an IP address"),
         ("authorization: {mode: RBAC}", "", "authorization.mode: RBAC: expected AlwaysAllow or Webhook"),
-        (
-            "containerLogMaxSize: \"0\"",
-            "",
-            "containerLogMaxSize: 0: it is no size; write something like 10Mi",
-        ),
+        ("containerLogMaxSize: \"0\"", "", "containerLogMaxSize: 0: expected a size such as 10Mi"),
         ("cgroupDriver: cgroupsfs", "", "cgroupDriver: cgroupsfs: expected cgroupfs or systemd"),
         ("containerLogMaxFiles: 1", "", "containerLogMaxFiles: 1: must be between 2 and 1000"),
-        ("syncFrequency: -1s", "", "syncFrequency: \"-1s\" is no duration that can pass"),
+        ("syncFrequency: -1s", "", "syncFrequency: \"-1s\" is out of range for a duration"),
         ("tlsMinVersion: TLS13", "", "tlsMinVersion: TLS13: expected VersionTLS12 or VersionTLS13"),
         ("tlsCertFile: /a", "", "tlsCertFile and tlsPrivateKeyFile go together: set both, or none"),
         (
@@ -296,18 +292,18 @@ fn what_makes_no_sense_is_refused_by_name() {
             "--kubeconfig=/k",
             "systemReserved: gpu=1: cannot reserve this resource",
         ),
-        ("kubeReserved: {cpu: much}", "--kubeconfig=/k", "kubeReserved: cpu=much: it is no amount"),
+        ("kubeReserved: {cpu: much}", "--kubeconfig=/k", "kubeReserved: cpu=much: expected a quantity"),
         ("evictionHard: {no.signal: 1Gi}", "--kubeconfig=/k", "unsupported eviction signal no.signal"),
         (
             "staticPodURL: http://a\nstaticPodURLHeader: {a: [\"b,c\"]}",
             "",
-            "staticPodURLHeader: a: a value with a comma can't be sent",
+            "staticPodURLHeader: a: must not contain a comma",
         ),
-        ("", "--node-ip=here", "--node-ip: here: it is no IP address"),
+        ("", "--node-ip=here", "--node-ip: here: expected an IP address"),
         (
             "",
             "--node-ip=192.0.2.1,192.0.2.2",
-            "--node-ip: 192.0.2.1,192.0.2.2: two addresses must be of different families",
+            "--node-ip: 192.0.2.1,192.0.2.2: two addresses must have different IP families",
         ),
         (
             "",
@@ -317,7 +313,7 @@ fn what_makes_no_sense_is_refused_by_name() {
         (
             "",
             "--kubeconfig=/k --cloud-provider=aws",
-            "--cloud-provider: aws: clouds in the kubelet are gone; expected external",
+            "--cloud-provider: aws: expected external: in-tree cloud providers were removed",
         ),
         (
             "",

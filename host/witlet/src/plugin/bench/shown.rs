@@ -22,7 +22,7 @@ impl Benchmark {
     pub(super) fn for_people(&self) -> String {
         let mut text = format!("{}  {}\n", self.name, bytes(self.inspection.size_bytes as u64));
         if cfg!(debug_assertions) {
-            text.push_str("  this witlet is a debug build: its times say little\n");
+            text.push_str("  this is a debug build: its times mean little\n");
         }
         for measured in &self.results {
             text.push_str(&role(measured));

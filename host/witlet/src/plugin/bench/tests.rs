@@ -11,7 +11,7 @@ fn the_wanted_role_is_measured_or_all_of_them() {
     assert_eq!(of(None).expect("it has roles"), both);
     assert_eq!(of(Some(Role::Probe)).expect("it has the role"), [Role::Probe]);
     let other = of(Some(Role::PodSource)).expect_err("it doesn't have the role");
-    assert_eq!(other.to_string(), "x.wasm isn't made for the role podSource: it has admission, probe");
+    assert_eq!(other.to_string(), "x.wasm does not have the role podSource, it has admission, probe");
     let none = roles("x.wasm", &[], None, &["it exports nothing".to_owned()]);
     assert!(matches!(none, Err(Error::NoRole { obstacles, .. }) if obstacles.len() == 1));
 }

@@ -35,7 +35,7 @@ fn people_see_both_answers_and_nothing_reaches_their_terminal() {
         recorded   failure: no [31m, in 31.4µs by 0123456789ab at 2026-01-02T03:04:05Z
         now        success: yes, in 28.0µs by fedcba987654
         commands   it ran ["x"] where it ran none then
-        result     another answer
+        result     different answer
     "#]]
     .assert_eq(&for_people(&call(), &replayed));
     let value = for_programs(&call(), &replayed);

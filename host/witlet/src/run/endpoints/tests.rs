@@ -16,5 +16,5 @@ async fn a_port_that_becomes_free_soon_is_waited_for() {
     let (second, ()) = tokio::join!(second, freed);
     let second = second.expect("the first is gone");
     let third = listen(second.local_addr().expect("it is bound"), "--port").await;
-    assert!(third.is_err_and(|error| error.to_string().contains("choose another one with --port")));
+    assert!(third.is_err_and(|error| error.to_string().contains("set another port with --port")));
 }

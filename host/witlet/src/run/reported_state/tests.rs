@@ -47,7 +47,7 @@ async fn a_full_disk_makes_the_node_unready_after_a_minute_and_is_told_until_the
         sleep(Duration::from_secs(60)).await;
         assert_eq!(events(), 2);
         assert!(
-            state.not_ready().expect("a minute is over").starts_with("the agent's state can't be saved: ")
+            state.not_ready().expect("a minute is over").starts_with("failed to save the agent's state: ")
         );
         disk.is_full.store(false, Ordering::Relaxed);
         sleep(TRY_INTERVAL).await;

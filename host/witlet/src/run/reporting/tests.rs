@@ -44,7 +44,7 @@ async fn a_source_that_cannot_be_read_is_shown_with_the_node_and_in_numbers_unti
     assert_eq!((shown.status.as_str(), shown.reason.as_deref()), ("True", Some("SourceUnreadable")));
     assert_eq!(
         shown.message.as_deref(),
-        Some(format!("pods of source \"api\" can't be read since {since}: no").as_str())
+        Some(format!("pods of source \"api\" have been unreadable since {since}: no").as_str())
     );
     let stats = view.stats();
     assert_eq!(stats.events_handled, 7);

@@ -88,15 +88,15 @@ fn ports_can_be_chosen_and_switched_off_with_and_without_a_cluster() {
 #[test]
 fn what_makes_no_sense_is_refused_by_the_name_of_its_flag() {
     for (flags, part) in [
-        (&["--node-labels=a"][..], "--node-labels: \"a\" isn't KEY=VALUE"),
-        (&["--node-labels==a"], "--node-labels: \"=a\" isn't KEY=VALUE"),
-        (&["--runtime-classes=gvisor"], "--runtime-classes: \"gvisor\" isn't CLASS=HANDLER"),
-        (&["--runtime-classes==runsc"], "--runtime-classes: \"=runsc\" isn't CLASS=HANDLER"),
+        (&["--node-labels=a"][..], "--node-labels must be KEY=VALUE, found \"a\""),
+        (&["--node-labels==a"], "--node-labels must be KEY=VALUE, found \"=a\""),
+        (&["--runtime-classes=gvisor"], "--runtime-classes must be CLASS=HANDLER, found \"gvisor\""),
+        (&["--runtime-classes==runsc"], "--runtime-classes must be CLASS=HANDLER, found \"=runsc\""),
         (&["--manifest-url=ftp://a"], "--manifest-url"),
-        (&["--node-ip=192.0.2.1,192.0.2.2"], "--node-ip: two addresses must be of different families"),
+        (&["--node-ip=192.0.2.1,192.0.2.2"], "--node-ip: two addresses must have different IP families"),
         (
             &["--kubeconfig=/k", "--register-with-taints=a=b"],
-            "--register-with-taints: \"a=b\" isn't KEY=VALUE:EFFECT; effects are NoSchedule, PreferNoSchedule and NoExecute",
+            "--register-with-taints must be KEY=VALUE:EFFECT with effect NoSchedule, PreferNoSchedule or NoExecute, found \"a=b\"",
         ),
     ] {
         let error = read(flags).expect_err("it makes no sense");
@@ -105,6 +105,6 @@ fn what_makes_no_sense_is_refused_by_the_name_of_its_flag() {
     for size in ["0", "-1Mi", "large", ""] {
         let flag = format!("--container-log-max-size={size}");
         let error = read(&[&flag]).expect_err("it is no size");
-        assert!(error.to_string().starts_with("--container-log-max-size: "), "{error}");
+        assert!(error.to_string().starts_with("--container-log-max-size must be a size"), "{error}");
     }
 }

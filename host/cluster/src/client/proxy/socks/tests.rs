@@ -71,7 +71,7 @@ async fn user_and_password_are_shown_where_they_are_wanted() {
     let turns: [Turn<'_>; 3] = [(offered, &[5, 2]), (b"\x01\x02me\x00", &[1, 0]), (asked, reply)];
     assert_eq!(played("10.1.2.3", Some(("me", "")), &turns).await, Ok(String::new()), "no password");
     let outcome = played("10.1.2.3", USER, &[(offered, &[5, 2]), (shown, &[1, 1])]).await;
-    assert_eq!(outcome, Err("SOCKS: the proxy refuses user and password".to_owned()));
+    assert_eq!(outcome, Err("SOCKS: the proxy rejected user and password".to_owned()));
 }
 
 #[tokio::test]
@@ -80,21 +80,15 @@ async fn a_proxy_that_does_not_connect_is_an_error_with_words() {
     let asked: &[u8] = &request(&[1, 10, 1, 2, 3]);
     let cases: [(&[Turn<'_>], &str); 9] = [
         (&[(greeting, &[4, 0])], "SOCKS: the proxy speaks version 4"),
-        (&[(greeting, &[5, 2])], "SOCKS: the proxy wants another way to show who asks"),
-        (&[(greeting, &[5, 255])], "SOCKS: the proxy wants another way to show who asks"),
+        (&[(greeting, &[5, 2])], "SOCKS: the proxy requires another authentication method"),
+        (&[(greeting, &[5, 255])], "SOCKS: the proxy requires another authentication method"),
         (&[(greeting, &[5])], "SOCKS: unexpected end of file"),
         (&[(greeting, &[5, 0]), (asked, &[5, 5, 0, 1])], "SOCKS: connection refused"),
-        (
-            &[(greeting, &[5, 0]), (asked, &[5, 2, 0, 1])],
-            "SOCKS: the proxy's rules don't allow the connection",
-        ),
-        (
-            &[(greeting, &[5, 0]), (asked, &[5, 99, 0, 1])],
-            "SOCKS: the proxy refuses for a reason that it doesn't know the name of",
-        ),
+        (&[(greeting, &[5, 0]), (asked, &[5, 2, 0, 1])], "SOCKS: connection not allowed by ruleset"),
+        (&[(greeting, &[5, 0]), (asked, &[5, 99, 0, 1])], "SOCKS: unknown error"),
         (
             &[(greeting, &[5, 0]), (asked, &[5, 0, 0, 2])],
-            "SOCKS: the proxy answers with an address of type 2",
+            "SOCKS: unknown address type 2 in the proxy's response",
         ),
         (&[(greeting, &[5, 0]), (asked, &[5, 0, 0, 1, 0, 0])], "SOCKS: early eof"),
     ];
@@ -110,8 +104,7 @@ async fn a_proxy_that_does_not_connect_is_an_error_with_words() {
             Some(_) => &[(&[5, 2, 0, 2], &[5, 2])],
         };
         let outcome = played(host, credentials, turns).await;
-        let expected =
-            "SOCKS: the user or the server's name has no byte, or one of them or the password more than 255";
+        let expected = "SOCKS: user and host must have 1 to 255 bytes, the password at most 255";
         assert_eq!(outcome, Err(expected.to_owned()));
     }
 }

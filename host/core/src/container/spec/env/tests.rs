@@ -196,7 +196,10 @@ fn resources_of_the_container_and_of_others_are_variables() {
         Err("environment variable A of container a: container x not found".to_owned())
     );
     let nothing = "env: [{name: A, valueFrom: {}}]";
-    assert!(outcome(nothing).is_err_and(|error| error.ends_with("neither a field nor a resource is named")));
+    assert!(
+        outcome(nothing)
+            .is_err_and(|error| error.ends_with("must have one of fieldRef and resourceFieldRef"))
+    );
 }
 
 #[test]
@@ -271,7 +274,7 @@ fn variables_come_from_files_of_volumes() {
         assert_eq!(from("dir/app.env", key, false), missing);
         assert_eq!(from("dir/app.env", key, true), none);
     }
-    assert_eq!(from("none.env", "A", false), error("none.env", "the file doesn't exist"));
+    assert_eq!(from("none.env", "A", false), error("none.env", "the file does not exist"));
     assert_eq!(from("none.env", "A", true), none);
     let not_quoted = "invalid environment variable format at line 1: value must be enclosed in single quotes";
     assert_eq!(from("bad.env", "A", true), error("bad.env", not_quoted));

@@ -154,7 +154,7 @@ fn saved_times_that_make_no_sense_are_refused_and_later_ones_are_cut() {
         assert!(matches!(error, ImageTimesError::Malformed(_)), "{bad}: {error}");
     }
     let error = ImageRecords::decode(br#"{"version":2}"#, at(0)).expect_err("a later form");
-    assert_eq!(error.to_string(), "the times of images have version 2, this release reads 1");
+    assert_eq!(error.to_string(), "unsupported version 2 of image times, expected 1");
 
     let mut ahead = Node::without_policy(vec![image(0, 1)]).using(&[0]);
     ahead.detect(1000);
