@@ -261,7 +261,7 @@ impl CgroupManager {
                 Ok(said) => return said.or(self.settings.driver).unwrap_or(CgroupDriver::Cgroupfs),
                 Err(error) => {
                     let error = one_line(&error);
-                    tracing::debug!(error, "the runtime doesn't say who makes cgroups");
+                    tracing::debug!(error, "Failed to read the cgroup driver from the runtime, retrying");
                     tokio::time::sleep(DRIVER_RETRY).await;
                 }
             }

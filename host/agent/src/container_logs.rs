@@ -53,7 +53,7 @@ impl LogKeeper {
         });
         let cared_for = with_log.map(|container| async move {
             if let Err(error) = self.care_for(container).await {
-                tracing::warn!(container = %container.id, log = container.log_path, error = one_line(&error), "log not rotated");
+                tracing::warn!(container = %container.id, log = container.log_path, error = one_line(&error), "Failed to rotate log for container");
             }
         });
         let cared_for: Vec<_> = cared_for.collect();

@@ -198,7 +198,7 @@ impl EventLoop {
             Event::Stop if !self.settings.stop_pods_on_exit => return Flow::End,
             Event::Stop => self.stop_pods(),
             Event::StopOverdue => {
-                tracing::warn!("some pods did not end in time");
+                tracing::warn!("Pods did not terminate in time");
                 return Flow::End;
             }
         }
@@ -221,7 +221,7 @@ impl EventLoop {
     fn spawn(&mut self, work: impl Future<Output = Event> + Send + 'static, if_it_panics: Event) {
         self.tasks.spawn(async move {
             AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
-                tracing::error!(event = ?if_it_panics, "a task of the agent panicked");
+                tracing::error!(event = ?if_it_panics, "Task panicked");
                 if_it_panics
             })
         });

@@ -104,7 +104,7 @@ impl Evictor {
         let (requests, receiver) = mpsc::channel(REQUESTS_MAX);
         let storage = StorageCache::new(ports.storage.clone());
         for words in ignored(&config.thresholds).into_iter().chain(ineffective(&config.thresholds)) {
-            tracing::warn!("Eviction manager: {words}");
+            tracing::warn!(reason = words, "Eviction manager: threshold has no effect");
         }
         let manager = EvictionManager::new(config);
         let evictor = Self {

@@ -253,7 +253,9 @@ impl Executor {
             Ok(()) => {
                 self.board.put_status(&job.uid, status);
             }
-            Err(error) => tracing::error!(pod = %job.full_name, %error, "status not taken over"),
+            Err(error) => {
+                tracing::error!(pod = %job.full_name, %error, "Failed to take over the status of a pod")
+            }
         }
     }
 }

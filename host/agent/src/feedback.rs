@@ -92,7 +92,7 @@ pub(crate) async fn run(set: Arc<dyn PodSourceSet>, board: Arc<Board>, stop: Can
                     },
                 };
                 if let Err(error) = &result {
-                    tracing::warn!(source = source.as_str(), %error, "a pod source wasn't told of its pods");
+                    tracing::warn!(source = source.as_str(), %error, "Failed to report pod statuses to a pod source");
                 }
                 if let Some(knowledge) = known.get_mut(&source) {
                     knowledge.ended(versions, &result);

@@ -74,7 +74,7 @@ impl Housekeeper {
         self.folders.remove_unknown(&is_known).await;
         self.folders.remove_cgroups(cgroups, &is_known).await;
         if let Err(error) = self.container_files.remove_dead_links(&running).await {
-            tracing::warn!(%error, "removing dead links to logs failed");
+            tracing::warn!(%error, "Failed to remove dangling symbolic links to container logs");
         }
     }
 }
@@ -89,22 +89,22 @@ impl PodFolders {
 
     async fn list(&self) -> Option<Vec<PodUid>> {
         let listed = self.files.list().await;
-        listed.inspect_err(|error| tracing::warn!(%error, "listing pod folders failed")).ok()
+        listed.inspect_err(|error| tracing::warn!(%error, "Failed to list pod directories")).ok()
     }
 
     async fn remove(&self, uid: PodUid, is_known: impl Fn(&PodUid) -> bool) {
         let Some(_removal) = self.removals.begin(&uid).filter(|_| !is_known(&uid)) else { return };
         let removing = async {
             if let Err(error) = self.volumes.tear_down(&uid).await {
-                tracing::warn!(%uid, error = one_line(&error), "giving up an orphaned pod's volumes failed");
+                tracing::warn!(%uid, error = one_line(&error), "Failed to unmount volumes of an orphaned pod");
                 return;
             }
             if let Err(error) = self.files.remove(&uid).await {
-                tracing::warn!(%uid, %error, "removing a pod's folders failed");
+                tracing::warn!(%uid, %error, "Failed to remove pod directories");
             }
         };
         if tokio::time::timeout(FOLDERS_OF_POD_MAX, removing).await.is_err() {
-            tracing::warn!(%uid, "removing a pod's volumes and folders takes long, and is tried again");
+            tracing::warn!(%uid, "Timed out removing pod volumes and directories, retrying");
         }
     }
 
@@ -152,20 +152,20 @@ async fn remove_container(
 ) {
     let DeadContainer { id, stop_first } = dead;
     if stop_first && let Err(error) = containers.stop(&id, UNKNOWN_GRACE).await {
-        tracing::warn!(container = %id, %error, "stopping a container of unknown state failed");
+        tracing::warn!(container = %id, %error, "Failed to stop container in unknown state");
         return;
     }
     if let Some(log) = log {
         remove_log(files, &id, &log).await;
     }
     if let Err(error) = containers.remove(&id).await {
-        tracing::warn!(container = %id, %error, "removing a dead container failed");
+        tracing::warn!(container = %id, %error, "Failed to remove container");
     }
 }
 
 async fn remove_log(files: &dyn PodFiles, container: &ContainerId, log: &Path) {
     if let Err(error) = files.remove_log(log).await {
-        tracing::warn!(%container, %error, "removing a dead container's log failed");
+        tracing::warn!(%container, %error, "Failed to remove container log");
     }
 }
 
@@ -175,6 +175,6 @@ async fn remove_sandbox(sandboxes: &dyn Sandboxes, id: SandboxId) {
         Err(error) => Err(error),
     };
     if let Err(error) = removed {
-        tracing::warn!(sandbox = %id, %error, "removing a dead sandbox failed");
+        tracing::warn!(sandbox = %id, %error, "Failed to remove sandbox");
     }
 }

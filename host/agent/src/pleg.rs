@@ -134,15 +134,15 @@ impl Pleg {
             Err(error) => {
                 // Once, not each second: the node's condition says for how long.
                 if std::mem::replace(&mut self.failing, true) {
-                    tracing::debug!(%error, "listing the runtime's pods failed again");
+                    tracing::debug!(%error, "Failed to list pods of the runtime again");
                 } else {
-                    tracing::warn!(%error, "listing the runtime's pods failed, and is tried again until it works");
+                    tracing::warn!(%error, "Failed to list pods of the runtime, retrying");
                 }
                 return;
             }
         };
         if std::mem::replace(&mut self.failing, false) {
-            tracing::info!("the runtime's pods can be listed again");
+            tracing::info!("Listed pods of the runtime again");
         }
         if !self.in_line.as_ref().is_some_and(|last| Arc::ptr_eq(last, &pods)) {
             self.compare(&pods, stamp).await;
@@ -212,7 +212,7 @@ impl Pleg {
         let looks = uids.into_iter().map(|uid| async move {
             let look = self.looker.look(&uid).await;
             if let Err(error) = &look {
-                tracing::warn!(%uid, %error, "looking at a pod failed");
+                tracing::warn!(%uid, %error, "Failed to inspect pod");
             }
             (uid, look.is_err())
         });

@@ -28,7 +28,7 @@ pub(crate) async fn until(at: Option<Instant>) {
 pub(crate) async fn end_within<T: 'static>(mut tasks: JoinSet<T>, limit: Duration) {
     let all_ended = async { while tasks.join_next().await.is_some() {} };
     if tokio::time::timeout(limit, all_ended).await.is_err() {
-        tracing::warn!(tasks = tasks.len(), "dropping tasks that did not end in time");
+        tracing::warn!(tasks = tasks.len(), "Tasks did not end in time, dropping them");
     }
     tasks.shutdown().await;
 }

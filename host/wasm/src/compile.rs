@@ -253,7 +253,7 @@ impl Compiler {
         blocking(move || match cache.load(&engine, &key) {
             Ok(found) => Ok(found),
             Err(error) if error.is_repairable() => {
-                tracing::warn!(%error, "compiled code is compiled again");
+                tracing::warn!(%error, "Compiled code is unusable, compiling the component again");
                 cache.remove(&key).map_err(CompileError::Cache)?;
                 Ok(None)
             }

@@ -239,7 +239,7 @@ impl PluginHost {
         let mut tried = self.tried.clone();
         // Only a host that ends forgets to tell, and then there is nothing to wait for.
         let told = tried.wait_for(|tried| *tried).await.is_ok();
-        tracing::debug!(told, "all plugins were tried");
+        tracing::debug!(told, "Loaded plugins");
     }
 
     /// Has the files looked at now, not only with the next second. Returns before that.

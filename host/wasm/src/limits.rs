@@ -226,7 +226,7 @@ impl ResourceLimiter for StoreLimits {
     fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
         self.withdraw();
         self.hit = Some(LimitHit::Memory);
-        tracing::debug!(%error, "a guest's memory couldn't grow");
+        tracing::debug!(%error, "Failed to grow memory of a guest");
         Ok(())
     }
 
@@ -251,7 +251,7 @@ impl ResourceLimiter for StoreLimits {
         self.table_elements = self.table_elements.saturating_sub(self.table_granted);
         self.table_granted = 0;
         self.hit = Some(LimitHit::Table);
-        tracing::debug!(%error, "a guest's table couldn't grow");
+        tracing::debug!(%error, "Failed to grow table of a guest");
         Ok(())
     }
 

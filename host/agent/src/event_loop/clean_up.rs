@@ -109,7 +109,7 @@ impl EventLoop {
             let is_known = move |uid: &PodUid| retained.keeps_folders(uid) || board.shows(uid);
             let round = housekeeper.remove(Leftovers { garbage, logs, running }, is_known);
             if tokio::time::timeout(CLEAN_UP_MAX, round).await.is_err() {
-                tracing::warn!("the clean-up took longer than {}s and starts again", CLEAN_UP_MAX.as_secs());
+                tracing::warn!(timeout = ?CLEAN_UP_MAX, "Housekeeping timed out, starting again");
             } else if begun.elapsed() > CLEAN_UP_WARNING {
                 let (took, expected) = (begun.elapsed(), CLEAN_UP_WARNING);
                 tracing::error!(?expected, actual = ?took, "Housekeeping took longer than expected");

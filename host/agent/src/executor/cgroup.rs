@@ -212,7 +212,7 @@ impl Executor {
         let Ok(name) = kept.layout.pod(pod) else { return Ok(()) };
         kept.port.remove(&kept.layout.path(&name)).await.map_err(|error| {
             let error = one_line(&error);
-            tracing::warn!(pod = %job.full_name, error, "failed to delete cgroup paths for {name}");
+            tracing::warn!(pod = %job.full_name, cgroup = %name, error, "Failed to delete cgroup paths");
         })
     }
 }

@@ -184,7 +184,7 @@ impl Executor {
         let logged = self.files.logged_restart_counts(&job.full_name, &job.uid, &unseen).await;
         logged.unwrap_or_else(|error| {
             let error = one_line(&error);
-            tracing::warn!(pod = %job.full_name, error, "restart counts can't be read from logs");
+            tracing::warn!(pod = %job.full_name, error, "Cannot get restart count from the log directory");
             BTreeMap::new()
         })
     }
@@ -284,7 +284,7 @@ impl Executor {
         let mut progress = Progress::before(&plan);
         if plan.replaces_sandbox() {
             if let Some(fault) = fault(scene.pod, &observed) {
-                tracing::info!(pod = %job.full_name, ?fault, "the pod's sandbox can't stay");
+                tracing::info!(pod = %job.full_name, ?fault, "Pod sandbox must be recreated");
             }
             let message = "Pod sandbox changed, it will be killed and re-created.";
             self.events(job).normal("SandboxChanged", message);
@@ -400,7 +400,7 @@ impl Executor {
                 && let Err(error) = self.files.remove_log(Path::new(log)).await
             {
                 let error = one_line(&error);
-                tracing::warn!(container = %container.id, error, "removing an ended container's log failed");
+                tracing::warn!(container = %container.id, error, "Failed to remove log of an exited container");
             }
             if let Err(error) = self.runtime.containers.remove(&container.id).await {
                 let message = format!("error removing container {}: {}", container.name, error.status_text());

@@ -52,7 +52,7 @@ impl Looker {
             }
         };
         if tokio::time::timeout(MESSAGES_READ_MAX, reading).await.is_err() {
-            tracing::warn!(uid = %seen.uid, "termination messages take too long to read");
+            tracing::warn!(uid = %seen.uid, "Timed out reading termination messages");
         }
         seen
     }

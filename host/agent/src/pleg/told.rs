@@ -66,7 +66,7 @@ impl RuntimeEvents {
                     tokio::time::sleep(delay).await;
                 }
                 StreamEnd::Unimplemented => {
-                    tracing::info!("the runtime tells of no events by itself; it is looked at each second");
+                    tracing::info!("The runtime sends no container events, relisting each second");
                     if self.until_it_was_away().await.is_err() {
                         // The agent ends, and this task with it.
                         return std::future::pending().await;
@@ -139,9 +139,9 @@ impl Heard {
 fn note_end(result: &Result<(), RuntimeError>, delay: Duration) {
     let again_s = delay.as_secs_f64();
     match result {
-        Ok(()) => tracing::debug!(again_s, "the runtime ended its stream of events"),
+        Ok(()) => tracing::debug!(again_s, "Runtime closed its event stream"),
         Err(error) => {
-            tracing::debug!(error = one_line(error), again_s, "the runtime's stream of events broke")
+            tracing::debug!(error = one_line(error), again_s, "Event stream of the runtime failed")
         }
     }
 }

@@ -387,7 +387,7 @@ impl Manager {
             Some(Err(error @ (ProbeError::NotCarriedOut { .. } | ProbeError::NotNow { .. }))) => {
                 ("Unhealthy", format!("{probe} probe errored and resulted in unknown state: {error}"))
             }
-            None => return tracing::error!(%uid, probe, "a probe panicked"),
+            None => return tracing::error!(%uid, probe, "Probe panicked"),
         };
         self.tell(pod, uid, Some(container), reason, message);
     }

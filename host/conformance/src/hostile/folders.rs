@@ -122,7 +122,7 @@ async fn changed(
     let (mut stage, _) = polled(ctx, world).await?;
     for path in world.folders.keys().filter_map(|path| stage.plugin.folders.path(path)) {
         if let Err(error) = change(path) {
-            tracing::debug!(%error, name, "a folder that can't be made here");
+            tracing::debug!(%error, name, "Failed to create a folder");
             return Ok(());
         }
     }

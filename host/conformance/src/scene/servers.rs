@@ -245,7 +245,7 @@ async fn converse(mut stream: TcpStream, script: Arc<ServerScript>, received: Re
         Behaviour::Endless => endless(&mut stream).await,
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, port = script.port, "a conversation with a plugin broke off");
+        tracing::debug!(%error, port = script.port, "Conversation with the plugin ended early");
     }
     received.add(script.port, said);
 }
@@ -369,7 +369,7 @@ async fn udp(at: SocketAddr, script: ServerScript, received: Received) -> io::Re
             if let Some(answer) = datagram(&script, &said)
                 && let Err(error) = socket.send_to(&answer, from).await
             {
-                tracing::debug!(%error, "an answer to a plugin's datagram can't be sent");
+                tracing::debug!(%error, "Failed to answer a datagram of the plugin");
             }
             received.add(script.port, said);
         }

@@ -93,7 +93,7 @@ fn together(checks: &[Check], verbose: bool, excluded: &[&str]) -> (StatusCode, 
             _ if excluded.contains(name) => words += &format!("[+]{name} excluded: ok\n"),
             Ok(()) => words += &format!("[+]{name} ok\n"),
             Err(why) => {
-                tracing::info!(check = name, why, "healthz check failed");
+                tracing::info!(check = name, why, "Healthz check failed");
                 words += &format!("[-]{name} failed: reason withheld\n");
                 failed = true;
             }

@@ -206,7 +206,7 @@ impl Cache {
         }
         // The time of last use, which `prune` goes by; not worth an error.
         let used = rustix::fs::futimens(&code, &USED_NOW);
-        tracing::trace!(?used, "compiled code used");
+        tracing::trace!(?used, "Used compiled code from the cache");
         // The same open file that was checked, whatever the name now leads to.
         let checked = format!("/proc/self/fd/{}", code.as_raw_fd());
         // SAFETY: the bytes must be what `precompile_component` made and must not change while they are mapped. The
@@ -243,7 +243,7 @@ impl Cache {
         self.write(&name(key, DIGEST), |file| file.write_all(noted.as_bytes()))?;
         if let Err(error) = self.prune(&name(key, CODE)) {
             // Too many entries are no reason to do without this one.
-            tracing::warn!(%error, folder = %self.path.display(), "the cache of compiled code wasn't tidied");
+            tracing::warn!(%error, folder = %self.path.display(), "Failed to clean up the cache of compiled code");
         }
         Ok(())
     }
@@ -310,7 +310,7 @@ impl Cache {
         if written.is_err() {
             // On a full disk a part of a file would only take more room.
             let removed = self.unlink(&temporary);
-            tracing::debug!(?removed, file = temporary, "an unfinished file of the cache");
+            tracing::debug!(?removed, file = temporary, "Removed an unfinished file from the cache");
         }
         written
     }

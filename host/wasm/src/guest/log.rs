@@ -117,7 +117,7 @@ impl GuestLog {
             LineDecision::LeftOut => false,
             LineDecision::Written { left_out: None } => true,
             LineDecision::Written { left_out: Some(left_out) } => {
-                tracing::warn!(plugin = &*self.plugin, left_out, "the plugin writes too many lines");
+                tracing::warn!(plugin = &*self.plugin, left_out, "Plugin logs too much, dropped lines");
                 true
             }
         }

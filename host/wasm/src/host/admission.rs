@@ -118,7 +118,7 @@ impl Shared {
                 tracing::info!(
                     plugin = &*plugin.spec.name,
                     pod = asking.facts.pod().uid(),
-                    "the node has changed: asked again"
+                    "Node changed, asking admission handlers again"
                 );
                 asking.request.node = newer;
                 asking.facts = Arc::new(RequestFacts::new(asking.request.clone()));
@@ -176,13 +176,13 @@ impl Shared {
             let call = Call { outcome, took, memory_bytes_peak, cpu };
             let change = plugin.record(Role::Admission, call, result.as_ref().err(), now);
             match &result {
-                Ok(verdict) => tracing::debug!(plugin = name, pod, ?took, ?verdict, "plugin asked"),
+                Ok(verdict) => tracing::debug!(plugin = name, pod, ?took, ?verdict, "Called plugin"),
                 // Told by its state: what isn't asked for its verdict to count would fill the log.
                 Err(error) if purpose == Purpose::Compare && !outcome.was_called() => {
-                    tracing::debug!(plugin = name, pod, error = error.sentence(), "shadow not asked")
+                    tracing::debug!(plugin = name, pod, error = error.sentence(), "Shadow was not called")
                 }
                 Err(error) => {
-                    tracing::warn!(plugin = name, pod, ?took, error = error.sentence(), "plugin failed")
+                    tracing::warn!(plugin = name, pod, ?took, error = error.sentence(), "Plugin call failed")
                 }
             }
             if let Some(change) = change {

@@ -115,15 +115,15 @@ impl Shared {
         let error = result.as_ref().err();
         let change = plugin.record(Role::Probe, call, error, Instant::now());
         match error {
-            None => tracing::debug!(plugin = name, ?took, ?result, "plugin asked"),
+            None => tracing::debug!(plugin = name, ?took, ?result, "Called plugin"),
             // Told by the quarantine, and each time it is asked: a line for each would fill the log.
             Some(CallError::Quarantined { .. } | CallError::NotLoaded { .. } | CallError::Loading) => {}
             // In the plugin's own words, which are the pod's event.
             Some(CallError::Refused { words }) => {
-                tracing::debug!(plugin = name, ?took, words, "plugin refused")
+                tracing::debug!(plugin = name, ?took, words, "Plugin refused the call")
             }
             Some(error) => {
-                tracing::warn!(plugin = name, ?took, error = error.sentence(), "plugin failed")
+                tracing::warn!(plugin = name, ?took, error = error.sentence(), "Plugin call failed")
             }
         }
         if let Some(change) = change {

@@ -88,12 +88,12 @@ impl Shared {
     pub(super) fn report_loaded(&self, spec: &Spec, loaded: &Loaded, old: Option<&Arc<Plugin>>) {
         let (name, digest) = (&*spec.name, &*loaded.digest);
         self.metrics.plugin(name).record_load(LoadOutcome::Loaded);
-        tracing::info!(plugin = name, digest, "plugin loaded");
+        tracing::info!(plugin = name, digest, "Loaded plugin");
         for role in loaded.unused() {
             tracing::warn!(
                 plugin = name,
                 %role,
-                "the component has a role that its entry doesn't name, in which it isn't used"
+                "Component has a role that its entry does not name, not using it in this role"
             );
         }
         if let Some(old) = old.and_then(|old| old.code.ready()) {
@@ -110,7 +110,7 @@ impl Shared {
         let name = &*failure.spec.name;
         let message = failure.error.sentence();
         self.metrics.plugin(name).record_load(LoadOutcome::Failed);
-        tracing::error!(plugin = name, error = message, "plugin not loaded");
+        tracing::error!(plugin = name, error = message, "Failed to load plugin");
         if previous.is_none_or(|previous| previous.error.sentence() != message) {
             self.record_event(name, EventType::Warning, "PluginNotLoaded", message);
         }

@@ -68,7 +68,7 @@ impl Shared {
             pod = difference.pod,
             difference.verdict,
             difference.decision,
-            "shadow differs"
+            "Shadow verdict differs"
         );
         let event = plugin.shadow().differed(difference, Instant::now());
         if let Some(message) = event {

@@ -179,11 +179,11 @@ impl Supervisor {
                 self.want(shared, configuration).await;
                 self.told_gone = false;
                 *lock(&shared.file_error) = None;
-                tracing::info!("plugin configuration read");
+                tracing::info!("Read plugin configuration");
             }
             Err(error) => {
                 let message = one_line(&error);
-                tracing::error!(error = message, "plugin configuration not taken; the old one stays");
+                tracing::error!(error = message, "Rejected plugin configuration, keeping the last one");
                 let path = self.sources.plugins_file.as_deref().unwrap_or(Path::new(""));
                 shared.report_file("plugins", path, "PluginConfigurationInvalid", message.clone());
                 *lock(&shared.file_error) = Some(message);
@@ -197,7 +197,7 @@ impl Supervisor {
         }
         self.told_gone = true;
         let message = format!("{} is gone; the plugins that it named last go on", path.display());
-        tracing::error!(error = message, "plugin configuration not found");
+        tracing::error!(error = message, "Plugin configuration not found");
         shared.report_file("plugins", path, "PluginConfigurationMissing", message.clone());
         *lock(&shared.file_error) = Some(message);
     }
@@ -275,7 +275,7 @@ impl Supervisor {
             }
             Err(error) if error.is_cancelled() => {}
             Err(error) => {
-                tracing::error!(%error, "loading a plugin ended the task");
+                tracing::error!(%error, "Task that loads a plugin failed");
                 for work in self.works.values_mut().filter(|work| work.is_dead()) {
                     work.result = Some(Loading::interrupted());
                 }
@@ -394,7 +394,7 @@ impl Supervisor {
         let Ok(read) = tokio::task::spawn_blocking(move || secrets::read(&entries)).await else { return };
         for (name, failure) in &read.failures {
             if self.secret_failures.get(name) != Some(failure) {
-                tracing::error!(secret = name, error = failure.message, "secret not read");
+                tracing::error!(secret = name, error = failure.message, "Failed to read secret");
                 shared.report_file("secrets", &failure.file, "SecretNotRead", failure.message.clone());
             }
         }

@@ -80,7 +80,7 @@ impl Drop for EpochTicker {
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!("the epoch thread panicked");
+            tracing::error!("Epoch thread panicked");
         }
     }
 }

@@ -348,7 +348,7 @@ async fn on_thread<T: Send + 'static>(
     match tokio::time::timeout(limit + WALL_SLACK, task).await {
         Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => {
-            tracing::error!(%error, "a call into a plugin ended the host's thread");
+            tracing::error!(%error, "Plugin call ended its thread");
             Err(CallError::Host)
         }
         Err(_elapsed) => Err(CallError::Timeout { limit }),

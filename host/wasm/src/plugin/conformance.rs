@@ -240,7 +240,7 @@ impl Judge {
                 }
                 // It doesn't count. Whether that matters depends on who signed.
                 Err(error) => {
-                    tracing::warn!(error = one_line(&error), "a key of conformance reports doesn't count");
+                    tracing::warn!(error = one_line(&error), "Ignored a key of conformance reports");
                     broken.get_or_insert(error);
                 }
             }

@@ -215,7 +215,7 @@ impl Loader {
         let vouched = looked.map_err(|cause| LoadError::Conformance(Box::new(cause)))?;
         if !vouched.report.passed {
             let (plugin, key) = (&*spec.name, vouched.key.display());
-            tracing::warn!(plugin, %key, "the conformance report of this plugin says that something failed");
+            tracing::warn!(plugin, %key, "Conformance report of the plugin has failed checks");
         }
         Ok(Some(vouched))
     }

@@ -256,7 +256,7 @@ async fn write_all(folder: PathBuf, mut entries: mpsc::Receiver<Entry>) {
             tracing::warn!(
                 plugin = &*plugin,
                 error = witlet_core::error::one_line(&error),
-                "call not recorded"
+                "Failed to record plugin call"
             );
         }
     }

@@ -47,7 +47,7 @@ pub(crate) fn granted(grants: &Grants, state: Option<&Path>, reach: Reach, log: 
     if let Some(folder) = state {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         if let Err(error) = made {
-            tracing::warn!(plugin = log.plugin(), folder = %folder.display(), %error, "no state folder");
+            tracing::warn!(plugin = log.plugin(), folder = %folder.display(), %error, "Failed to open the state folder");
         }
         preopen(&mut wasi, folder, STATE_PATH, FsPerms::ReadWrite, log);
     }
@@ -62,7 +62,7 @@ fn preopen(wasi: &mut WasiCtxBuilder, folder: &Path, name: &str, permissions: Fs
             plugin = log.plugin(),
             folder = %folder.display(),
             %error,
-            "a granted folder can't be opened"
+            "Failed to open a granted folder"
         );
     }
 }

@@ -154,7 +154,7 @@ impl PullAccess {
                 tracing::error!(
                     imageRef = image_ref,
                     err = one_line(&error),
-                    "failed to remove an ImagePulledRecord"
+                    "Failed to remove ImagePulledRecord"
                 );
             }
         }

@@ -136,14 +136,14 @@ impl Systemd {
         const CALL: &str = "StopUnit";
         match self.job(CALL, &(unit, REPLACE)).await {
             Ok(Some(result)) if result == DONE => {}
-            Ok(Some(result)) => tracing::warn!(unit, result, "systemd couldn't remove the unit"),
+            Ok(Some(result)) => tracing::warn!(unit, result, "Failed to remove systemd unit"),
             Ok(None) => {
                 let problem = format!("Timed out while waiting for systemd to remove {unit}");
                 return Err(failed(CALL, unit, problem));
             }
             // As upstream has it: whatever it is, the folders are removed.
             Err(CallError::Refused { name, problem }) => {
-                tracing::debug!(unit, name, problem, "nothing to stop");
+                tracing::debug!(unit, name, problem, "No unit to stop");
             }
             Err(error) => return Err(error.of(CALL, unit)),
         }
@@ -155,7 +155,7 @@ impl Systemd {
     async fn reset_failed(&self, unit: &str) {
         const CALL: &str = "ResetFailedUnit";
         if let Err(error) = self.call(CALL, &(unit,)).await {
-            tracing::debug!(error = %error.of(CALL, unit), "no failed unit to reset");
+            tracing::debug!(error = %error.of(CALL, unit), "No failed unit to reset");
         }
     }
 

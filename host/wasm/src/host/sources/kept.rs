@@ -25,7 +25,11 @@ pub(super) async fn load(state: &dyn StateStore, spec: &SourceSpec) -> Option<Re
         Ok(bytes) => bytes?,
         Err(error) => {
             let error = one_line(&error);
-            tracing::warn!(source = spec.name.as_str(), error, "what a pod source left can't be read");
+            tracing::warn!(
+                source = spec.name.as_str(),
+                error,
+                "Failed to read the saved pods of a pod source"
+            );
             return None;
         }
     };
@@ -47,7 +51,7 @@ pub(super) async fn write(
             tracing::warn!(
                 source = spec.name.as_str(),
                 bytes = bytes.len(),
-                "what a pod source has is too much to be kept and won't run again without it"
+                "Pods of a pod source exceed the limit, not saving them"
             );
             // Nothing is better than what it had once.
             bytes.clear();
@@ -60,7 +64,7 @@ pub(super) async fn write(
             Ok(()) => written = Some(digest),
             Err(error) => {
                 let error = one_line(&error);
-                tracing::warn!(source = spec.name.as_str(), error, "what a pod source has can't be kept");
+                tracing::warn!(source = spec.name.as_str(), error, "Failed to save the pods of a pod source");
             }
         }
         sleep(SAVE_INTERVAL).await;
@@ -71,6 +75,6 @@ pub(super) async fn write(
 pub(super) async fn forget(state: &dyn StateStore, spec: &SourceSpec) {
     if let Err(error) = state.save(&spec.state_name(), b"").await {
         let error = one_line(&error);
-        tracing::warn!(source = spec.name.as_str(), error, "what a pod source left can't be forgotten");
+        tracing::warn!(source = spec.name.as_str(), error, "Failed to remove the saved pods of a pod source");
     }
 }

@@ -124,7 +124,7 @@ impl Shared {
 
     fn note_source(&self, plugin: &Plugin, call: Call, error: Option<&CallError>) {
         let name = &*plugin.spec.name;
-        tracing::debug!(plugin = name, took = ?call.took, outcome = call.outcome.as_str(), "plugin asked");
+        tracing::debug!(plugin = name, took = ?call.took, outcome = call.outcome.as_str(), "Called plugin");
         let change = plugin.record(Role::PodSource, call, error, Instant::now());
         if let Some(change) = change {
             self.report_change(name, change, error);

@@ -111,7 +111,7 @@ impl<P: SourcePlugins> Poller<P> {
             }
             Err(error) => {
                 let source = spec.name.as_str();
-                tracing::error!(source, %error, "reading what a pod source left ended its task");
+                tracing::error!(source, %error, "Task that reads saved pods of a pod source failed");
             }
         }
         Ok(polling)
@@ -153,7 +153,7 @@ impl<P: SourcePlugins> Poller<P> {
             pods = pods.len(),
             complete,
             restored,
-            "a pod source has another set"
+            "Pod source changed its pods"
         );
         let update = match restored {
             true => SourceUpdate::Restored(pods),

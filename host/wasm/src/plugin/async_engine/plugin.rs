@@ -178,7 +178,7 @@ impl AsyncPlugin {
         let (ended, at) = match task.join_next().await {
             Some(Ok(ended)) => ended,
             Some(Err(error)) => {
-                tracing::error!(%error, plugin = &*self.setting.name, "a call of a plugin ended its task");
+                tracing::error!(%error, plugin = &*self.setting.name, "Task of a plugin call failed");
                 (Ended::By(Err(CallError::Host)), Instant::now())
             }
             None => (Ended::By(Err(CallError::Host)), Instant::now()),
