@@ -176,6 +176,14 @@ impl Daemon {
         self.launch()
     }
 
+    /// Kills it and starts it again with these arguments in place of its own. Another daemon in its place wouldn't do: the end of the
+    /// first would take its mounts and cgroups away.
+    pub fn restart_with(&mut self, arguments: Vec<String>) -> Result<(), HarnessError> {
+        self.kill()?;
+        self.options.arguments = arguments;
+        self.launch()
+    }
+
     /// Writes a manifest into its folder, in one step so that it is never seen half.
     pub fn write_manifest(&self, file: &str, content: &str) -> Result<(), HarnessError> {
         // Hidden files are ignored.

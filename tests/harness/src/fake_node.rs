@@ -128,7 +128,6 @@ pub struct FakeNode {
     pub port: u16,
     pub folder: tempfile::TempDir,
     told: Arc<Mutex<Vec<Told>>>,
-    options: DaemonOptions,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -199,16 +198,14 @@ impl FakeNode {
             options.environment.push((CACHE_VARIABLE.to_owned(), compiled));
         }
         configure(folder.path(), &plugins(folder.path(), port))?;
-        let daemon = Daemon::start(options.clone()).map_err(|error| failed(&error))?;
-        Ok(Self { daemon, cri, port, folder, told, options, stop, tasks })
+        let daemon = Daemon::start(options).map_err(|error| failed(&error))?;
+        Ok(Self { daemon, cri, port, folder, told, stop, tasks })
     }
 
     /// Kills the daemon and starts it again with other arguments.
     pub fn restart_with(&mut self, arguments: &[&str]) -> Result<(), Failed> {
-        self.daemon.kill().map_err(|error| failed(&error))?;
-        self.options.arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        self.daemon = Daemon::start(self.options.clone()).map_err(|error| failed(&error))?;
-        Ok(())
+        let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        self.daemon.restart_with(arguments).map_err(|error| failed(&error))
     }
 
     /// Replaces the plugin configuration in one step.
