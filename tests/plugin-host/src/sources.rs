@@ -202,7 +202,7 @@ async fn sources_that_lie_are_told_and_bring_nothing() {
     let mut sources = Sources::of(&entries.concat()).await;
     assert_eq!(sources.next().await, "speaks: ");
     sources.until_told("Unavailable: the link is down").await;
-    sources.until_told("never said what it has").await;
+    sources.until_told("the first answer must not be `unchanged`").await;
     sources
         .node
         .until("each was told", |node| {
