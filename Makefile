@@ -25,7 +25,7 @@ SOAK_SUITES := --test cli --test bounded --test soak --test hostile --test plugi
 .DEFAULT_GOAL := help
 .PHONY: demo test test-node soak flakes bench bench-density languages lint fmt setup help
 
-demo: setup ## Build, and watch pods run on the embedded runtime (DEMO_SECONDS=30 ends by itself and checks what it saw)
+demo: setup ## Build, and watch pods run on the embedded runtime (DEMO_SECONDS=60 ends by itself and checks what it saw)
 	$(CARGO) build --locked -p witlet
 	$(CARGO) build --locked --target $(WASM_TARGET) --profile guest -p witlet-example-workloads -p no-latest-tag -p not-before
 	DEMO_SECONDS=$(DEMO_SECONDS) examples/demo.sh

@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 picture="docs/demo.svg"
-seconds="${DEMO_SECONDS:-30}"
+seconds="${DEMO_SECONDS:-60}"
 recorded="$(mktemp)"
 trap 'rm -f "$recorded" "$recorded.lines" "$picture.new"' EXIT
 
