@@ -20,8 +20,8 @@ pub use convert::{
     shares_of_weight, shares_to_milli,
 };
 pub use layout::{CgroupLayout, KUBEPODS, first_tier_config, tier_configs};
-pub(crate) use memory::{MEMORY_LOW, MEMORY_MIN};
-pub use memory::{MemoryQos, MemoryReservation, QosReserved, TierMemory, percentage};
+pub(crate) use memory::MEMORY_LOW;
+pub use memory::{MEMORY_MIN, MemoryQos, MemoryReservation, QosReserved, TierMemory, percentage};
 pub use name::{CgroupName, InvalidPart};
 pub use ownership::{PodCgroupAction, pod_cgroup_action};
 pub use systemd::{

@@ -54,6 +54,6 @@ impl TokenBucket {
     fn fill(&mut self, now: Duration) {
         let since = now.saturating_sub(self.filled);
         self.tokens = (self.tokens + since.as_secs_f64() * self.per_second).min(self.burst);
-        self.filled = now;
+        self.filled = self.filled.max(now);
     }
 }

@@ -43,7 +43,7 @@ pub struct CgroupResources {
     /// CPUs that are online, in the kernel's list form.
     pub cpus: String,
     /// Size of a page of memory in bytes.
-    pub page_bytes: Option<i64>,
+    pub page_bytes: i64,
 }
 
 impl CgroupResources {
@@ -55,18 +55,10 @@ impl CgroupResources {
         Self {
             pids: limits.into_iter().filter_map(number).min(),
             cpus: text("/sys/devices/system/cpu/online").unwrap_or_default(),
-            page_bytes: fs::read("/proc/self/auxv").ok().and_then(|auxv| page_bytes(&auxv)),
+            // A page is some KiB.
+            page_bytes: i64::try_from(rustix::param::page_size()).unwrap_or(i64::MAX),
         }
     }
-}
-
-/// The size of a page that the kernel says at the start of a process: pairs of words.
-fn page_bytes(auxv: &[u8]) -> Option<i64> {
-    const AT_PAGESZ: usize = 6;
-    let words = auxv.as_chunks::<{ size_of::<usize>() }>().0.iter().map(|word| usize::from_ne_bytes(*word));
-    let words: Vec<usize> = words.collect();
-    let pair = words.as_chunks::<2>().0.iter().find(|[kind, _]| *kind == AT_PAGESZ)?;
-    i64::try_from(pair[1]).ok().filter(|bytes| *bytes > 0)
 }
 
 impl CgroupFs {

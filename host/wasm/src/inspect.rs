@@ -40,15 +40,6 @@ pub struct ServedRole {
     pub version: &'static str,
 }
 
-/// The versions of a role's contract that this host serves, one of each track, the oldest first.
-pub fn served_versions(role: Role) -> &'static [&'static str] {
-    match role {
-        Role::Admission => admission::VERSIONS,
-        Role::Probe => probe::VERSIONS,
-        Role::PodSource => pod_source::VERSIONS,
-    }
-}
-
 /// One of this project's interfaces in the version that a component was built against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -319,10 +319,7 @@ fn cgroup_settings(settings: &Settings) -> Result<CgroupSettings, RunError> {
         }
         _ => settings.cgroups.mode.clone(),
     };
-    let memory_qos = settings
-        .cgroups
-        .memory_qos
-        .map(|qos| MemoryQos { page_bytes: page_bytes.unwrap_or(qos.page_bytes), ..qos });
+    let memory_qos = settings.cgroups.memory_qos.map(|qos| MemoryQos { page_bytes, ..qos });
     let swap = match witlet_node::has_swap_controller() {
         true => settings.cgroups.swap,
         false => SwapBehavior::NoSwap,

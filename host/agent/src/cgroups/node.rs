@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use witlet_core::cgroup::{
-    CgroupName, CgroupVersion, ResourceConfig, Tier, existing_config, first_tier_config, node_config,
+    CgroupName, CgroupVersion, MEMORY_MIN, ResourceConfig, Tier, existing_config, first_tier_config,
+    node_config,
 };
 use witlet_core::event::{Event, EventObject, EventType};
 use witlet_core::node::allocatable::{Enforcement, PIDS, amounts};
@@ -64,9 +65,14 @@ impl CgroupManager {
     /// Bytes of memory that pods may use together; 0 where that decides nothing.
     pub(crate) fn pods_memory(&self) -> i64 {
         match self.settings.memory_qos {
-            Some(_) => self.pods_amounts().get(MEMORY).copied().unwrap_or_default(),
+            Some(_) => self.enforced_memory(),
             None => 0,
         }
+    }
+
+    /// Bytes of memory that aren't reserved.
+    pub(super) fn enforced_memory(&self) -> i64 {
+        self.pods_amounts().get(MEMORY).copied().unwrap_or_default()
     }
 
     /// What isn't reserved.
@@ -116,7 +122,7 @@ impl CgroupManager {
             let is_kept =
                 self.settings.memory_qos.is_some() && kept.port.facts().version == CgroupVersion::V2;
             if let Some(bytes) = config.memory_bytes.filter(|_| is_kept) {
-                config.unified.insert("memory.min".to_owned(), bytes.to_string());
+                config.unified.insert(MEMORY_MIN.to_owned(), bytes.to_string());
             }
             match limit_existing(kept, cgroup, amounts, &config).await {
                 Ok(()) => {

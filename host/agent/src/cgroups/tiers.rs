@@ -5,7 +5,6 @@ use std::sync::Arc;
 use witlet_core::cgroup::{
     CgroupVersion, QosReserved, ResourceConfig, Tier, TierMemory, TierPod, tier_configs,
 };
-use witlet_core::pod::resources::MEMORY;
 use witlet_ports::CgroupError;
 
 use super::{CgroupManager, CgroupState, Kept};
@@ -32,10 +31,10 @@ impl CgroupManager {
     fn tier_memory(&self, kept: &Kept) -> TierMemory {
         let is_v2 = kept.port.facts().version == CgroupVersion::V2;
         let reservation = self.settings.memory_qos.filter(|_| is_v2).map(|qos| qos.reservation);
-        let reserved = self.settings.qos_reserved_percent.map(|percent| {
-            let allocatable = self.pods_amounts().get(MEMORY).copied().unwrap_or_default();
-            QosReserved { percent, allocatable }
-        });
+        let reserved = self
+            .settings
+            .qos_reserved_percent
+            .map(|percent| QosReserved { percent, allocatable: self.enforced_memory() });
         TierMemory { reservation, reserved }
     }
 }

@@ -9,8 +9,8 @@ use super::config::ResourceConfig;
 use super::tier::{Tier, TierPod};
 use crate::pod::resources::{self, MEMORY, QosClass};
 
-/// Files of version 2.
-pub(crate) const MEMORY_MIN: &str = "memory.min";
+/// The file of version 2 with the memory that is never reclaimed.
+pub const MEMORY_MIN: &str = "memory.min";
 pub(crate) const MEMORY_LOW: &str = "memory.low";
 
 /// What is kept of memory that pods ask for (`memoryReservationPolicy`).

@@ -40,6 +40,15 @@ fn a_bucket_holds_at_least_one() {
     assert!(bucket.try_take(Duration::ZERO) && !bucket.try_take(Duration::ZERO));
 }
 
+#[test]
+fn a_clock_that_goes_back_fills_no_span_twice() {
+    let mut bucket = bucket(1.0, 10);
+    for (after, got) in [(100, 10), (90, 0), (100, 0), (101, 1)] {
+        let taken = (0..10).filter(|_| bucket.try_take(Duration::from_secs(after))).count();
+        assert_eq!(taken, got, "after {after} s");
+    }
+}
+
 /// What the crate `governor` can't: tokens may be owed, and a waiter that gives up returns its own.
 #[test]
 fn tokens_may_be_owed_and_returned() {
