@@ -37,6 +37,8 @@ const BOUND: &str = "poll-result.cursor: at most 4 KiB; one that grows with each
 
 /// Calls of fresh instances that are timed.
 const FRESH_CALLS: usize = 20;
+/// Calls without one answer after which the next would bring none either. Each had its whole timeout of a processor's time.
+const UNANSWERED_CALLS: usize = 5;
 /// Calls of one instance, for what it keeps of each.
 const WARM_CALLS: usize = 300;
 /// How long calls of one instance are made at most: slow ones are fewer.
@@ -87,7 +89,7 @@ async fn calls(ctx: &Ctx<'_>, checks: &mut Checks<'_>, role: Role) -> Result<(),
     // One late answer is the machine's; only all of them are the plugin's.
     let all_late = measured.seconds.is_empty().then_some(measured.failed).flatten();
     let late = all_late.filter(|(_, error)| matches!(error, CallError::Timeout { .. })).map(|(_, error)| {
-        let seen = format!("{}, in each of {FRESH_CALLS} fresh instances", error.sentence());
+        let seen = format!("{}, in each of {UNANSWERED_CALLS} fresh instances", error.sentence());
         Finding::new(scenario.shown(), seen, TIMEOUT).repeated_by(REPEAT)
     });
     checks.named(role, TIME, late);
@@ -140,7 +142,7 @@ impl Measured {
             // One that is too long is no answer any more.
             let cursor = stage.cursor.as_ref().filter(|_| asked.result.is_ok());
             measured.cursors.extend(cursor.map(|cursor| cursor.len() as f64));
-            let never_answers = measured.seconds.is_empty() && call + 1 >= FRESH_CALLS;
+            let never_answers = measured.seconds.is_empty() && call + 1 >= UNANSWERED_CALLS;
             if began.elapsed() > WARM_TIME || never_answers {
                 break;
             }

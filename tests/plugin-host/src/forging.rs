@@ -82,7 +82,7 @@ async fn plugins_that_hang_while_they_load_keep_nobody_from_answering() {
     let stuck: String = (0..6)
         .map(|number| {
             format!(
-                "- {{name: stuck-{number}, component: hostile.wasm, limits: {{timeout: 3s}}, \
+                "- {{name: stuck-{number}, component: hostile.wasm, limits: {{timeout: 1s}}, \
                  admission: {{match: {{namespaces: [none]}}}}, config: loop-in-validate}}\n"
             )
         })

@@ -8,7 +8,7 @@ use crate::{scratch, witlet};
 
 /// How long anything may take before it counts as never.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The same of a start: in a fresh folder it compiles all that is built in.
+/// The same of a start: the first one compiles all that is built in.
 const START_PATIENCE: Duration = Duration::from_secs(600);
 /// How often something is looked at that is waited for.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -22,10 +22,12 @@ impl Daemon {
     /// Starts one that logs to `log`, and waits until it answers.
     fn start(log: Stdio) -> Self {
         let folder = scratch();
+        let cache = witlet_harness::program::component_cache().expect("a test lies in a target folder");
         // A test run under `nohup` must not have the daemon ignore the terminal's end, too.
         let process = Command::new("env")
             .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_witlet")])
             .args(arguments(folder.path(), "api.sock"))
+            .env(witlet_harness::program::CACHE_VARIABLE, cache)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)

@@ -116,7 +116,7 @@ pub(crate) const PLANTED: &[Planted] = &[
     fault("sleeps", Admission, "properties/verdicts", "in admission nothing may wait"),
     // Time, memory and the log.
     fault("leaks-per-call", Admission, "budget/leak", "bytes more with each call"),
-    fault("slow-to-start", Admission, "budget/time", "in each of 20 fresh instances"),
+    fault("slow-to-start", Admission, "budget/time", "in each of 5 fresh instances"),
     fault("slow-to-answer", Admission, "budget/time", "no answer within 100ms"),
     fault("floods-the-log", Admission, "budget/log", "64 lines in one call"),
     // Probes and their servers.
