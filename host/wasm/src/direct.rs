@@ -173,7 +173,7 @@ fn parts(role: Role, options: DirectOptions) -> (Spec, GuestServices) {
         state_folder: options.state_folder,
         log: options.log,
         clock_ahead: options.clock_ahead,
-        prolongs_probes: true,
+        prolongs_calls: true,
         random_salt: options.random_salt,
     };
     let spec = Spec::direct(timeout, memory_bytes, warm, grants, &config);

@@ -17,7 +17,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use witlet_ports::Containers;
 
-use crate::limits::StoreLimits;
+use crate::limits::{StoreLimits, thread_cpu};
 use crate::wasi;
 use crate::worlds::admission::facts::RequestFacts;
 use crate::worlds::host::HostView;
@@ -35,9 +35,9 @@ pub(crate) struct GuestServices {
     pub(crate) log: Option<LogTap>,
     /// How much later than it is their clocks say that it is, where they don't stand still.
     pub(crate) clock_ahead: Duration,
-    /// Whether probes go on beyond their time while others have the processors, as polls of pod sources do: where plugins are judged,
-    /// not in the daemon, for the answer would be too late.
-    pub(crate) prolongs_probes: bool,
+    /// Whether probes and questions to admission handlers go on beyond their time while others have the processors, as polls of pod
+    /// sources do: where plugins are judged, not in the daemon, for the answer would be too late.
+    pub(crate) prolongs_calls: bool,
     /// Goes into the random numbers of admission handlers, next to the pod's UID; nothing in the daemon.
     pub(crate) random_salt: Arc<str>,
 }
@@ -60,6 +60,19 @@ pub(crate) struct GuestState {
     table: ResourceTable,
     /// Made when a guest first asks for it: most never do, and it is dear.
     wasi: Option<WasiCtx>,
+    /// Processor time of the calling thread when the call began.
+    began: Duration,
+    /// How often the call went on after its time.
+    prolongations: u32,
+}
+
+/// What a call had when its time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallProgress {
+    /// Processor time since the call began.
+    pub(crate) cpu: Duration,
+    /// How often it went on before.
+    pub(crate) prolongations: u32,
 }
 
 impl GuestState {
@@ -76,7 +89,17 @@ impl GuestState {
             now,
             table: ResourceTable::new(),
             wasi: None,
+            began: thread_cpu(),
+            prolongations: 0,
         }
+    }
+
+    /// What the call whose time is over had of a processor, and how often it went on before.
+    pub(crate) fn progress(&mut self) -> CallProgress {
+        let cpu = thread_cpu().saturating_sub(self.began);
+        let progress = CallProgress { cpu, prolongations: self.prolongations };
+        self.prolongations += 1;
+        progress
     }
 
     /// Number of the current question.
@@ -95,6 +118,8 @@ impl GuestState {
         self.now = request.now;
         self.request = Some(request);
         self.wasi = None;
+        self.began = thread_cpu();
+        self.prolongations = 0;
         self.limits.begin();
         self.log.begin();
     }

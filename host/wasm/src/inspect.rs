@@ -10,8 +10,8 @@ use crate::guest::printable;
 use crate::limits::{Limits, StaticNeeds};
 use crate::plugin::config::{MEMORY_BYTES_DEFAULT, SOURCE_MEMORY_BYTES_DEFAULT};
 use crate::role::Role;
+use crate::worlds;
 use crate::worlds::detect::{self, Capabilities, Detected, Obstacle};
-use crate::worlds::{self, admission, pod_source, probe};
 
 /// How many names, modules and tools are listed at most.
 const ITEMS_MAX: usize = 1000;

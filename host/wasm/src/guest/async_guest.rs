@@ -41,8 +41,8 @@ pub(crate) struct GuestSetting {
     pub(crate) containers: Option<Arc<dyn Containers>>,
     /// How much later than it is its clock says that it is.
     pub(crate) clock_ahead: Duration,
-    /// Whether probes may go on beyond their time.
-    pub(crate) prolongs_probes: bool,
+    /// Whether probes go on beyond their time while others have the processors.
+    pub(crate) prolongs_calls: bool,
     pub(crate) egress: Egress,
 }
 

@@ -177,7 +177,7 @@ impl AsyncHost {
             state_folder: spec.state_folder.filter(|_| spec.grants.state),
             containers: given.containers.clone(),
             clock_ahead: given.clock_ahead,
-            prolongs_probes: given.prolongs_probes,
+            prolongs_calls: given.prolongs_calls,
             egress: self.egress.share(),
             grants: spec.grants,
         };

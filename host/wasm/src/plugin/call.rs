@@ -1,6 +1,8 @@
 //! Calls into a plugin: a fresh or warm instance, a deadline around everything, and errors that say what happened.
 
 mod error;
+#[cfg(test)]
+mod tests;
 
 pub use error::{CallError, WaitedIn};
 
@@ -10,15 +12,15 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
-use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap};
+use wasmtime::{Engine, PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use witlet_core::admission::Verdict;
 use witlet_ports::Clock;
 
 use super::Spec;
 use super::pool::{Instance, InstancePool, Pooled};
 use crate::engine::POOL_SLOTS;
-use crate::guest::{GrantedSecrets, GuestLog, GuestServices, GuestState, printable};
-use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits, thread_cpu};
+use crate::guest::{CallProgress, GrantedSecrets, GuestLog, GuestServices, GuestState, printable};
+use crate::limits::{EpochTicker, HANDLES_MAX, LimitHit, Limits, StoreLimits, epochs, thread_cpu};
 use crate::role::Role;
 use crate::wasi::WouldBlock;
 use crate::worlds::Unfit;
@@ -39,6 +41,9 @@ pub(crate) const WARM_SLOTS_MAX: usize = POOL_SLOTS as usize / 2;
 pub(crate) const EPOCH_PERIOD: Duration = Duration::from_millis(2);
 /// How long after its deadline a call is given up that the epoch didn't end, because it isn't in the guest.
 pub(crate) const WALL_SLACK: Duration = Duration::from_millis(50);
+/// How often a call may go on for another timeout where it is judged by its own time: until then it has a hundredth of a
+/// processor at least, or the machine does nothing else.
+const PROLONGATIONS_MAX: u32 = 100;
 
 /// A linked handler with its limits and its kept instances.
 pub(crate) struct SyncPlugin {
@@ -47,6 +52,8 @@ pub(crate) struct SyncPlugin {
     pre: Box<dyn HandlerPre>,
     limits: Limits,
     timeout: Duration,
+    /// Whether a call that other programs left without a processor goes on.
+    prolongs_calls: bool,
     secrets: GrantedSecrets,
     /// How much later than it is `validate` sees.
     clock_ahead: Duration,
@@ -103,6 +110,7 @@ impl SyncPlugin {
             pre,
             limits,
             timeout,
+            prolongs_calls: given.prolongs_calls,
             secrets: GrantedSecrets::new(given.secrets.clone(), spec.grants.secrets.clone()),
             clock_ahead: given.clock_ahead,
             random_salt: given.random_salt.clone(),
@@ -125,16 +133,31 @@ impl SyncPlugin {
         self.pool.retire();
     }
 
-    fn store(&self, engine: &Engine, now: jiff::Timestamp) -> Store<GuestState> {
+    /// How long a call is waited for at most.
+    fn wait(&self) -> CallWait {
+        let timeout = self.timeout;
+        let most = if self.prolongs_calls { timeout * (PROLONGATIONS_MAX + 1) } else { timeout };
+        CallWait { most, timeout }
+    }
+
+    fn store(&self, caller: &Caller, now: jiff::Timestamp) -> Store<GuestState> {
         let limits = StoreLimits::new(self.limits);
         let mut state = GuestState::new(limits, self.log.of_instance(), self.config.clone(), now);
         state.secrets = self.secrets.clone();
         state.random_salt = self.random_salt.clone();
-        let mut store = Store::new(engine, state);
+        let mut store = Store::new(&caller.engine, state);
         store.limiter(|state| &mut state.limits);
         store.set_hostcall_fuel(self.limits.hostcall_bytes_max);
         store.set_max_component_handles(HANDLES_MAX);
-        store.epoch_deadline_trap();
+        if self.prolongs_calls {
+            let (timeout, period) = (self.timeout, caller.ticker.period());
+            store.epoch_deadline_callback(move |mut store| {
+                let more = more_time(timeout, store.data_mut().progress());
+                more.map(|more| UpdateDeadline::Continue(epochs(more, period))).ok_or(Trap::Interrupt.into())
+            });
+        } else {
+            store.epoch_deadline_trap();
+        }
         store
     }
 
@@ -145,6 +168,14 @@ impl SyncPlugin {
             cpu: Duration::ZERO,
         }
     }
+}
+
+/// How much longer a call may run whose time is over; none if that was its own doing. A handler waits for nothing, so what it
+/// didn't use of a processor by now others had.
+fn more_time(timeout: Duration, progress: CallProgress) -> Option<Duration> {
+    let CallProgress { cpu, prolongations } = progress;
+    let is_crowded = cpu < timeout * 3 / 4 && prolongations < PROLONGATIONS_MAX;
+    is_crowded.then(|| timeout - cpu)
 }
 
 /// Gives the engine's error its name. `hit` is the limit that the guest ran into, `timeout` what it was given.
@@ -229,7 +260,7 @@ impl Caller {
         let plugin = plugin.clone();
         // However long the others take, no one waits for this one.
         let permit = self.validators.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
-        on_thread(permit, plugin.timeout, move || caller.validate_here(&plugin)).await?.result
+        on_thread(permit, plugin.wait(), move || caller.validate_here(&plugin)).await?.result
     }
 
     /// Asks the plugin about a pod. Returns within twice its deadline and [`WALL_SLACK`]: once for a thread, once for
@@ -247,7 +278,7 @@ impl Caller {
             .await
             .map_err(|_elapsed| CallError::Busy)?
             .map_err(|_closed| CallError::Host)?;
-        on_thread(permit, plugin.timeout, move || caller.admit_measured(&plugin, &facts)).await
+        on_thread(permit, plugin.wait(), move || caller.admit_measured(&plugin, &facts)).await
     }
 
     /// Asks a shadow about a pod, one shadow at a time, on a thread that no verdict that counts waits for.
@@ -258,7 +289,7 @@ impl Caller {
     ) -> Result<Called<Verdict>, CallError> {
         let (caller, plugin, facts) = (self.clone(), plugin.clone(), facts.clone());
         let permit = self.shadows.clone().acquire_owned().await.map_err(|_closed| CallError::Host)?;
-        on_thread(permit, plugin.timeout, move || caller.admit_measured(&plugin, &facts)).await
+        on_thread(permit, plugin.wait(), move || caller.admit_measured(&plugin, &facts)).await
     }
 
     /// As [`Self::admit_here`], with the CPU time.
@@ -273,7 +304,7 @@ impl Caller {
         let now = self.clock.now();
         // A time that can't be represented is the newest that can.
         let now = now.checked_add(plugin.clock_ahead).unwrap_or(jiff::Timestamp::MAX);
-        let mut store = plugin.store(&self.engine, now);
+        let mut store = plugin.store(self, now);
         store.set_epoch_deadline(self.ticker.deadline(plugin.timeout));
         let replied = plugin
             .pre
@@ -295,7 +326,7 @@ impl Caller {
                 return called;
             }
         }
-        let mut store = plugin.store(&self.engine, facts.now);
+        let mut store = plugin.store(self, facts.now);
         store.data_mut().begin(facts.clone());
         // One deadline for instantiation and call together.
         store.set_epoch_deadline(self.ticker.deadline(plugin.timeout));
@@ -333,11 +364,20 @@ fn ask_begun(plugin: &SyncPlugin, mut pooled: Pooled<SyncInstance>) -> Called<Ve
     }
 }
 
+/// How long a call is waited for.
+#[derive(Clone, Copy)]
+struct CallWait {
+    /// Until it is given up.
+    most: Duration,
+    /// What it was given.
+    timeout: Duration,
+}
+
 /// Runs a call on a thread of the runtime's. The thread and its permit are held until the call ends, though its caller
 /// may have given up before; so no more threads can hang than there are permits.
 async fn on_thread<T: Send + 'static>(
     permit: OwnedSemaphorePermit,
-    limit: Duration,
+    wait: CallWait,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CallError> {
     let task = tokio::task::spawn_blocking(move || {
@@ -345,13 +385,13 @@ async fn on_thread<T: Send + 'static>(
         drop(permit);
         result
     });
-    match tokio::time::timeout(limit + WALL_SLACK, task).await {
+    match tokio::time::timeout(wait.most + WALL_SLACK, task).await {
         Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => {
             tracing::error!(%error, "Plugin call ended its thread");
             Err(CallError::Host)
         }
-        Err(_elapsed) => Err(CallError::Timeout { limit }),
+        Err(_elapsed) => Err(CallError::Timeout { limit: wait.timeout }),
     }
 }
 

@@ -197,7 +197,7 @@ impl AsyncPlugin {
         let calling = self.call_instance(&function, usage.clone(), deadline);
         let mut metered = pin!(Metered::new(calling, &self.machine.ticker, usage.clone(), limit));
         let mut more = Duration::ZERO;
-        let prolongs = function.role() == Role::PodSource || self.setting.prolongs_probes;
+        let prolongs = function.role() == Role::PodSource || self.setting.prolongs_calls;
         let ended = loop {
             let ended = tokio::select! {
                 biased;

@@ -1,0 +1,22 @@
+//! Which calls go on after their time.
+
+use super::*;
+
+#[test]
+fn a_call_goes_on_after_its_time_only_where_others_had_the_processor() {
+    let ms = Duration::from_millis;
+    let cases = [
+        ("it computed all the time", ms(100), 0, None),
+        ("a little less, as clocks have it", ms(98), 0, None),
+        ("three quarters are its own", ms(75), 0, None),
+        ("others had a quarter", ms(74), 0, Some(ms(26))),
+        ("others had all of it", ms(0), 0, Some(ms(100))),
+        ("again", ms(90), 3, None),
+        ("again, with little progress", ms(10), 99, Some(ms(90))),
+        ("so often that it has to end", ms(10), 100, None),
+        ("its clock says more than there was", ms(300), 0, None),
+    ];
+    for (what, cpu, prolongations, more) in cases {
+        assert_eq!(more_time(ms(100), CallProgress { cpu, prolongations }), more, "{what}");
+    }
+}
