@@ -140,15 +140,20 @@ fn field_versions(files: &mut Value) {
     }
 }
 
-/// The pod's quality of service, from the resources of its containers.
+/// The pod's quality of service, from its own resources where it has any, else from those of its containers.
 pub(crate) fn qos_class(pod: &Value) -> &'static str {
+    let of_pod = pod.pointer("/spec/resources").filter(|own| {
+        ["requests", "limits"].iter().any(|kind| own[kind].as_object().is_some_and(|some| !some.is_empty()))
+    });
+    let containers = crate::value::list(pod, "/spec/containers").iter();
+    let containers = containers.chain(crate::value::list(pod, "/spec/initContainers"));
+    let of_containers = containers.map(|container| &container["resources"]);
+    let holders: Vec<&Value> = of_pod.map_or_else(|| of_containers.collect(), |own| vec![own]);
     let mut is_guaranteed = true;
     let mut asks = false;
-    let containers = crate::value::list(pod, "/spec/containers").iter();
-    for container in containers.chain(crate::value::list(pod, "/spec/initContainers")) {
-        let of = |kind: &str, name: &str| container.pointer(&format!("/resources/{kind}/{name}")).cloned();
+    for resources in holders {
         for name in ["cpu", "memory"] {
-            let (limit, request) = (of("limits", name), of("requests", name));
+            let [limit, request] = ["limits", "requests"].map(|kind| resources[kind].get(name));
             asks |= limit.is_some() || request.is_some();
             is_guaranteed &= limit.is_some() && limit == request;
         }

@@ -10,6 +10,7 @@ use crate::support::{cases, config, configs, created, fields, of, patched, pod, 
 
 cases![
     a_created_pod_has_the_defaults_of_its_type,
+    a_pods_own_resources_decide_its_class since 34,
     a_generation_counts_changes_of_a_pods_spec since 34,
     names_are_needed_checked_and_made,
     an_object_needs_its_namespace,
@@ -45,6 +46,22 @@ async fn a_created_pod_has_the_defaults_of_its_type(client: Client, namespace: S
     }
     assert_eq!(made.pointer("/spec/nodeName"), None);
     assert!(made.pointer("/metadata/uid").is_some() && made.pointer("/metadata/creationTimestamp").is_some());
+}
+
+async fn a_pods_own_resources_decide_its_class(client: Client, namespace: String) {
+    let api = pods(&client, &namespace);
+    let amounts = json!({"cpu": "10m", "memory": "8Mi"});
+    for (name, own, class) in [
+        ("asks", json!({"requests": amounts}), "Burstable"),
+        ("exact", json!({"requests": amounts, "limits": amounts}), "Guaranteed"),
+        ("empty", json!({"requests": {}}), "BestEffort"),
+    ] {
+        let mut wish = serde_json::to_value(pod(name, "")).expect("a pod is JSON");
+        wish["spec"]["resources"] = own;
+        let wish = serde_json::from_value(wish).expect("a pod");
+        let status = created(&api, &wish).await.status.expect("a status");
+        assert_eq!(status.qos_class.as_deref(), Some(class), "{name}");
+    }
 }
 
 async fn a_generation_counts_changes_of_a_pods_spec(client: Client, namespace: String) {
