@@ -127,6 +127,19 @@ fn trials(stage: &Arc<Stage>, kind: Kind, ignored: bool) -> Vec<Trial> {
     scenarios.chain(own).collect()
 }
 
+/// Tests that are played in containerd's network.
+fn in_network(
+    stage: &Arc<Stage>,
+    tests: &'static [(&str, cluster::ContainerdTest)],
+    ignored: bool,
+) -> impl Iterator<Item = Trial> {
+    tests.iter().map(move |(name, test)| {
+        let stage = stage.clone();
+        let run = move || stage.in_containerds_network(*test);
+        Trial::test(format!("containerd::{name}"), run).with_ignored_flag(ignored)
+    })
+}
+
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // One after the other: two cores, and one containerd.
@@ -159,17 +172,13 @@ fn main() -> ExitCode {
         eprintln!("SKIPPED: kubectl with the daemon: {why}");
     }
     let without = skip.is_some();
-    for (name, test) in cluster::kubectl::TESTS {
-        let stage = stage.clone();
-        let run = move || stage.in_containerds_network(*test);
-        let trial = Trial::test(format!("containerd::{name}"), run);
-        all.push(trial.with_ignored_flag(without || no_kubectl.is_some()));
+    let no_kubelet = cluster::beside::why_not();
+    if let Some(why) = &no_kubelet {
+        eprintln!("SKIPPED: beside a kubelet: {why}");
     }
-    for (name, test) in cluster::evicted::TESTS {
-        let stage = stage.clone();
-        let run = move || stage.in_containerds_network(*test);
-        all.push(Trial::test(format!("containerd::{name}"), run).with_ignored_flag(without));
-    }
+    all.extend(in_network(&stage, cluster::kubectl::TESTS, without || no_kubectl.is_some()));
+    all.extend(in_network(&stage, cluster::evicted::TESTS, without));
+    all.extend(in_network(&stage, cluster::beside::TESTS, without || no_kubelet.is_some()));
     let not_in_place = cluster::why_not_in_place();
     if let Some(why) = not_in_place {
         eprintln!("SKIPPED: the daemon in the kubelet's place: {why}");

@@ -186,7 +186,8 @@ impl Cluster {
         let daemon = Daemon::start(options).map_err(failed)?;
         let cluster = Self { daemon, ground, healthz, server };
         let deadline = Instant::now() + WAIT_TIMEOUT;
-        while !cluster.daemon.log().contains("Started witlet") {
+        // What both say, this agent and a kubelet.
+        while !["Started witlet", "Started kubelet"].iter().any(|said| cluster.daemon.log().contains(said)) {
             let log = cluster.daemon.log();
             if log.lines().any(|line| line.starts_with("error: ")) || Instant::now() >= deadline {
                 return Err(cluster.complaint("the daemon doesn't run"));

@@ -184,6 +184,13 @@ impl Daemon {
         self.launch()
     }
 
+    /// Kills it and starts another program in its place, with this whole command line.
+    pub fn replace(&mut self, command_line: Vec<String>) -> Result<(), HarnessError> {
+        self.kill()?;
+        self.options.command_line = Some(command_line);
+        self.launch()
+    }
+
     /// Writes a manifest into its folder, in one step so that it is never seen half.
     pub fn write_manifest(&self, file: &str, content: &str) -> Result<(), HarnessError> {
         // Hidden files are ignored.

@@ -10,7 +10,12 @@ done
 
 /// Runs a program with copies of the tunables: arguments for `unshare` before the program's path and arguments.
 pub fn with_copies(rest: impl IntoIterator<Item = String>) -> Vec<String> {
-    let script = format!("{COPY_TUNABLES}exec \"$0\" \"$@\"");
+    with_copies_and("", rest)
+}
+
+/// The same after these shell commands, each of which ends with a line.
+pub fn with_copies_and(commands: &str, rest: impl IntoIterator<Item = String>) -> Vec<String> {
+    let script = format!("{COPY_TUNABLES}{commands}exec \"$0\" \"$@\"");
     let outer = ["--mount", "--propagation", "slave", "--", "sh", "-c", script.as_str()];
     outer.map(str::to_owned).into_iter().chain(rest).collect()
 }

@@ -2,6 +2,7 @@
 //! inodes, and fork bombs. Their neighbour goes on, and nothing is left of them.
 
 mod disk;
+mod killed;
 mod pids;
 
 use std::net::Ipv4Addr;
@@ -24,6 +25,10 @@ pub(crate) const TESTS: &[(&str, ContainerdTest)] = &[
     ("a_pod_that_writes_too_much_log_is_evicted", |endpoint| Box::pin(disk::logs(endpoint))),
     ("a_fork_bomb_ends_at_the_limit_of_its_pod", |endpoint| Box::pin(pids::limited(endpoint))),
     ("a_fork_bomb_that_takes_the_nodes_process_ids_is_evicted", |endpoint| Box::pin(pids::short(endpoint))),
+    ("a_daemon_that_is_killed_while_it_makes_a_cgroup_makes_it_whole", |endpoint| {
+        Box::pin(killed::creation(endpoint))
+    }),
+    ("a_daemon_that_is_killed_while_it_evicts_evicts_once", |endpoint| Box::pin(killed::eviction(endpoint))),
 ];
 
 /// How far above the threshold the machine begins, and how much the pod eats: others use the machine, too, and the root cgroup doesn't

@@ -21,8 +21,9 @@ const BOMB: u64 = 1500;
 /// How far above the threshold the machine begins: others start processes, too.
 const AWAY: u64 = 700;
 
-/// `witlet kubelet`, for only a kubelet's configuration has `podPidsLimit`.
-async fn start(endpoint: String, limit: u64, hard: &str) -> Result<Cluster, Failed> {
+/// `witlet kubelet`, for only a kubelet's configuration has `podPidsLimit`, and keeps the runtime's images on a disk that is nearly
+/// full. A neighbour called `tame` runs on it.
+pub(super) async fn start(endpoint: String, limit: u64, hard: &str) -> Result<Cluster, Failed> {
     let admission = Admission { node_rules: true, ..Admission::default() };
     let ground = Ground::on(admission, endpoint).await?;
     let kubeconfig = ground.kubeconfig("kubelet.conf", &json!({"token": TOKEN}))?;
