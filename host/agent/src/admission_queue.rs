@@ -1,10 +1,10 @@
 //! Which pod is put to the admission handlers next, and whether their answer still holds.
 //!
-//! Pods are judged one at a time in the order of their creation, each beside all that were admitted before. But
+//! Pods are judged one at a time in the order of their creation, each together with all that were admitted before. But
 //! a handler that is slow with one pod must not hold up pods that it has nothing to say about: when the pod
-//! that was asked for last gets no answer within a short time, the next one is asked for beside it. An `admit`
+//! that was asked for last gets no answer within a short time, the next one is asked for meanwhile. An `admit`
 //! only counts if no pod was admitted since it was asked for; otherwise it is asked for again, and this time
-//! nobody is admitted before it. That others are ended for a pod counts only if nothing has changed at all meanwhile. A
+//! no pod is admitted before it. That others are ended for a pod counts only if nothing has changed at all meanwhile. A
 //! refusal changes nothing for the other pods, so it stands as if it had been given at once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -55,11 +55,11 @@ pub(crate) enum Judged {
 #[derive(Debug, Default)]
 pub(crate) struct AdmissionQueue {
     /// By turn; pods without a creation time are older than all others. Ties go by arrival.
-    waiting: BTreeMap<Place, PodUid>,
-    places: HashMap<PodUid, Place>,
+    waiting: BTreeMap<QueuePosition, PodUid>,
+    positions: HashMap<PodUid, QueuePosition>,
     /// Places of pods whose `admit` came too late: they are asked for again before all others.
-    overtaken: BTreeSet<Place>,
-    asked: BTreeMap<AskId, Asked>,
+    overtaken: BTreeSet<QueuePosition>,
+    asked: BTreeMap<AskId, InFlightRequest>,
     deferred: HashMap<PodUid, Deferred>,
     next_ask: u64,
     next_arrival: u64,
@@ -68,24 +68,24 @@ pub(crate) struct AdmissionQueue {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    turn: Turn,
+struct QueuePosition {
+    priority: QueuePriority,
     arrival: u64,
 }
 
-/// Pods that run and are judged again come first, for the others are judged beside them. Then come those that run and wish for other resources,
+/// Pods that run and are judged again come first, because the others are judged together with them. Then come those that run and wish for other resources,
 /// and then those that are new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
+enum QueuePriority {
     Again(Option<Timestamp>),
     Resize(Precedence),
     Add(Option<Timestamp>),
 }
 
 #[derive(Debug)]
-struct Asked {
+struct InFlightRequest {
     uid: PodUid,
-    place: Place,
+    position: QueuePosition,
     /// How many admissions there had been.
     admissions: u64,
     /// How often the world had changed.
@@ -96,7 +96,7 @@ struct Asked {
 
 #[derive(Debug)]
 struct Deferred {
-    place: Place,
+    position: QueuePosition,
     not_before: Instant,
     due: Instant,
 }
@@ -104,24 +104,24 @@ struct Deferred {
 impl AdmissionQueue {
     /// A pod wants to be judged, in place of any wish before.
     pub(crate) fn add(&mut self, uid: &PodUid, created: Option<Timestamp>) {
-        self.add_at(uid, Turn::Add(created));
+        self.add_at(uid, QueuePriority::Add(created));
     }
 
     /// A pod that runs wants to be judged: it was admitted by an agent that left no record of it, or is another one than was admitted.
     pub(crate) fn add_running(&mut self, uid: &PodUid, created: Option<Timestamp>) {
-        self.add_at(uid, Turn::Again(created));
+        self.add_at(uid, QueuePriority::Again(created));
     }
 
     /// A pod that runs wishes for other resources, in place of any wish before.
     pub(crate) fn add_resize(&mut self, uid: &PodUid, precedence: Precedence) {
-        self.add_at(uid, Turn::Resize(precedence));
+        self.add_at(uid, QueuePriority::Resize(precedence));
     }
 
-    fn add_at(&mut self, uid: &PodUid, turn: Turn) {
+    fn add_at(&mut self, uid: &PodUid, priority: QueuePriority) {
         self.remove(uid);
-        let place = Place { turn, arrival: self.next_arrival };
+        let position = QueuePosition { priority, arrival: self.next_arrival };
         self.next_arrival += 1;
-        self.enqueue(uid.clone(), place);
+        self.enqueue(uid.clone(), position);
     }
 
     /// The pod that was asked about, unless it needn't be judged any more.
@@ -131,34 +131,34 @@ impl AdmissionQueue {
 
     /// A pod needn't be judged any more.
     pub(crate) fn remove(&mut self, uid: &PodUid) {
-        if let Some(place) = self.places.remove(uid) {
-            self.waiting.remove(&place);
-            self.overtaken.remove(&place);
+        if let Some(position) = self.positions.remove(uid) {
+            self.waiting.remove(&position);
+            self.overtaken.remove(&position);
         }
         self.asked.retain(|_, asked| asked.uid != *uid);
         self.deferred.remove(uid);
     }
 
-    /// The pod to judge now. `admissions` counts the changes to what is admitted; `patience` is how long the
+    /// The pod to judge now. `admissions` counts the changes to what is admitted; `timeout` is how long the
     /// pod that was asked for last holds up the next.
-    pub(crate) fn next(&mut self, now: Instant, admissions: u64, patience: Duration) -> Next {
+    pub(crate) fn next(&mut self, now: Instant, admissions: u64, timeout: Duration) -> Next {
         self.wake_deferred(now);
         let first_due = self.deferred.values().map(|deferred| deferred.due).min();
         let idle = first_due.map_or(Next::Idle, Next::Wait);
         if self.is_exclusive() || self.asked.len() >= ADMISSIONS_MAX {
             return idle;
         }
-        if let Some(place) = self.overtaken.pop_first()
-            && let Some(uid) = self.waiting.remove(&place)
+        if let Some(position) = self.overtaken.pop_first()
+            && let Some(uid) = self.waiting.remove(&position)
         {
-            return self.ask(uid, place, now, admissions, true);
+            return self.ask(uid, position, now, admissions, true);
         }
-        let impatient_at = self.asked.last_key_value().map(|(_, last)| last.at + patience);
-        if let Some(at) = impatient_at.filter(|at| now < *at && !self.waiting.is_empty()) {
+        let timeout_at = self.asked.last_key_value().map(|(_, last)| last.at + timeout);
+        if let Some(at) = timeout_at.filter(|at| now < *at && !self.waiting.is_empty()) {
             return Next::Wait(first_due.map_or(at, |due| due.min(at)));
         }
         match self.waiting.pop_first() {
-            Some((place, uid)) => self.ask(uid, place, now, admissions, false),
+            Some((position, uid)) => self.ask(uid, position, now, admissions, false),
             None => idle,
         }
     }
@@ -174,8 +174,8 @@ impl AdmissionQueue {
             Decision::Reject { .. } | Decision::Defer { .. } => false,
         };
         if is_outdated {
-            self.overtaken.insert(asked.place);
-            self.enqueue(asked.uid, asked.place);
+            self.overtaken.insert(asked.position);
+            self.enqueue(asked.uid, asked.position);
             return Judged::Dropped;
         }
         match decision {
@@ -192,11 +192,11 @@ impl AdmissionQueue {
     }
 
     /// Has the pod asked for again after this; sooner if the world changed while it was asked for.
-    fn defer(&mut self, asked: &Asked, now: Instant, retry_after: Duration) {
+    fn defer(&mut self, asked: &InFlightRequest, now: Instant, retry_after: Duration) {
         let not_before = now + ASK_AGAIN_AFTER_MIN;
         let is_outdated = asked.changes != self.changes;
         let due = if is_outdated { not_before } else { now + retry_after.max(ASK_AGAIN_AFTER_MIN) };
-        self.deferred.insert(asked.uid.clone(), Deferred { place: asked.place, not_before, due });
+        self.deferred.insert(asked.uid.clone(), Deferred { position: asked.position, not_before, due });
     }
 
     /// The node, the admitted pods or the handlers changed: deferred pods are asked for as soon as may be.
@@ -221,17 +221,26 @@ impl AdmissionQueue {
         self.asked.values().any(|asked| asked.exclusive)
     }
 
-    fn enqueue(&mut self, uid: PodUid, place: Place) {
-        self.places.insert(uid.clone(), place);
-        self.waiting.insert(place, uid);
+    fn enqueue(&mut self, uid: PodUid, position: QueuePosition) {
+        self.positions.insert(uid.clone(), position);
+        self.waiting.insert(position, uid);
     }
 
-    fn ask(&mut self, uid: PodUid, place: Place, at: Instant, admissions: u64, exclusive: bool) -> Next {
-        self.places.remove(&uid);
+    fn ask(
+        &mut self,
+        uid: PodUid,
+        position: QueuePosition,
+        at: Instant,
+        admissions: u64,
+        exclusive: bool,
+    ) -> Next {
+        self.positions.remove(&uid);
         let id = AskId(self.next_ask);
         self.next_ask += 1;
-        self.asked
-            .insert(id, Asked { uid: uid.clone(), place, admissions, changes: self.changes, at, exclusive });
+        self.asked.insert(
+            id,
+            InFlightRequest { uid: uid.clone(), position, admissions, changes: self.changes, at, exclusive },
+        );
         Next::Ask(id, uid)
     }
 
@@ -240,7 +249,7 @@ impl AdmissionQueue {
             self.deferred.iter().filter(|(_, d)| d.due <= now).map(|(uid, _)| uid.clone()).collect();
         for uid in due {
             if let Some(deferred) = self.deferred.remove(&uid) {
-                self.enqueue(uid, deferred.place);
+                self.enqueue(uid, deferred.position);
             }
         }
     }

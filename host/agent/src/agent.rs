@@ -24,7 +24,6 @@ use witlet_ports::{
     StateStore, StatusSink, Volumes,
 };
 
-use crate::board::Board;
 use crate::cache::PodCache;
 use crate::cgroups::CgroupManager;
 use crate::checkpoints;
@@ -40,7 +39,8 @@ use crate::health::{Health, HealthCheck};
 use crate::housekeeping::{Housekeeper, PodFolders};
 use crate::image_gc::{ImageGc, ImageGcManager, ImageGcPorts, ImageGcRequests};
 use crate::inputs::{Inputs, PluginSources};
-use crate::pleg::{Looker, Pleg, RelistRequests, Relisted, RuntimeEvents};
+use crate::pleg::{Inspector, Pleg, RelistRequests, Relisted, RuntimeEvents};
+use crate::pod_status_store::PodStatusStore;
 use crate::prober::{ProbeUpdate, Prober, ProberHandle, ProberPorts};
 use crate::resource_table::ResourceTable;
 use crate::settings::{AgentSettings, HostSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
@@ -77,7 +77,7 @@ pub struct Ports {
     pub sources: Vec<Box<dyn PodSource>>,
     /// Those of plugins, which come and go.
     pub plugin_sources: Option<Arc<dyn PodSourceSet>>,
-    /// What configurations of pods draw from beside the pod and the node.
+    /// What configurations of pods draw from in addition to the pod and the node.
     pub host: HostSettings,
     /// Files of the machine that pods' own are made from.
     pub host_files: Arc<dyn HostFiles>,
@@ -95,7 +95,7 @@ pub struct Ports {
     pub probe_types: Arc<dyn ProbeTypes>,
     /// Requests of lifecycle hooks.
     pub hooks: Arc<dyn HookRequests>,
-    /// Who hears how pods fare.
+    /// Receives the status of each pod.
     pub statuses: Arc<dyn StatusSink>,
     /// What pods draw from the cluster.
     pub objects: Arc<dyn ClusterObjects>,
@@ -107,7 +107,7 @@ pub struct Ports {
 pub struct Agent {
     ports: Ports,
     settings: AgentSettings,
-    board: Arc<Board>,
+    statuses: Arc<PodStatusStore>,
     image_gc: ImageGc,
     image_requests: ImageGcRequests,
 }
@@ -115,7 +115,7 @@ pub struct Agent {
 /// Shows what the agent does. Cheap to clone; outlives the agent.
 #[derive(Clone)]
 pub struct AgentHandle {
-    board: Arc<Board>,
+    statuses: Arc<PodStatusStore>,
     image_gc: ImageGc,
 }
 
@@ -128,41 +128,41 @@ impl AgentHandle {
 
 impl AgentView for AgentHandle {
     fn pods(&self) -> Vec<Arc<Pod>> {
-        self.board.pods()
+        self.statuses.pods()
     }
 
     fn pod(&self, namespace: &str, name: &str) -> Option<Arc<Pod>> {
-        self.board.pod(namespace, name)
+        self.statuses.pod(namespace, name)
     }
 
     fn events(&self) -> Vec<RecordedEvent> {
-        self.board.events()
+        self.statuses.events()
     }
 
     fn node(&self) -> Arc<Node> {
-        self.board.node()
+        self.statuses.node()
     }
 
     fn unhealthy(&self) -> Vec<String> {
-        self.board.unhealthy()
+        self.statuses.unhealthy()
     }
 
     fn stats(&self) -> AgentStats {
-        AgentStats { images_removed: self.image_gc.removals(), ..self.board.stats() }
+        AgentStats { images_removed: self.image_gc.removals(), ..self.statuses.stats() }
     }
 
     fn thresholds(&self) -> Vec<ThresholdState> {
-        self.board.thresholds()
+        self.statuses.thresholds()
     }
 }
 
 impl Agent {
     /// An agent, and the handle that shows it.
     pub fn new(ports: Ports, settings: AgentSettings) -> (Self, AgentHandle) {
-        let board = Arc::new(Board::new(ports.events.clone(), ports.statuses.clone()));
+        let statuses = Arc::new(PodStatusStore::new(ports.events.clone(), ports.statuses.clone()));
         let (image_gc, requests) = ImageGc::channel();
-        let handle = AgentHandle { board: board.clone(), image_gc: image_gc.clone() };
-        (Self { ports, settings, board, image_gc, image_requests: requests }, handle)
+        let handle = AgentHandle { statuses: statuses.clone(), image_gc: image_gc.clone() };
+        (Self { ports, settings, statuses, image_gc, image_requests: requests }, handle)
     }
 
     /// Runs until `stop` is cancelled. Pods survive it, unless the configuration has them end with it. Nothing that
@@ -175,7 +175,7 @@ impl Agent {
         reason = "puts the agent together: a line for each part, and no decision"
     )]
     pub async fn run(self, stop: CancellationToken) -> Result<(), AgentError> {
-        let Self { ports, settings, board, image_gc: images, image_requests } = self;
+        let Self { ports, settings, statuses, image_gc: images, image_requests } = self;
         let loaded = checkpoints::load(&*ports.state, &*ports.files, &*ports.events, &settings).await?;
         // Also cancelled when a part ends that shouldn't.
         let stop = stop.child_token();
@@ -185,17 +185,17 @@ impl Agent {
         let mut tasks = JoinSet::new();
         let serves = Lifeline { stop: serving.clone(), ended: ended.clone() };
 
-        let Watched { looker, relists, relisted, pleg, pleg_dropped, health } =
+        let Watched { inspector, relists, relisted, pleg, pleg_dropped, health } =
             watch_runtime(&ports, &settings, &mut tasks, &serves);
-        let cache = looker.cache.clone();
-        let (prober, probes) = probe(&ports, &board, &mut tasks, &serves);
+        let cache = inspector.cache.clone();
+        let (prober, probes) = probe(&ports, &statuses, &mut tasks, &serves);
         tend_files(&ports, &settings, &cache, &mut tasks, &serves);
 
         let source_names: BTreeSet<_> = ports.sources.iter().map(|source| source.name()).collect();
         let (source_events, plugin_sources) = run_sources(
             ports.sources,
             ports.plugin_sources,
-            &board,
+            &statuses,
             &mut tasks,
             &Lifeline { stop: stop.clone(), ended },
         );
@@ -240,8 +240,8 @@ impl Agent {
             events: ports.events.clone(),
             clock: ports.clock.clone(),
             cache: cache.clone(),
-            looker,
-            board: board.clone(),
+            inspector,
+            statuses: statuses.clone(),
             relists,
             node: node.clone(),
             health: health.clone(),
@@ -276,7 +276,7 @@ impl Agent {
             executor.runtime.view.clone(),
             ports.events.clone(),
             ports.clock.clone(),
-            board.clone(),
+            statuses.clone(),
         );
         serves.spawn(&mut tasks, "the eviction manager", evictor.run(serving.clone()));
         let handlers = ports.admission.generation();
@@ -289,7 +289,7 @@ impl Agent {
             executor: Arc::new(executor),
             housekeeper: Arc::new(housekeeper),
             prober,
-            board,
+            statuses,
             cache,
             node: node.clone(),
             relisted,
@@ -328,7 +328,7 @@ impl Agent {
 
 /// What is known of the runtime, and kept fresh.
 struct Watched {
-    looker: Looker,
+    inspector: Inspector,
     relists: RelistRequests,
     relisted: watch::Receiver<Relisted>,
     pleg: mpsc::Receiver<PlegEvent>,
@@ -346,12 +346,12 @@ fn watch_runtime(
     let (relisted_sender, relisted) = watch::channel(Relisted::default());
     let (pleg_events, pleg) = mpsc::channel(PLEG_EVENTS_MAX);
     let (relists, requests) = RelistRequests::channel();
-    let looker = Looker {
+    let inspector = Inspector {
         view: ports.runtime.view.clone(),
         files: ports.container_files.clone(),
         cache: Arc::new(PodCache::new()),
     };
-    let generator = Pleg::new(looker.clone(), ports.clock.clone(), pleg_events, relisted_sender);
+    let generator = Pleg::new(inspector.clone(), ports.clock.clone(), pleg_events, relisted_sender);
     let pleg_dropped = generator.dropped.clone();
     serves.spawn(tasks, "PLEG", generator.run(settings.relist, requests, serves.stop.clone()));
 
@@ -365,9 +365,9 @@ fn watch_runtime(
     };
     serves.spawn(tasks, "the check of the runtime", check.run(serves.stop.clone()));
     let (view, health_seen) = (ports.runtime.view.clone(), health.clone());
-    let told = RuntimeEvents { view, relists: relists.clone(), health: health_seen };
-    serves.spawn(tasks, "the watch of the runtime's events", told.run(serves.stop.clone()));
-    Watched { looker, relists, relisted, pleg, pleg_dropped, health }
+    let runtime_events = RuntimeEvents { view, relists: relists.clone(), health: health_seen };
+    serves.spawn(tasks, "the watch of the runtime's events", runtime_events.run(serves.stop.clone()));
+    Watched { inspector, relists, relisted, pleg, pleg_dropped, health }
 }
 
 /// Starts what keeps the cgroups above those of pods. The agent ends if it can't start.
@@ -375,7 +375,7 @@ fn keep_cgroups(cgroups: Arc<CgroupManager>, tasks: &mut JoinSet<()>, serves: &L
     let (stop, ended) = (serves.stop.clone(), serves.ended.clone());
     let keeping = async move {
         if let Err(error) = cgroups.run(stop).await {
-            // The first that is told of ends the agent; there is room for one.
+            // The first report ends the agent; there is room for one.
             let _told = ended.try_send(AgentError::Cgroups(error));
         }
     };
@@ -385,13 +385,13 @@ fn keep_cgroups(cgroups: Arc<CgroupManager>, tasks: &mut JoinSet<()>, serves: &L
 /// Starts the probe manager.
 fn probe(
     ports: &Ports,
-    board: &Arc<Board>,
+    statuses: &Arc<PodStatusStore>,
     tasks: &mut JoinSet<()>,
     serves: &Lifeline,
 ) -> (ProberHandle, mpsc::Receiver<ProbeUpdate>) {
     let prober_ports = ProberPorts {
         types: ports.probe_types.clone(),
-        statuses: board.clone(),
+        statuses: statuses.clone(),
         events: ports.events.clone(),
         clock: ports.clock.clone(),
         jitter: ports.jitter.clone(),
@@ -426,7 +426,7 @@ fn tend_files(
 fn run_sources(
     sources: Vec<Box<dyn PodSource>>,
     plugin_sources: Option<Arc<dyn PodSourceSet>>,
-    board: &Arc<Board>,
+    statuses: &Arc<PodStatusStore>,
     tasks: &mut JoinSet<()>,
     lifeline: &Lifeline,
 ) -> (mpsc::Receiver<SourceEvent>, PluginSources) {
@@ -438,7 +438,7 @@ fn run_sources(
         tasks.spawn(async move {
             let panicked = running.await.is_err();
             if !stop.is_cancelled() {
-                // The first that is told of ends the agent; there is room for one.
+                // The first report ends the agent; there is room for one.
                 let _told = ended.try_send(AgentError::SourceEnded { source_name, panicked });
             }
         });
@@ -446,7 +446,7 @@ fn run_sources(
     let names = match plugin_sources {
         Some(set) => {
             let names = set.names();
-            let feedback = feedback::run(set.clone(), board.clone(), stop.child_token());
+            let feedback = feedback::run(set.clone(), statuses.clone(), stop.child_token());
             lifeline.spawn(tasks, "the feedback to pod sources", feedback);
             lifeline.spawn(tasks, "the pod sources of plugins", set.run(sender, stop.child_token()));
             PluginSources::of(names)

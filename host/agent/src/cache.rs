@@ -21,7 +21,7 @@ mod tests;
 pub(crate) struct Stamp(u64);
 
 /// A look at a pod, or why it failed.
-pub(crate) type Look = Result<Arc<ObservedPod>, RuntimeError>;
+pub(crate) type Inspection = Result<Arc<ObservedPod>, RuntimeError>;
 
 /// The newest look at each pod.
 #[derive(Debug)]
@@ -41,13 +41,13 @@ struct Inner {
 #[derive(Debug)]
 struct Entry {
     stamp: Stamp,
-    look: Look,
+    inspection: Inspection,
 }
 
 #[derive(Debug)]
 struct Waiter {
     than: Stamp,
-    answer: oneshot::Sender<Look>,
+    answer: oneshot::Sender<Inspection>,
 }
 
 impl PodCache {
@@ -61,10 +61,10 @@ impl PodCache {
     }
 
     /// Keeps a look that was begun at `stamp`, unless there is a newer one.
-    pub(crate) fn set(&self, uid: &PodUid, look: Look, stamp: Stamp) {
+    pub(crate) fn set(&self, uid: &PodUid, inspection: Inspection, stamp: Stamp) {
         let mut inner = self.lock();
         if inner.entries.get(uid).is_none_or(|old| old.stamp < stamp) {
-            inner.entries.insert(uid.clone(), Entry { stamp, look });
+            inner.entries.insert(uid.clone(), Entry { stamp, inspection });
             inner.answer(uid);
         }
     }
@@ -91,20 +91,20 @@ impl PodCache {
 
     /// The newest look, however old; none if the pod was never seen.
     pub(crate) fn peek(&self, uid: &PodUid) -> Option<Arc<ObservedPod>> {
-        self.lock().entries.get(uid).and_then(|entry| entry.look.as_ref().ok().cloned())
+        self.lock().entries.get(uid).and_then(|entry| entry.inspection.as_ref().ok().cloned())
     }
 
     /// The newest look at each pod.
     pub(crate) fn all(&self) -> Vec<Arc<ObservedPod>> {
-        self.lock().entries.values().filter_map(|entry| entry.look.as_ref().ok().cloned()).collect()
+        self.lock().entries.values().filter_map(|entry| entry.inspection.as_ref().ok().cloned()).collect()
     }
 
     /// A look begun after `than`. Waits until there is one.
-    pub(crate) async fn newer_than(&self, uid: &PodUid, than: Stamp) -> Look {
+    pub(crate) async fn newer_than(&self, uid: &PodUid, than: Stamp) -> Inspection {
         let answer = {
             let mut inner = self.lock();
-            if let Some(look) = inner.newer_than(uid, than) {
-                return look;
+            if let Some(inspection) = inner.newer_than(uid, than) {
+                return inspection;
             }
             let (answer, question) = oneshot::channel();
             let waiting = inner.waiting.entry(uid.clone()).or_default();
@@ -113,7 +113,7 @@ impl PodCache {
             question
         };
         match answer.await {
-            Ok(look) => look,
+            Ok(inspection) => inspection,
             // Only if the cache itself is gone, and with it the agent.
             Err(_) => std::future::pending().await,
         }
@@ -125,16 +125,16 @@ impl PodCache {
 }
 
 impl Inner {
-    fn newer_than(&self, uid: &PodUid, than: Stamp) -> Option<Look> {
+    fn newer_than(&self, uid: &PodUid, than: Stamp) -> Option<Inspection> {
         let entry = self.entries.get(uid);
         if let Some(entry) = entry
             && entry.stamp > than
         {
-            return Some(entry.look.clone());
+            return Some(entry.inspection.clone());
         }
         let (_, listed_at) = self.listed.filter(|(stamp, _)| *stamp > than)?;
         Some(match entry {
-            Some(entry) => entry.look.clone(),
+            Some(entry) => entry.inspection.clone(),
             None => Ok(Arc::new(ObservedPod::absent(uid.clone(), listed_at))),
         })
     }
@@ -144,8 +144,8 @@ impl Inner {
         let mut still = Vec::new();
         for waiter in waiting {
             match self.newer_than(uid, waiter.than) {
-                // Nobody listens if the work was cut short meanwhile.
-                Some(look) => drop(waiter.answer.send(look)),
+                // The receiver is gone if the work was cut short meanwhile.
+                Some(inspection) => drop(waiter.answer.send(inspection)),
                 None if waiter.answer.is_closed() => {}
                 None => still.push(waiter),
             }

@@ -28,7 +28,7 @@ pub(crate) struct LogKeeper {
 }
 
 impl LogKeeper {
-    /// Works until it is told to stop.
+    /// Works until it is stopped.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let mut ticks = ticker(self.limits.check_interval);
         loop {
@@ -40,12 +40,12 @@ impl LogKeeper {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = self.look() => {}
+                () = self.rotate_all() => {}
             }
         }
     }
 
-    async fn look(&self) {
+    async fn rotate_all(&self) {
         let looks = self.cache.all();
         let containers = looks.iter().flat_map(|pod| &pod.containers);
         let with_log = containers.filter(|container| {

@@ -27,7 +27,7 @@ struct Inner {
     next: u64,
     /// By the order in which they happened last.
     events: BTreeMap<u64, RecordedEvent>,
-    places: HashMap<Arc<Event>, u64>,
+    sequences: HashMap<Arc<Event>, u64>,
 }
 
 impl EventLog {
@@ -70,19 +70,19 @@ impl EventSink for EventLog {
         let event = Arc::new(Event { message: shortened(event.message), ..event });
         let now = self.clock.now();
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = inner.next;
+        let sequence = inner.next;
         inner.next += 1;
-        let before = inner.places.insert(event.clone(), place);
-        let before = before.and_then(|place| inner.events.remove(&place));
+        let before = inner.sequences.insert(event.clone(), sequence);
+        let before = before.and_then(|sequence| inner.events.remove(&sequence));
         let recorded = match before {
             Some(old) => RecordedEvent { count: old.count.saturating_add(1), last_seen: now, ..old },
             None => RecordedEvent { event, count: 1, first_seen: now, last_seen: now },
         };
-        inner.events.insert(place, recorded);
+        inner.events.insert(sequence, recorded);
         if inner.events.len() > EVENTS_MAX
             && let Some((_, oldest)) = inner.events.pop_first()
         {
-            inner.places.remove(&oldest.event);
+            inner.sequences.remove(&oldest.event);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The loop that decides. It hears one event at a time, changes its own state, and starts tasks; it never waits for
+//! The loop that decides. It handles one event at a time, changes its own state, and starts tasks; it never waits for
 //! a plugin, the runtime, the disk or the network.
 
 mod admit;
@@ -34,7 +34,6 @@ use witlet_core::sources::MergedPods;
 use witlet_ports::{Admission, AgentStats, Clock, EventSink, Jitter};
 
 use crate::admission_queue::AdmissionQueue;
-use crate::board::Board;
 use crate::cache::PodCache;
 use crate::checkpoints::Loaded;
 use crate::executor::Executor;
@@ -42,6 +41,7 @@ use crate::health::Health;
 use crate::housekeeping::Housekeeper;
 use crate::inputs::{Event, Gates, Inputs};
 use crate::pleg::Relisted;
+use crate::pod_status_store::PodStatusStore;
 use crate::prober::ProberHandle;
 use crate::settings::AgentSettings;
 use crate::tasks::end_within;
@@ -60,7 +60,7 @@ pub(crate) struct Outside {
     pub(crate) executor: Arc<Executor>,
     pub(crate) housekeeper: Arc<Housekeeper>,
     pub(crate) prober: ProberHandle,
-    pub(crate) board: Arc<Board>,
+    pub(crate) statuses: Arc<PodStatusStore>,
     pub(crate) cache: Arc<PodCache>,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
     pub(crate) relisted: watch::Receiver<Relisted>,
@@ -148,7 +148,7 @@ impl EventLoop {
         }
     }
 
-    /// Runs until the agent is told to end and, if its pods are to end with it, they have.
+    /// Runs until the agent is stopped and, if its pods are to end with it, they have.
     pub(crate) async fn run(mut self, mut inputs: Inputs) {
         self.record_node_event("Starting", "Starting kubelet.".to_owned());
         self.publish_node();
@@ -217,7 +217,7 @@ impl EventLoop {
         self.plugin_sources.iter().all(|source| self.merged.is_seen(source))
     }
 
-    /// Starts a task beside the loop. Should it panic, the loop hears the event given for that.
+    /// Starts a task next to the loop. If it panics, the loop receives the event given for that.
     fn spawn(&mut self, work: impl Future<Output = Event> + Send + 'static, if_it_panics: Event) {
         self.tasks.spawn(async move {
             AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
@@ -269,7 +269,7 @@ impl EventLoop {
             format!("the state of {count} pods can't be saved, so that new ones can't start: {error}")
         });
         let problems = self.health.problems().into_iter().chain(unsaved).collect();
-        self.outside.board.put_node(self.node.clone(), problems);
+        self.outside.statuses.put_node(self.node.clone(), problems);
     }
 
     fn publish_stats(&mut self) {
@@ -278,7 +278,7 @@ impl EventLoop {
         self.stats.deferred = self.queue.deferred();
         self.stats.probes = self.outside.prober.totals();
         self.stats.sources_ready = self.all_sources_seen() && self.plugin_sources_seen();
-        self.outside.board.put_sources_seen(self.stats.sources_ready && self.partial.is_empty());
-        self.outside.board.put_stats(self.stats.clone());
+        self.outside.statuses.put_sources_seen(self.stats.sources_ready && self.partial.is_empty());
+        self.outside.statuses.put_stats(self.stats.clone());
     }
 }

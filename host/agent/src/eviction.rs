@@ -26,15 +26,15 @@ use witlet_ports::{
     Clock, EventSink, MemoryNotifier, NodeGauge, PodView, RuntimeError, RuntimeStats, StorageMeter,
 };
 
-use crate::board::Board;
 use crate::event_log::EventLog;
 use crate::executor::events::PodEvents;
 use crate::image_gc::ImageGc;
+use crate::pod_status_store::PodStatusStore;
 use storage::StorageCache;
 
 /// How often it is looked whether an evicted pod is gone (upstream: `podCleanupPollFreq`).
 const POD_CLEANUP_POLL: Duration = Duration::from_secs(1);
-/// A pod has at least this long to end before it is told of (upstream: `minTimeout` of `killPodNow`).
+/// A pod has at least this long to end before its end is reported (upstream: `minTimeout` of `killPodNow`).
 const KILL_TIMEOUT_MIN: Duration = Duration::from_secs(10);
 /// What the node gives back is waited for so long; the next round sees what came later.
 const RECLAIM_TIMEOUT: Duration = Duration::from_secs(120);
@@ -77,7 +77,7 @@ pub(crate) struct Evictor {
     view: Arc<dyn PodView>,
     events: Arc<EventLog>,
     clock: Arc<dyn Clock>,
-    board: Arc<Board>,
+    statuses: Arc<PodStatusStore>,
     requests: mpsc::Sender<EvictionRequest>,
     manager: EvictionManager,
     storage: StorageCache,
@@ -99,7 +99,7 @@ impl Evictor {
         view: Arc<dyn PodView>,
         events: Arc<EventLog>,
         clock: Arc<dyn Clock>,
-        board: Arc<Board>,
+        statuses: Arc<PodStatusStore>,
     ) -> (Self, mpsc::Receiver<EvictionRequest>) {
         let (requests, receiver) = mpsc::channel(REQUESTS_MAX);
         let storage = StorageCache::new(ports.storage.clone());
@@ -113,7 +113,7 @@ impl Evictor {
             view,
             events,
             clock,
-            board,
+            statuses,
             requests,
             manager,
             storage,
@@ -190,7 +190,7 @@ impl Evictor {
         self.storage.refresh(limited.map(|pod| pod.pod.clone()).collect());
         // Before the look, so that nothing is missed between both.
         self.watch_memory().await;
-        let (seen, filesystems) = self.look().await;
+        let (seen, filesystems) = self.observe().await;
         let mut outcome = self.manager.begin(seen, filesystems, &pods, self.clock.now());
         self.show_thresholds();
         self.report_pressures().await?;
@@ -214,7 +214,7 @@ impl Evictor {
                     for reclaim in reclaims {
                         self.reclaim(*reclaim).await?;
                     }
-                    Ok(Found::Node(Some(self.look().await.0)))
+                    Ok(Found::Node(Some(self.observe().await.0)))
                 }
             };
             let found = match found {
@@ -243,10 +243,10 @@ impl Evictor {
             );
         }
         self.met = met;
-        self.board.put_thresholds(states);
+        self.statuses.put_thresholds(states);
     }
 
-    async fn look(&self) -> (Observations, Option<Filesystems>) {
+    async fn observe(&self) -> (Observations, Option<Filesystems>) {
         let readings = self.ports.gauge.read().await;
         (observations(&readings, self.clock.now()), readings.filesystems)
     }

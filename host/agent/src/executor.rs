@@ -1,6 +1,6 @@
 //! Carries out one piece of work for one pod: a sync, its end, its last status.
 //!
-//! What is to be done is decided by `witlet_core`; here it is done, step by step, and told as events and statuses.
+//! What is to be done is decided by `witlet_core`; here it is done, step by step, and reported as events and statuses.
 
 mod cgroup;
 mod cut;
@@ -38,11 +38,11 @@ use witlet_ports::{
     RuntimeError, Volumes,
 };
 
-use crate::board::Board;
 use crate::cache::PodCache;
 use crate::cgroups::CgroupManager;
 use crate::health::Health;
-use crate::pleg::{Looker, RelistRequests};
+use crate::pleg::{Inspector, RelistRequests};
+use crate::pod_status_store::PodStatusStore;
 use crate::prober::ProberHandle;
 use crate::removals::Removals;
 use crate::resource_table::ResourceTable;
@@ -66,7 +66,7 @@ pub(crate) struct Job {
     pub(crate) admission_pending: Option<AdmissionPending>,
     /// The ids of a pod with a user namespace of its own.
     pub(crate) user_namespace: Option<UserNamespace>,
-    /// The pod is only remembered: its source wasn't heard since the agent's start.
+    /// The pod is only remembered: its source hasn't reported since the agent's start.
     pub(crate) is_restored: bool,
     /// What has to be on disk.
     pub(crate) to_save: ToSave,
@@ -104,15 +104,15 @@ pub(crate) struct Executor {
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cache: Arc<PodCache>,
-    pub(crate) looker: Looker,
-    pub(crate) board: Arc<Board>,
+    pub(crate) inspector: Inspector,
+    pub(crate) statuses: Arc<PodStatusStore>,
     pub(crate) prober: ProberHandle,
     pub(crate) relists: RelistRequests,
     pub(crate) images: Images,
     pub(crate) node: watch::Receiver<Arc<NodeFacts>>,
     /// How the runtime is.
     pub(crate) health: watch::Receiver<Health>,
-    /// What configurations draw from beside the pod and the node.
+    /// What configurations draw from in addition to the pod and the node.
     pub(crate) host: HostSettings,
     pub(crate) host_files: Arc<dyn HostFiles>,
     /// Cgroups of pods and of those above.
@@ -168,11 +168,11 @@ impl Executor {
     }
 
     /// Waits for a look at the pod that shows all that was done to it. None if the work was cut short.
-    async fn look(&self, job: &Job) -> Option<Result<Arc<ObservedPod>, RuntimeError>> {
+    async fn inspect(&self, job: &Job) -> Option<Result<Arc<ObservedPod>, RuntimeError>> {
         tokio::select! {
             biased;
             () = job.cancel.cancelled() => None,
-            look = self.cache.newer_than(&job.uid, job.memory.acted) => Some(look),
+            inspection = self.cache.newer_than(&job.uid, job.memory.acted) => Some(inspection),
         }
     }
 
@@ -185,7 +185,7 @@ impl Executor {
     /// Generates the pod's status from what was seen and shows it. A status that would bring containers back which
     /// had ended for good isn't shown.
     fn publish(&self, job: &Job, pod: &Pod, observed: &ObservedPod, ends: bool) -> PodStatus {
-        let previous = self.board.status(&job.uid);
+        let previous = self.statuses.status(&job.uid);
         let (node, health) = (self.node.borrow().clone(), self.health.borrow().clone());
         let probes = self.prober.results(&job.uid);
         let resize = self.resize_status(job, pod, observed);
@@ -251,7 +251,7 @@ impl Executor {
         let legal = previous.map_or(Ok(()), |old| status::check_container_transition(pod, old, &status));
         match legal {
             Ok(()) => {
-                self.board.put_status(&job.uid, status);
+                self.statuses.put_status(&job.uid, status);
             }
             Err(error) => {
                 tracing::error!(pod = %job.full_name, %error, "Failed to take over the status of a pod")

@@ -1,4 +1,4 @@
-//! Tells plugins' sources how their pods fare: once a second at most, each pod's newest status.
+//! Sends plugins' sources the statuses of their pods: once a second at most, each pod's newest status.
 //!
 //! The board is the queue: it holds the newest status of each pod and nothing else, so that a source which is slow or fails
 //! misses what was in between and never what is.
@@ -12,13 +12,13 @@ use tokio_util::sync::CancellationToken;
 use witlet_core::pod::{PodFullName, PodUid, SourceName};
 use witlet_ports::{NotTold, PodFare, PodSourceSet};
 
-use crate::board::{Board, Shown};
+use crate::pod_status_store::{PodStatusStore, PodSummary};
 use crate::tasks::ticker;
 
 #[cfg(test)]
 mod tests;
 
-/// How often a source is told at most: the contract's bound.
+/// How often a source gets statuses at most: the contract's bound.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Versions of statuses by pod, with the names of pods for when they are gone.
@@ -27,8 +27,8 @@ type Versions = HashMap<PodUid, (PodFullName, u64)>;
 /// What one source knows.
 #[derive(Debug, Default)]
 struct Knowledge {
-    /// As it was last told.
-    told: Versions,
+    /// As last reported.
+    reported: Versions,
     /// As it was when it was last tried to tell it: after a failure only a further change is a reason to try again.
     tried: Versions,
     busy: bool,
@@ -36,21 +36,22 @@ struct Knowledge {
 
 impl Knowledge {
     /// What to tell, if anything changed since the last try.
-    fn news(&mut self, shown: &[Shown]) -> Option<(Vec<PodFare>, Versions)> {
+    fn news(&mut self, shown: &[PodSummary]) -> Option<(Vec<PodFare>, Versions)> {
         let now: Versions =
             shown.iter().map(|pod| (pod.uid.clone(), (pod.full_name.clone(), pod.version))).collect();
         if self.busy || now == self.tried {
             return None;
         }
         self.tried.clone_from(&now);
-        let gone = self.told.iter().filter(|(uid, _)| !now.contains_key(*uid));
+        let gone = self.reported.iter().filter(|(uid, _)| !now.contains_key(*uid));
         let gone = gone.map(|(uid, (full_name, _))| PodFare {
             full_name: full_name.clone(),
             uid: uid.clone(),
             status: None,
         });
-        let is_news = |pod: &&Shown| {
-            self.told.get(&pod.uid).is_none_or(|(_, version)| *version != pod.version) && pod.status.is_some()
+        let is_news = |pod: &&PodSummary| {
+            self.reported.get(&pod.uid).is_none_or(|(_, version)| *version != pod.version)
+                && pod.status.is_some()
         };
         let changed = shown.iter().filter(is_news).map(|pod| PodFare {
             full_name: pod.full_name.clone(),
@@ -68,13 +69,13 @@ impl Knowledge {
     fn ended(&mut self, versions: Versions, result: &Result<(), NotTold>) {
         self.busy = false;
         if result.is_ok() {
-            self.told = versions;
+            self.reported = versions;
         }
     }
 }
 
 /// Runs until `stop` is cancelled.
-pub(crate) async fn run(set: Arc<dyn PodSourceSet>, board: Arc<Board>, stop: CancellationToken) {
+pub(crate) async fn run(set: Arc<dyn PodSourceSet>, statuses: Arc<PodStatusStore>, stop: CancellationToken) {
     let mut known: BTreeMap<SourceName, Knowledge> = BTreeMap::new();
     let mut ticks = ticker(TELL_EVERY);
     let mut calls: JoinSet<(SourceName, Versions, Result<(), NotTold>)> = JoinSet::new();
@@ -85,7 +86,7 @@ pub(crate) async fn run(set: Arc<dyn PodSourceSet>, board: Arc<Board>, stop: Can
             Some(ended) = calls.join_next() => {
                 let (source, versions, result) = match ended {
                     Ok(ended) => ended,
-                    // It would never be told again.
+                    // It would never be reported again.
                     Err(error) => match error.try_into_panic() {
                         Ok(panic) => std::panic::resume_unwind(panic),
                         Err(_) => continue,
@@ -105,7 +106,7 @@ pub(crate) async fn run(set: Arc<dyn PodSourceSet>, board: Arc<Board>, stop: Can
         if listeners.is_empty() {
             continue;
         }
-        for (source, shown) in by_source(board.of_sources(&listeners), &listeners) {
+        for (source, shown) in by_source(statuses.of_sources(&listeners), &listeners) {
             let knowledge = known.entry(source.clone()).or_default();
             if let Some((fares, versions)) = knowledge.news(&shown) {
                 let set = set.clone();
@@ -120,10 +121,10 @@ pub(crate) async fn run(set: Arc<dyn PodSourceSet>, board: Arc<Board>, stop: Can
 
 /// One entry for each listener, be it without pods.
 fn by_source(
-    shown: Vec<(SourceName, Shown)>,
+    shown: Vec<(SourceName, PodSummary)>,
     listeners: &BTreeSet<SourceName>,
-) -> BTreeMap<SourceName, Vec<Shown>> {
-    let mut sorted: BTreeMap<SourceName, Vec<Shown>> =
+) -> BTreeMap<SourceName, Vec<PodSummary>> {
+    let mut sorted: BTreeMap<SourceName, Vec<PodSummary>> =
         listeners.iter().map(|source| (source.clone(), Vec::new())).collect();
     for (source, pod) in shown {
         sorted.entry(source).or_default().push(pod);

@@ -1,4 +1,4 @@
-//! Everything that the event loop hears, as one closed set of events.
+//! Everything that the event loop receives, as one closed set of events.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) struct WorkEnd {
     pub(crate) end: End,
 }
 
-/// What the loop hears.
+/// What the loop receives.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A source said something of its pods.
@@ -48,7 +48,7 @@ pub(crate) enum Event {
     WorkEnded(Box<WorkEnd>),
     /// What was kept of a pod that is gone was removed.
     Forgotten,
-    /// The clean-up beside the loop ended.
+    /// The clean-up next to the loop ended.
     CleanedUp,
     /// The runtime is well, or isn't any more.
     Health(Health),
@@ -72,7 +72,7 @@ pub(crate) enum Event {
     StopOverdue,
 }
 
-/// Which inputs are heard now.
+/// Which inputs are read now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gates {
     /// The runtime is well: without it nothing new is begun, and what comes in waits in its bounded queue.

@@ -1,12 +1,11 @@
 //! The node agent: takes pods from sources, has them judged, and makes the runtime run them.
 //!
 //! One loop decides, and waits for nothing but its own inputs: admission, the pods' work, the clean-up and every
-//! write run as tasks beside it. What is decided is decided by `witlet_core`.
+//! write run as tasks next to it. What is decided is decided by `witlet_core`.
 #![forbid(unsafe_code)]
 
 mod admission_queue;
 mod agent;
-mod board;
 mod cache;
 mod cgroups;
 mod checkpoints;
@@ -21,6 +20,7 @@ mod housekeeping;
 mod image_gc;
 mod inputs;
 mod pleg;
+mod pod_status_store;
 mod prober;
 mod removals;
 mod resource_table;

@@ -21,15 +21,15 @@ use crate::tasks::ticker;
 
 #[cfg(test)]
 pub(crate) mod fixture;
-mod look;
+mod inspect;
+mod runtime_events;
 #[cfg(test)]
 mod tests;
-mod told;
 
-pub(crate) use look::Looker;
-pub(crate) use told::RuntimeEvents;
+pub(crate) use inspect::Inspector;
+pub(crate) use runtime_events::RuntimeEvents;
 
-/// The last list of all pods, and how listing fares.
+/// The last list of all pods, and the outcome of listing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Relisted {
     /// When the last successful list was begun; none before the first.
@@ -49,14 +49,14 @@ impl RelistRequests {
     }
 
     pub(crate) fn request(&self, uid: &PodUid) {
-        // A full queue or a stopped agent: in both cases nobody is served by waiting.
+        // A full queue or a stopped agent: in both cases waiting helps no one.
         drop(self.0.try_send(uid.clone()));
     }
 }
 
 /// The generator's state.
 pub(crate) struct Pleg {
-    pub(crate) looker: Looker,
+    pub(crate) inspector: Inspector,
     pub(crate) cache: Arc<PodCache>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: mpsc::Sender<PlegEvent>,
@@ -74,14 +74,14 @@ pub(crate) struct Pleg {
 
 impl Pleg {
     pub(crate) fn new(
-        looker: Looker,
+        inspector: Inspector,
         clock: Arc<dyn Clock>,
         events: mpsc::Sender<PlegEvent>,
         relisted: watch::Sender<Relisted>,
     ) -> Self {
         Self {
-            cache: looker.cache.clone(),
-            looker,
+            cache: inspector.cache.clone(),
+            inspector,
             clock,
             events,
             dropped: Arc::default(),
@@ -110,17 +110,17 @@ impl Pleg {
                 _ = ticks.tick() => {}
                 _ = requests.recv_many(&mut asked, RELIST_REQUESTS_MAX) => {}
             }
-            let look = async {
+            let inspection = async {
                 if asked.is_empty() {
                     self.relist().await;
                 } else {
-                    self.look_at(asked.drain(..).collect()).await;
+                    self.inspect_pods(asked.drain(..).collect()).await;
                 }
             };
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                () = look => {}
+                () = inspection => {}
             }
         }
     }
@@ -129,7 +129,7 @@ impl Pleg {
     async fn relist(&mut self) {
         let stamp = self.cache.stamp();
         let (begun, now) = (Instant::now(), self.clock.now());
-        let pods = match self.looker.view.list_pods().await {
+        let pods = match self.inspector.view.list_pods().await {
             Ok(pods) => pods,
             Err(error) => {
                 // Once, not each second: the node's condition says for how long.
@@ -185,7 +185,7 @@ impl Pleg {
     }
 
     /// Looks at some pods without a list of all.
-    async fn look_at(&mut self, uids: BTreeSet<PodUid>) {
+    async fn inspect_pods(&mut self, uids: BTreeSet<PodUid>) {
         self.in_line = None;
         let asked: Vec<PodUid> = uids.into_iter().collect();
         for (uid, failed) in self.inspect(asked).await {
@@ -210,11 +210,11 @@ impl Pleg {
     /// that failed.
     async fn inspect(&self, uids: Vec<PodUid>) -> Vec<(PodUid, bool)> {
         let looks = uids.into_iter().map(|uid| async move {
-            let look = self.looker.look(&uid).await;
-            if let Err(error) = &look {
+            let inspection = self.inspector.inspect(&uid).await;
+            if let Err(error) = &inspection {
                 tracing::warn!(%uid, %error, "Failed to inspect pod");
             }
-            (uid, look.is_err())
+            (uid, inspection.is_err())
         });
         stream::iter(looks).buffer_unordered(INSPECTIONS_MAX).collect().await
     }

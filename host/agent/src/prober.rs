@@ -1,8 +1,8 @@
 //! The probe manager: one task for all probes of all pods, upstream's `prober/prober_manager.go`.
 //!
 //! What a probe does next is decided by `witlet_core::probe::worker`. The task keeps the times, carries the probes out and
-//! writes the results on a board, which anybody reads without waiting. Changes of results are told over a bounded
-//! channel; while nobody takes them, only the newest of each probe is kept.
+//! keeps the results where all read them without waiting. Changes of results are reported over a bounded
+//! channel; while they aren't read, only the newest of each probe is kept.
 
 mod attempt;
 mod manager;
@@ -20,7 +20,7 @@ use witlet_core::probe::wanted::wanted;
 use witlet_core::probe::{ProbeKind, ProbeResults};
 use witlet_ports::ProbeTotals;
 
-use crate::board::Board;
+use crate::pod_status_store::PodStatusStore;
 use manager::Manager;
 use shared::{Begun, Shared};
 
@@ -30,9 +30,9 @@ pub(crate) use shared::{PodStatuses, ProbeUpdate, ProberPorts};
 #[cfg(test)]
 mod tests;
 
-impl PodStatuses for Board {
+impl PodStatuses for PodStatusStore {
     fn status(&self, uid: &PodUid) -> Option<Arc<PodStatus>> {
-        Board::status(self, uid)
+        PodStatusStore::status(self, uid)
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Prober {
 }
 
 impl Prober {
-    /// A probe manager, what it is told through, and where changed results come out. Its making counts as the start of
+    /// A probe manager, its handle, and where changed results come out. Its making counts as the start of
     /// the agent.
     pub(crate) fn new(
         ports: ProberPorts,
@@ -55,7 +55,7 @@ impl Prober {
         (Self { manager: Manager::new(ports, shared, sender, begun) }, handle, updates)
     }
 
-    /// Probes until it is told to stop; probes that run are then dropped.
+    /// Probes until it is stopped; probes that run are then dropped.
     pub(crate) async fn run(self, stop: CancellationToken) {
         self.manager.run(stop).await;
     }
@@ -69,17 +69,17 @@ pub(crate) struct ProberHandle {
 
 impl ProberHandle {
     /// Probes what this pod's spec has probes for, its containers and sidecars, as its annotations say. To be called
-    /// whenever the pod is synced: what is probed already goes on, what is to be checked in another way begins anew, what
+    /// whenever the pod is synced: what is probed already goes on, what is to be checked in another way begins again, what
     /// the spec doesn't have any more ends, and a probe that had ended with a container that wasn't to be restarted begins
     /// again once there is another instance.
     pub(crate) fn add_pod(&self, pod: &Arc<Pod>) {
-        let told = self.shared.lock().revive_pod(pod);
-        // Annotations are read while nobody waits for it.
-        let told = told.unwrap_or_else(|| {
+        let has_changed = self.shared.lock().revive_pod(pod);
+        // Annotations are read without the lock.
+        let has_changed = has_changed.unwrap_or_else(|| {
             let wanted = wanted(pod);
             self.shared.lock().take_pod(pod, wanted)
         });
-        if told {
+        if has_changed {
             self.shared.wake.notify_one();
         }
     }

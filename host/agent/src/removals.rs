@@ -25,7 +25,7 @@ pub(crate) struct Removal {
 }
 
 impl Removals {
-    /// Begins a removal. To be begun before it is asked whether anybody needs the pod: who comes later waits. None if one
+    /// Begins a removal. To be begun before it is asked whether the pod is needed: later callers wait. None if one
     /// is under way.
     pub(crate) fn begin(self: &Arc<Self>, uid: &PodUid) -> Option<Removal> {
         let is_first = self.lock().insert(uid.clone());

@@ -20,12 +20,12 @@ use crate::checkpoints::load_checkpoint;
 pub(crate) const ALLOCATED_PODS: &str = "allocated_pods_state";
 /// The kubelet's name of what containers were last given.
 pub(crate) const ACTUATED_PODS: &str = "actuated_pods_state";
-/// Changes that nobody waits for are saved together.
+/// Changes that no caller waits for are saved together.
 const DEBOUNCE: Duration = Duration::from_secs(1);
 /// A failed write is tried again after this time.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// Knows them, and saves them a moment after each change, or when somebody waits for that.
+/// Knows them, and saves them a moment after each change, or when a caller waits for that.
 pub(crate) struct ResourceTable {
     name: &'static str,
     state: Arc<dyn StateStore>,

@@ -29,9 +29,9 @@ pub const RUNTIME_EVENTS_MAX: usize = 256;
 pub const ADMISSIONS_MAX: usize = 16;
 /// How many remembered events are kept.
 pub const EVENTS_MAX: usize = 2000;
-/// A clean-up that takes longer than this is told (upstream: `housekeepingWarningDuration`).
+/// A clean-up that takes longer than this is reported (upstream: `housekeepingWarningDuration`).
 pub(crate) const CLEAN_UP_WARNING: Duration = Duration::from_secs(1);
-/// One round of removals may take this long; what isn't done by then is decided anew. A runtime that hangs on one call
+/// One round of removals may take this long; what isn't done by then is decided again. A runtime that hangs on one call
 /// must not keep the leftovers of all other pods.
 pub(crate) const CLEAN_UP_MAX: Duration = Duration::from_secs(30);
 /// How many removals of dead pods' leftovers run at the same time.
@@ -57,7 +57,7 @@ impl Default for ImagePullLimits {
     }
 }
 
-/// What configurations of pods draw from beside the pod and the node.
+/// What configurations of pods draw from in addition to the pod and the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostSettings {
     /// Folder that `localhostProfile` of a seccomp profile is relative to: `<root>/seccomp`.

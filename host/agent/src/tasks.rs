@@ -1,4 +1,4 @@
-//! Tasks beside the loop, and the times that they wait for.
+//! Tasks next to the loop, and the times that they wait for.
 
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use super::*;
 
 const WAIT_FOR_ANSWER: Duration = Duration::from_millis(20);
 
-struct Desk {
+struct QueueRig {
     queue: AdmissionQueue,
     start: Instant,
     ms: u64,
@@ -15,7 +15,7 @@ struct Desk {
     asked: HashMap<String, AskId>,
 }
 
-impl Desk {
+impl QueueRig {
     fn new() -> Self {
         let queue = AdmissionQueue::default();
         Self { queue, start: Instant::now(), ms: 0, admissions: 0, asked: HashMap::new() }
@@ -76,99 +76,99 @@ fn reject() -> Decision {
 
 #[tokio::test(start_paused = true)]
 async fn pods_are_judged_one_at_a_time_in_the_order_of_their_creation() {
-    let mut desk = Desk::new();
-    desk.add("young", 30);
-    desk.add("old", 10);
-    desk.add("middle", 20);
+    let mut rig = QueueRig::new();
+    rig.add("young", 30);
+    rig.add("old", 10);
+    rig.add("middle", 20);
     for name in ["old", "middle", "young"] {
         assert_eq!(
-            desk.next(),
+            rig.next(),
             if name == "young" { "young idle".into() } else { format!("{name} until 20") }
         );
-        assert!(desk.answer(name, Admit));
+        assert!(rig.answer(name, Admit));
     }
-    assert_eq!(desk.next(), "idle");
-    assert_eq!(desk.queue.len(), 0);
+    assert_eq!(rig.next(), "idle");
+    assert_eq!(rig.queue.len(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_answer_holds_up_the_next_pod_for_no_longer_than_the_patience() {
-    let mut desk = Desk::new();
+async fn a_slow_answer_holds_up_the_next_pod_for_no_longer_than_the_timeout() {
+    let mut rig = QueueRig::new();
     for (name, created) in [("slow", 1), ("b", 2), ("c", 3)] {
-        desk.add(name, created);
+        rig.add(name, created);
     }
-    assert_eq!(desk.next(), "slow until 20");
-    desk.ms = 20;
-    assert_eq!(desk.next(), "b until 40");
-    assert!(desk.answer("b", Admit));
-    assert_eq!(desk.next(), "c idle", "the slow one was waited for once");
-    assert!(desk.answer("c", Admit));
+    assert_eq!(rig.next(), "slow until 20");
+    rig.ms = 20;
+    assert_eq!(rig.next(), "b until 40");
+    assert!(rig.answer("b", Admit));
+    assert_eq!(rig.next(), "c idle", "the slow one was waited for once");
+    assert!(rig.answer("c", Admit));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_admit_that_was_overtaken_is_asked_again_and_then_nobody_overtakes() {
-    let mut desk = Desk::new();
+async fn an_admit_that_was_overtaken_is_asked_again_and_then_no_pod_overtakes() {
+    let mut rig = QueueRig::new();
     for (name, created) in [("slow", 1), ("b", 2), ("c", 3), ("d", 4)] {
-        desk.add(name, created);
+        rig.add(name, created);
     }
-    desk.next();
-    desk.ms = 20;
-    desk.next();
-    desk.ms = 40;
-    desk.next();
-    assert!(desk.answer("b", Admit));
-    assert!(!desk.answer("slow", Admit), "b was admitted meanwhile");
-    assert_eq!(desk.next(), "slow idle", "asked again at once, and nobody beside it");
-    assert!(!desk.answer("c", Admit), "c must not be admitted before it");
-    desk.ms = 200;
-    assert_eq!(desk.next(), "idle");
-    assert!(desk.answer("slow", Admit));
-    assert_eq!(desk.next(), "c idle");
-    assert!(desk.answer("c", Admit));
-    assert_eq!(desk.next(), "d idle");
+    rig.next();
+    rig.ms = 20;
+    rig.next();
+    rig.ms = 40;
+    rig.next();
+    assert!(rig.answer("b", Admit));
+    assert!(!rig.answer("slow", Admit), "b was admitted meanwhile");
+    assert_eq!(rig.next(), "slow idle", "asked again at once, and nobody beside it");
+    assert!(!rig.answer("c", Admit), "c must not be admitted before it");
+    rig.ms = 200;
+    assert_eq!(rig.next(), "idle");
+    assert!(rig.answer("slow", Admit));
+    assert_eq!(rig.next(), "c idle");
+    assert!(rig.answer("c", Admit));
+    assert_eq!(rig.next(), "d idle");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_stands_whatever_was_admitted_meanwhile() {
     for refusal in [reject(), defer(5000)] {
-        let mut desk = Desk::new();
-        desk.add("slow", 1);
-        desk.add("b", 2);
-        desk.next();
-        desk.ms = 20;
-        desk.next();
-        assert!(desk.answer("b", Admit));
-        assert!(desk.answer("slow", refusal));
+        let mut rig = QueueRig::new();
+        rig.add("slow", 1);
+        rig.add("b", 2);
+        rig.next();
+        rig.ms = 20;
+        rig.next();
+        assert!(rig.answer("b", Admit));
+        assert!(rig.answer("slow", refusal));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_removed_pod_leaves_the_queue_and_its_answer_is_dropped() {
-    let mut desk = Desk::new();
+    let mut rig = QueueRig::new();
     for (name, created) in [("a", 1), ("b", 2), ("c", 3)] {
-        desk.add(name, created);
+        rig.add(name, created);
     }
-    assert_eq!(desk.next(), "a until 20");
-    desk.queue.remove(&PodUid::from("a"));
-    desk.queue.remove(&PodUid::from("b"));
-    assert_eq!(desk.next(), "c idle");
-    assert!(!desk.answer("a", Admit));
-    assert!(desk.answer("c", Admit));
+    assert_eq!(rig.next(), "a until 20");
+    rig.queue.remove(&PodUid::from("a"));
+    rig.queue.remove(&PodUid::from("b"));
+    assert_eq!(rig.next(), "c idle");
+    assert!(!rig.answer("a", Admit));
+    assert!(rig.answer("c", Admit));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_deferred_pod_holds_up_nobody_and_is_asked_again_when_it_wished() {
-    let mut desk = Desk::new();
-    desk.add("a", 1);
-    desk.add("b", 2);
-    desk.next();
-    assert!(desk.answer("a", defer(5000)));
-    assert_eq!((desk.queue.len(), desk.queue.deferred()), (1, 1));
-    assert_eq!(desk.next(), "b until 5000");
-    assert!(desk.answer("b", Admit));
-    desk.ms = 5000;
-    assert_eq!(desk.next(), "a idle");
-    assert!(desk.answer("a", Admit));
+    let mut rig = QueueRig::new();
+    rig.add("a", 1);
+    rig.add("b", 2);
+    rig.next();
+    assert!(rig.answer("a", defer(5000)));
+    assert_eq!((rig.queue.len(), rig.queue.deferred()), (1, 1));
+    assert_eq!(rig.next(), "b until 5000");
+    assert!(rig.answer("b", Admit));
+    rig.ms = 5000;
+    assert_eq!(rig.next(), "a idle");
+    assert!(rig.answer("a", Admit));
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,15 +180,15 @@ async fn a_deferred_pod_is_asked_again_when_the_world_changes_but_not_within_a_s
         ("no change", 60_000, None, 60_000),
     ];
     for (name, wish, changed, expected) in cases {
-        let mut desk = Desk::new();
-        desk.add("a", 1);
-        desk.next();
-        assert!(desk.answer("a", defer(wish)), "{name}");
+        let mut rig = QueueRig::new();
+        rig.add("a", 1);
+        rig.next();
+        assert!(rig.answer("a", defer(wish)), "{name}");
         if let Some(ms) = changed {
-            desk.ms = ms;
-            desk.queue.world_changed();
+            rig.ms = ms;
+            rig.queue.world_changed();
         }
-        let next = desk.next();
+        let next = rig.next();
         if changed.is_some_and(|ms| ms >= 1000) {
             assert_eq!(next, "a idle", "{name}");
         } else {
@@ -200,86 +200,86 @@ async fn a_deferred_pod_is_asked_again_when_the_world_changes_but_not_within_a_s
 #[tokio::test(start_paused = true)]
 async fn a_change_while_a_pod_is_asked_for_isnt_lost_on_it() {
     for (changes, expected) in [(false, "until 60000"), (true, "until 1000")] {
-        let mut desk = Desk::new();
-        desk.add("a", 1);
-        desk.next();
+        let mut rig = QueueRig::new();
+        rig.add("a", 1);
+        rig.next();
         if changes {
-            desk.queue.world_changed();
+            rig.queue.world_changed();
         }
-        assert!(desk.answer("a", defer(60_000)));
-        assert_eq!(desk.next(), expected);
+        assert!(rig.answer("a", defer(60_000)));
+        assert_eq!(rig.next(), expected);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn others_are_ended_for_a_pod_only_in_the_world_that_it_was_asked_for_in() {
     let preempt = || Decision::Preempt { victims: vec![PodUid::from("victim")], message: String::new() };
-    let mut desk = Desk::new();
-    desk.add("a", 1);
-    desk.add("b", 2);
-    desk.next();
-    desk.queue.world_changed();
-    assert!(!desk.answer("a", preempt()), "there may be room by now");
-    assert_eq!(desk.next(), "a idle", "asked again at once, and nobody beside it");
-    assert!(desk.answer("a", preempt()));
-    assert_eq!(desk.next(), "b until 10000", "it waits, and is asked again when that changes");
-    desk.ms = 2_000;
-    desk.queue.world_changed();
-    desk.ms = 2_020;
-    assert_eq!(desk.next(), "a idle");
-    assert!(desk.answer("b", Admit));
-    assert!(!desk.answer("a", preempt()), "b was admitted meanwhile");
+    let mut rig = QueueRig::new();
+    rig.add("a", 1);
+    rig.add("b", 2);
+    rig.next();
+    rig.queue.world_changed();
+    assert!(!rig.answer("a", preempt()), "there may be room by now");
+    assert_eq!(rig.next(), "a idle", "asked again at once, and nobody beside it");
+    assert!(rig.answer("a", preempt()));
+    assert_eq!(rig.next(), "b until 10000", "it waits, and is asked again when that changes");
+    rig.ms = 2_000;
+    rig.queue.world_changed();
+    rig.ms = 2_020;
+    assert_eq!(rig.next(), "a idle");
+    assert!(rig.answer("b", Admit));
+    assert!(!rig.answer("a", preempt()), "b was admitted meanwhile");
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_more_pods_are_asked_for_at_once_than_the_bound_allows() {
-    let mut desk = Desk::new();
+    let mut rig = QueueRig::new();
     for n in 0..ADMISSIONS_MAX + 5 {
-        desk.add(&format!("p{n}"), i64::try_from(n).expect("small"));
+        rig.add(&format!("p{n}"), i64::try_from(n).expect("small"));
     }
     for _ in 0..100 {
-        desk.next();
-        desk.ms += 20;
+        rig.next();
+        rig.ms += 20;
     }
-    assert_eq!(desk.asked.len(), ADMISSIONS_MAX);
-    assert!(desk.answer("p3", reject()));
-    desk.next();
-    assert_eq!(desk.asked.len(), ADMISSIONS_MAX + 1);
+    assert_eq!(rig.asked.len(), ADMISSIONS_MAX);
+    assert!(rig.answer("p3", reject()));
+    rig.next();
+    assert_eq!(rig.asked.len(), ADMISSIONS_MAX + 1);
 }
 
 proptest! {
-    /// Whatever the order of answers: an admission stands only if it was asked for beside all that stand, and in the
+    /// Whatever the order of answers: an admission stands only if it was asked for together with all that stand, and in the
     /// end every pod is judged once.
     #[test]
     fn an_admission_stands_only_beside_all_that_stood_before(
         answers in proptest::collection::vec((0usize..16, 0u64..50, 0u8..4), 0..300),
         pods in 1usize..20,
     ) {
-        let mut desk = Desk::new();
+        let mut rig = QueueRig::new();
         for n in 0..pods {
-            desk.add(&format!("p{n}"), i64::try_from(n).expect("small"));
+            rig.add(&format!("p{n}"), i64::try_from(n).expect("small"));
         }
         // Pods that are asked for, with the number of admissions at that time.
         let mut asked: Vec<(String, u64)> = Vec::new();
         let mut judged = 0;
         let finish = (0..2000).map(|_| (0, 20, 0));
         for (which, ms, kind) in answers.into_iter().chain(finish) {
-            desk.ms += ms;
-            let admissions = desk.admissions;
-            let next = desk.next();
+            rig.ms += ms;
+            let admissions = rig.admissions;
+            let next = rig.next();
             asked.extend(next.split(' ').filter(|word| word.starts_with('p')).map(|p| (p.to_owned(), admissions)));
             if asked.is_empty() {
                 continue;
             }
-            let (name, beside) = asked.remove(which % asked.len());
+            let (name, admitted_then) = asked.remove(which % asked.len());
             let decision = if kind == 3 { reject() } else { Admit };
             let admits = decision == Admit;
-            if desk.answer(&name, decision) {
+            if rig.answer(&name, decision) {
                 judged += 1;
-                prop_assert!(!admits || beside == admissions, "{name} stood beside {beside} of {admissions}");
+                prop_assert!(!admits || admitted_then == admissions, "{name} stood beside {admitted_then} of {admissions}");
             }
         }
         prop_assert_eq!(judged, pods);
-        prop_assert_eq!(desk.queue.len(), 0);
+        prop_assert_eq!(rig.queue.len(), 0);
     }
 }

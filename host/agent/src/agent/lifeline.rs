@@ -48,7 +48,7 @@ pub(super) struct Lifeline {
 }
 
 impl Lifeline {
-    /// Starts a part that runs until it is told to stop. One that ends before ends the agent, with its cause.
+    /// Starts a part that runs until it is stopped. One that ends before ends the agent, with its cause.
     pub(super) fn spawn(
         &self,
         tasks: &mut JoinSet<()>,
@@ -60,7 +60,7 @@ impl Lifeline {
         tasks.spawn(async move {
             let panic = running.await.err().map(|panic| panic_words(&*panic));
             if !stop.is_cancelled() {
-                // The first that is told of ends the agent; there is room for one.
+                // The first report ends the agent; there is room for one.
                 let _told = ended.try_send(AgentError::PartEnded { part, panic });
             }
         });

@@ -24,8 +24,8 @@ async fn a_part_that_ends_or_panics_is_told_of_unless_it_was_asked_to_end() {
                 stop.cancel();
             }
             while tasks.join_next().await.is_some() {}
-            let told = unexpected.recv().await.map(|error| error.to_string());
-            assert_eq!(told.as_deref(), expected.filter(|_| !stops));
+            let reported = unexpected.recv().await.map(|error| error.to_string());
+            assert_eq!(reported.as_deref(), expected.filter(|_| !stops));
         }
     }
 }

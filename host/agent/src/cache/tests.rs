@@ -6,7 +6,7 @@ fn uid() -> PodUid {
     PodUid::from("u")
 }
 
-fn seen(name: &str) -> Look {
+fn seen(name: &str) -> Inspection {
     let mut pod = ObservedPod::absent(uid(), Timestamp::UNIX_EPOCH);
     pod.name = name.into();
     Ok(Arc::new(pod))

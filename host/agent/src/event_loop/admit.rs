@@ -157,18 +157,18 @@ impl EventLoop {
         PodEvents::new(&*self.outside.events, &full_name, uid).warning(reason, message);
         self.count_rejection(reason);
         self.set_pending(uid, None);
-        let (last, now) = (self.outside.board.status(uid), self.outside.clock.now());
+        let (last, now) = (self.outside.statuses.status(uid), self.outside.clock.now());
         if self.has_worker(uid) {
             // It went on until now, and ends with a status that its end doesn't take back.
             let text = format!("Pod was rejected: {message}");
             let end =
                 NodeEnd { reason: reason.to_owned(), message: text.clone(), condition_message: Some(text) };
             let last = last.unwrap_or_default();
-            self.outside.board.put_status(uid, status::ended_by_node(pod, &last, &end, now));
+            self.outside.statuses.put_status(uid, status::ended_by_node(pod, &last, &end, now));
             self.advance(uid, LifeEvent::Rejected);
         } else {
             self.advance(uid, LifeEvent::Rejected);
-            self.outside.board.put_status(uid, status::rejected(pod, reason, message, now));
+            self.outside.statuses.put_status(uid, status::rejected(pod, reason, message, now));
         }
     }
 
@@ -177,7 +177,7 @@ impl EventLoop {
     pub(super) fn end_overdue(&mut self) {
         let now = self.outside.clock.now();
         let is_overdue = |uid: &PodUid, record: &PodRecord, sourced: &Sourced| {
-            let started_at = self.outside.board.status(uid).and_then(|status| status.start_time.clone());
+            let started_at = self.outside.statuses.status(uid).and_then(|status| status.start_time.clone());
             record.life.stage() == Some(Stage::Waiting)
                 && deadline::is_over(&sourced.pod, started_at.map(|time| time.0), now)
         };
@@ -190,8 +190,8 @@ impl EventLoop {
             let full_name = PodFullName::of(&pod);
             let events = PodEvents::new(&*self.outside.events, &full_name, &uid);
             events.normal(deadline::REASON, deadline::MESSAGE);
-            let last = self.outside.board.status(&uid);
-            self.outside.board.put_status(&uid, status::overdue(&pod, last.as_deref(), now));
+            let last = self.outside.statuses.status(&uid);
+            self.outside.statuses.put_status(&uid, status::overdue(&pod, last.as_deref(), now));
             self.advance(&uid, LifeEvent::Rejected);
         }
     }
@@ -209,7 +209,7 @@ impl EventLoop {
         *counts.entry(reason.to_owned()).or_default() += 1;
     }
 
-    /// The pod waits, for everybody to see.
+    /// Shows that the pod waits.
     pub(super) fn show_blocked(&mut self, uid: &PodUid, reason: &str, message: &str) {
         let is_alive = self.is_in_runtime(uid);
         let Some(record) = self.pods.get(uid) else { return };
@@ -223,9 +223,9 @@ impl EventLoop {
             self.set_pending(uid, Some(pending));
         } else {
             events.warning("Blocked", &format!("{reason}: {message}"));
-            let (previous, now) = (self.outside.board.status(uid), self.outside.clock.now());
+            let (previous, now) = (self.outside.statuses.status(uid), self.outside.clock.now());
             let blocked = status::blocked(&pod, previous.as_deref(), reason, message, now);
-            self.outside.board.put_status(uid, blocked);
+            self.outside.statuses.put_status(uid, blocked);
         }
         self.advance(uid, LifeEvent::Deferred { is_alive });
     }

@@ -79,9 +79,9 @@ impl EventLoop {
 
     /// Forgets what is kept of pods elsewhere.
     fn retain(&mut self, retained: &Retained) {
-        for uid in self.outside.board.uids() {
+        for uid in self.outside.statuses.uids() {
             if !retained.is_known(&uid) {
-                self.outside.board.remove(&uid);
+                self.outside.statuses.remove(&uid);
             }
         }
         self.outside.prober.clean_up(|uid| retained.is_known(uid));
@@ -102,11 +102,11 @@ impl EventLoop {
         let containers = listed.pods.iter().flat_map(|pod| &pod.containers);
         let running = containers.filter(|container| container.state == ContainerRunState::Running);
         let running: Vec<ContainerId> = running.map(|container| container.id.clone()).collect();
-        let (housekeeper, board) = (self.outside.housekeeper.clone(), self.outside.board.clone());
+        let (housekeeper, statuses) = (self.outside.housekeeper.clone(), self.outside.statuses.clone());
         let removing = async move {
             let begun = Instant::now();
             // Pods may have come since the clean-up was decided.
-            let is_known = move |uid: &PodUid| retained.keeps_folders(uid) || board.shows(uid);
+            let is_known = move |uid: &PodUid| retained.keeps_folders(uid) || statuses.shows(uid);
             let round = housekeeper.remove(Leftovers { garbage, logs, running }, is_known);
             if tokio::time::timeout(CLEAN_UP_MAX, round).await.is_err() {
                 tracing::warn!(timeout = ?CLEAN_UP_MAX, "Housekeeping timed out, starting again");

@@ -71,7 +71,7 @@ impl EventLoop {
     ) -> bool {
         let Some(record) = self.pods.get_mut(uid).filter(|record| record.life.counts()) else { return false };
         let Some(sourced) = &record.sourced else { return false };
-        let (pod, last) = (&*sourced.pod, self.outside.board.status(uid).unwrap_or_default());
+        let (pod, last) = (&*sourced.pod, self.outside.statuses.status(uid).unwrap_or_default());
         PodEvents::new(&*self.outside.events, &PodFullName::of(pod), uid).warning_with(
             &end.reason,
             &end.message,
@@ -79,7 +79,7 @@ impl EventLoop {
         );
         let status = status::ended_by_node(pod, &last, end, self.outside.clock.now());
         record.checkpoint.content_mut().end_within(&status, grace_seconds);
-        self.outside.board.put_status(uid, status);
+        self.outside.statuses.put_status(uid, status);
         // A pod without a worker waits for its admission to be saved; it finds itself ended then.
         self.advance(uid, LifeEvent::Kill(KillOptions { evict: true, grace_seconds }));
         true
@@ -87,7 +87,7 @@ impl EventLoop {
 
     /// The next clean-up takes all that ended pods have left; one that runs is waited for.
     fn remove_ended(&mut self, done: oneshot::Sender<()>) {
-        self.removals.wanted.push(done);
+        self.removals.image_requested.push(done);
         if !self.cleaning {
             self.clean_up();
         }
@@ -95,12 +95,12 @@ impl EventLoop {
 
     /// Whether the clean-up that is decided now takes what ended pods have left.
     pub(super) fn removes_ended(&self) -> bool {
-        !self.removals.wanted.is_empty()
+        !self.removals.image_requested.is_empty()
     }
 
     /// A clean-up begins.
     pub(super) fn begin_removal(&mut self) {
-        self.removals.running.append(&mut self.removals.wanted);
+        self.removals.running.append(&mut self.removals.image_requested);
     }
 
     /// A clean-up has ended.

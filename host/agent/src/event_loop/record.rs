@@ -73,7 +73,7 @@ impl Sourced {
         }
     }
 
-    /// As admission handlers see it beside another pod.
+    /// As admission handlers see it when they judge another pod.
     pub(super) fn as_admitted(&self) -> AdmittedPod {
         AdmittedPod { pod: self.allocated.clone(), source: self.source.clone() }
     }

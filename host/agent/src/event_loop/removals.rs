@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 #[derive(Debug, Default)]
 pub(super) struct EndedRemovals {
     /// For a clean-up that hasn't begun.
-    pub(super) wanted: Vec<oneshot::Sender<()>>,
+    pub(super) image_requested: Vec<oneshot::Sender<()>>,
     /// For the one that runs.
     pub(super) running: Vec<oneshot::Sender<()>>,
 }

@@ -91,11 +91,11 @@ impl EventLoop {
         let is_remembered =
             record.checkpoint.is_remembered(&pod, was_here) || ended.as_ref().is_some_and(is_ended_by_node);
         if !has_worker {
-            self.outside.board.remove(&uid);
+            self.outside.statuses.remove(&uid);
         }
-        self.outside.board.put_pod(&uid, pod.clone());
+        self.outside.statuses.put_pod(&uid, pod.clone());
         if let Some(status) = ended.filter(|_| !has_worker && (is_remembered || is_ending(&pod))) {
-            self.outside.board.put_status(&uid, status);
+            self.outside.statuses.put_status(&uid, status);
         }
         self.others = None;
         self.advance(&uid, LifeEvent::Added(Arrival { is_remembered, has_remains }));
@@ -118,7 +118,7 @@ impl EventLoop {
         let Some(record) = self.pods.get_mut(&uid) else { return };
         let Some(sourced) = &mut record.sourced else { return };
         sourced.pod = pod.clone();
-        self.outside.board.put_pod(&uid, pod.clone());
+        self.outside.statuses.put_pod(&uid, pod.clone());
         if record.life.stage() == Some(Stage::Admitted) {
             record.checkpoint.content_mut().revise(&pod);
             self.revise_allocation(&uid, &pod);
@@ -139,7 +139,7 @@ impl EventLoop {
             record.life.renew(&sourced.allocated);
         }
         let is_outdated = is_readiness_outdated(&pod);
-        self.outside.board.put_pod(&uid, pod);
+        self.outside.statuses.put_pod(&uid, pod);
         // Another controller has opened or closed a readiness gate.
         if is_outdated && self.has_worker(&uid) {
             self.advance(&uid, LifeEvent::Look);
@@ -166,7 +166,7 @@ impl EventLoop {
 
     /// Nothing is known any more of how the pod fared.
     pub(super) fn forget_history(&mut self, uid: &PodUid) {
-        self.outside.board.remove(uid);
+        self.outside.statuses.remove(uid);
         self.outside.executor.allocated.update(|pods| pods.retain(|known| known != uid));
         let Some(record) = self.pods.get_mut(uid) else { return };
         let was_unsaved = record.unsaved.take().is_some();
@@ -177,7 +177,7 @@ impl EventLoop {
         if !may_be_on_disk {
             return;
         }
-        // A pod that comes back with this UID begins anew, and waits for the end of the removal.
+        // A pod that comes back with this UID begins again, and waits for the end of the removal.
         let Some(removal) = self.outside.executor.removals.begin(uid) else { return };
         let (files, uid) = (self.outside.executor.files.clone(), uid.clone());
         let removing = async move {

@@ -99,7 +99,7 @@ impl EventLoop {
         tracing::info!(%uid, %container, probe = ?kind, status = ?result, "SyncLoop (probe)");
         let now = self.outside.clock.now();
         self.outside
-            .board
+            .statuses
             .revise_status(uid, |pod, last| status::probed(pod, last, container, *kind, *result, now));
         if kind.needs_sync(*result) {
             self.sync_pods(std::slice::from_ref(uid));
@@ -141,9 +141,9 @@ impl EventLoop {
         self.advance(uid, LifeEvent::Orphaned { grace_seconds });
     }
 
-    /// Its status was terminal already, and nothing of it runs. Before the runtime was asked for the first time nobody knows.
+    /// Its status was terminal already, and nothing of it runs. Before the runtime was asked for the first time that is unknown.
     fn has_ended(&self, uid: &PodUid) -> bool {
-        let phase = self.outside.board.status(uid).and_then(|status| Phase::of(&status));
+        let phase = self.outside.statuses.status(uid).and_then(|status| Phase::of(&status));
         let was_asked = self.outside.relisted.borrow().at.is_some();
         let running = self.outside.cache.peek(uid).is_some_and(|seen| seen.any_running());
         phase.is_some_and(Phase::is_terminal) && was_asked && !running
@@ -152,11 +152,11 @@ impl EventLoop {
     /// Shows how far the pod has come. What its work shows from here on is of a pod that stands so.
     pub(super) fn show_standing(&self, uid: &PodUid) {
         if let Some(record) = self.pods.get(uid) {
-            self.outside.board.put_standing(uid, record.life.standing(|| self.is_in_runtime(uid)));
+            self.outside.statuses.put_standing(uid, record.life.standing(|| self.is_in_runtime(uid)));
         }
     }
 
-    /// What the runtime has of a pod that was rejected ends beside any worker.
+    /// What the runtime has of a pod that was rejected ends without a worker.
     pub(super) fn show_rejected(&self) {
         for (uid, _) in self.pods.iter().filter(|(_, record)| record.life.stage() == Some(Stage::Rejected)) {
             self.show_standing(uid);
@@ -293,7 +293,7 @@ impl EventLoop {
 
     /// What a pod ended with isn't to be seen from its containers alone after a restart.
     fn remember_end(&mut self, uid: &PodUid) {
-        let status = self.outside.board.status(uid);
+        let status = self.outside.statuses.status(uid);
         let status = status.filter(|status| Phase::of(status).is_some_and(Phase::is_terminal));
         let record = self.pods.get_mut(uid).filter(|record| record.sourced.is_some());
         if let (Some(status), Some(record)) = (status, record) {
@@ -315,7 +315,7 @@ impl EventLoop {
     fn start_over(&mut self, uid: &PodUid) {
         self.forget_history(uid);
         if let Some(pod) = self.sourced(uid).map(|sourced| sourced.pod.clone()) {
-            self.outside.board.put_pod(uid, pod);
+            self.outside.statuses.put_pod(uid, pod);
         }
     }
 

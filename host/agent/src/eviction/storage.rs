@@ -1,4 +1,4 @@
-//! What pods' folders take: measured beside the eviction manager, as often as its cost allows.
+//! What pods' folders take: measured independently of the eviction manager, as often as its cost allows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ use witlet_core::runtime::ObservedPod;
 use witlet_ports::RuntimeError;
 
 use super::cut::until_cut;
-use super::start::{Place, Scene};
+use super::start::{PodSandbox, SyncContext};
 use super::{End, Executor, Job};
 use crate::cgroups::{CgroupState, Kept};
 
@@ -130,8 +130,8 @@ impl Executor {
     pub(super) async fn resize_pod(
         &self,
         job: &mut Job,
-        scene: Scene<'_>,
-        place: Option<&Place>,
+        context: SyncContext<'_>,
+        pod_sandbox: Option<&PodSandbox>,
         resize: ResizePod,
     ) -> Result<(), ()> {
         let (CgroupState::Kept(kept), Some(current)) = (self.cgroups.state(), job.memory.pod_cgroup) else {
@@ -146,7 +146,7 @@ impl Executor {
                 next.cpu_period_us = self.cgroups.settings.cpu_quota.period_us;
             }
         }
-        if let Err(error) = self.tell_sandbox(scene, place, next).await {
+        if let Err(error) = self.tell_sandbox(context, pod_sandbox, next).await {
             let resource = match resize.knob {
                 PodKnob::CpuShares | PodKnob::CpuQuota => CPU,
                 PodKnob::MemoryLimit => MEMORY,
@@ -160,8 +160,8 @@ impl Executor {
             );
             return Err(());
         }
-        if let Err(message) = self.write_limit(&kept, scene.pod, resize).await {
-            if let Err(error) = self.tell_sandbox(scene, place, current).await {
+        if let Err(message) = self.write_limit(&kept, context.pod, resize).await {
+            if let Err(error) = self.tell_sandbox(context, pod_sandbox, current).await {
                 let error = one_line(&error);
                 tracing::error!(pod = %job.full_name, error, "Failed to notify runtime to rollback UpdatePodSandboxResources");
             }
@@ -175,13 +175,13 @@ impl Executor {
     /// A runtime that doesn't implement it needn't know.
     async fn tell_sandbox(
         &self,
-        scene: Scene<'_>,
-        place: Option<&Place>,
+        context: SyncContext<'_>,
+        pod_sandbox: Option<&PodSandbox>,
         cgroup: PodCgroup,
     ) -> Result<(), RuntimeError> {
-        let Some(place) = place else { return Ok(()) };
-        let (overhead, resources) = sandbox_resources(scene.pod, scene.host.facts(), cgroup);
-        match self.runtime.sandboxes.update_resources(place.id(), &overhead, &resources).await {
+        let Some(pod_sandbox) = pod_sandbox else { return Ok(()) };
+        let (overhead, resources) = sandbox_resources(context.pod, context.host.facts(), cgroup);
+        match self.runtime.sandboxes.update_resources(pod_sandbox.id(), &overhead, &resources).await {
             Err(RuntimeError::Unimplemented { .. }) => Ok(()),
             answer => answer,
         }

@@ -30,7 +30,7 @@ impl<'a> PodEvents<'a> {
         self.record(EventType::Normal, reason, message);
     }
 
-    /// Something somebody should look at.
+    /// A warning.
     pub(crate) fn warning(&self, reason: &str, message: &str) {
         self.record(EventType::Warning, reason, message);
     }

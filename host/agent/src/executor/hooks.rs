@@ -108,7 +108,7 @@ impl Executor {
         }
     }
 
-    /// Runs the preStop hook of a container that ends, if it has one. Whatever becomes of it, the end goes on: whoever calls
+    /// Runs the preStop hook of a container that ends, if it has one. Whatever becomes of it, the end goes on: the caller who calls
     /// sets the limit, and [`HOOK_MAX`] holds in any case. What the hook says may be secret, and doesn't become part of the
     /// event.
     pub(super) async fn run_pre_stop(&self, job: &Job, pod: Option<&Pod>, kill: &KillContainer) {
@@ -128,7 +128,7 @@ impl Executor {
         }
     }
 
-    /// The container's end has cut its preStop hook off. Of one that sleeps nobody waits any longer that it has slept enough.
+    /// The container's end has cut its preStop hook off. One that only sleeps isn't waited for any longer.
     pub(super) fn pre_stop_was_cut(&self, job: &Job, pod: Option<&Pod>, kill: &KillContainer) {
         let Some(container) = self.ending_container(job, pod, kill) else { return };
         if pre_stop(&container).is_some_and(|handler| handler.sleep.is_none()) {
@@ -165,7 +165,7 @@ impl Executor {
 
     /// The address that the pod's status shows; of a pod without one, that which it was seen to have.
     fn pod_ip(&self, job: &Job) -> Option<String> {
-        let shown = self.board.status(&job.uid).and_then(|status| status.pod_ip.clone());
+        let shown = self.statuses.status(&job.uid).and_then(|status| status.pod_ip.clone());
         let seen = || self.cache.peek(&job.uid).and_then(|seen| seen.ips.first().map(ToString::to_string));
         shown.or_else(seen)
     }
@@ -176,7 +176,7 @@ fn pre_stop(container: &Container) -> Option<&LifecycleHandler> {
 }
 
 /// What the annotations of a container say of its hooks, with the ports that hooks may name. Annotations that make no sense
-/// are as good as none: somebody else wrote them.
+/// are as good as none: someone else wrote them.
 fn noted_hooks(noted: &ObservedContainer) -> Option<Container> {
     let pre_stop = noted.pre_stop.as_deref().and_then(|text| serde_json::from_str(text).ok())?;
     Some(Container {

@@ -72,7 +72,7 @@ impl ImageError {
         }
     }
 
-    /// What the container's status says beside the reason.
+    /// What the container's status says in addition to the reason.
     pub(crate) fn waiting_message(&self) -> String {
         match self {
             Self::Pull { image, cause } => message_of(image, cause),
@@ -110,7 +110,7 @@ pub(crate) struct ReadyImage {
 
 /// One container that needs an image.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ImageRequest<'a> {
     pub(crate) uid: &'a PodUid,
     pub(crate) pod: &'a Pod,
     pub(crate) container: &'a Container,
@@ -142,24 +142,28 @@ impl Images {
         Self { port, credentials, clock, access, pulls }
     }
 
-    /// What the container is to be created from. What fails is told as events.
+    /// What the container is to be created from. What fails is reported as events.
     pub(crate) async fn ensure(
         &self,
-        wanted: Wanted<'_>,
+        image_request: ImageRequest<'_>,
         memory: &mut PodMemory,
     ) -> Result<ReadyImage, ImageError> {
-        let result = self.try_ensure(wanted, memory).await;
+        let result = self.try_ensure(image_request, memory).await;
         if let Err(error) = &result {
-            tell(wanted.events, error);
+            tell(image_request.events, error);
         }
         result
     }
 
-    async fn try_ensure(&self, wanted: Wanted<'_>, memory: &mut PodMemory) -> Result<ReadyImage, ImageError> {
-        let asked = wanted.container.image.clone().unwrap_or_default();
+    async fn try_ensure(
+        &self,
+        image_request: ImageRequest<'_>,
+        memory: &mut PodMemory,
+    ) -> Result<ReadyImage, ImageError> {
+        let asked = image_request.container.image.clone().unwrap_or_default();
         let image = with_default_tag(&asked)
             .map_err(|cause| ImageError::InvalidName { image: asked.clone(), cause })?;
-        let policy = PullPolicy::of(wanted.container);
+        let policy = PullPolicy::of(image_request.container);
         self.access.recover(&*self.port).await;
         // Whether it is there makes no difference to a policy that pulls always.
         let present = match policy {
@@ -172,23 +176,23 @@ impl Images {
         };
         let presence = match &present {
             Some(info) => {
-                let secrets = async || self.secrets(wanted.pod, &image).await;
+                let secrets = async || self.secrets(image_request.pod, &image).await;
                 let must_verify = self.access.must_verify(&asked, &info.id, secrets).await;
                 Presence::Present { image_ref: &info.id, must_verify }
             }
             None => Presence::Absent,
         };
-        let back_off = memory.pull_wait(wanted.uid, &image, self.clock.now());
+        let back_off = memory.pull_wait(image_request.uid, &image, self.clock.now());
         match next_step(policy, presence, back_off) {
             ImageStep::Use { image_ref } => {
                 memory.failed_pulls.remove(&image);
                 let message = format!(
                     "Container image {asked:?} already present on machine and can be accessed by the pod"
                 );
-                wanted.events.normal("Pulled", &message);
+                image_request.events.normal("Pulled", &message);
                 Ok(ReadyImage { reference: image_ref, info: present })
             }
-            ImageStep::Pull => self.pull(wanted, asked, image, memory).await,
+            ImageStep::Pull => self.pull(image_request, asked, image, memory).await,
             ImageStep::Refuse(ImageRefusal::NeverPull) => Err(ImageError::NeverPull { image: asked }),
             ImageStep::Refuse(ImageRefusal::BackOff(wait)) => {
                 let last = memory.failed_pulls.get(&image).map(|failure| failure.message.clone());
@@ -197,14 +201,14 @@ impl Images {
         }
     }
 
-    /// Credentials of the pod and the node for the image. What can't be had is told, and the pull is tried without it.
-    async fn credentials(&self, wanted: Wanted<'_>, image: &str) -> Vec<PullCredential> {
-        self.credentials.for_image(wanted.pod, image).await.unwrap_or_else(|missing| {
+    /// Credentials of the pod and the node for the image. What can't be had is reported, and the pull is tried without it.
+    async fn credentials(&self, image_request: ImageRequest<'_>, image: &str) -> Vec<PullCredential> {
+        self.credentials.for_image(image_request.pod, image).await.unwrap_or_else(|missing| {
             let message = format!(
                 "Unable to retrieve some image pull secrets ({}); attempting to pull the image may not succeed.",
                 missing.secrets.join(", ")
             );
-            wanted.events.warning("FailedToRetrieveImagePullSecret", &message);
+            image_request.events.warning("FailedToRetrieveImagePullSecret", &message);
             missing.found
         })
     }
@@ -217,19 +221,19 @@ impl Images {
 
     async fn pull(
         &self,
-        wanted: Wanted<'_>,
+        image_request: ImageRequest<'_>,
         asked: String,
         image: String,
         memory: &mut PodMemory,
     ) -> Result<ReadyImage, ImageError> {
-        let events = wanted.events;
+        let events = image_request.events;
         events.normal("Pulling", &format!("Pulling image {asked:?}"));
         let waited_from = self.clock.now();
         let begun = self.access.begin(&asked).await;
         begun.map_err(|cause| ImageError::Intent { image: asked.clone(), cause })?;
         let pull = async {
-            let credentials = self.credentials(wanted, &image).await;
-            let (sandbox, mut tried) = (wanted.sandbox.clone(), Vec::new());
+            let credentials = self.credentials(image_request, &image).await;
+            let (sandbox, mut tried) = (image_request.sandbox.clone(), Vec::new());
             for credential in &credentials {
                 if !tried.contains(&credential.auth) {
                     tried.push(credential.auth.clone());
@@ -240,7 +244,7 @@ impl Images {
         };
         let (pulled, credentials) = tokio::select! {
             biased;
-            () = wanted.cancel.cancelled() => {
+            () = image_request.cancel.cancelled() => {
                 self.access.failed(&asked).await;
                 return Err(ImageError::Cut { image });
             }
@@ -255,7 +259,7 @@ impl Images {
             Err(_) => self.access.failed(&asked).await,
         }
         let now = self.clock.now();
-        let key = BackoffKey::pull(wanted.uid, &image);
+        let key = BackoffKey::pull(image_request.uid, &image);
         match pulled {
             Ok(pulled) => {
                 memory.failed_pulls.remove(&image);
@@ -301,7 +305,7 @@ fn tell(events: &PodEvents<'_>, error: &ImageError) {
 }
 
 fn pulled_message(asked: &str, pulled: &Pulled, waited_from: Timestamp) -> String {
-    // Somebody else's pull may have begun earlier than this wait.
+    // Another pod's pull may have begun earlier than this wait.
     let begun_at = pulled.begun_at.max(waited_from);
     let (took, waited) = (seconds(begun_at, pulled.done_at), seconds(waited_from, pulled.done_at));
     let size = pulled.image.as_ref().map_or(0, |image| image.size_bytes);

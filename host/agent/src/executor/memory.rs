@@ -45,9 +45,9 @@ pub(crate) struct PodMemory {
     pub(crate) resizing: bool,
     /// Containers that could not be made or started. The runtime's news of a failed start must not start the next one.
     failed_starts: BTreeMap<String, FailedStart>,
-    /// Restart counts as the logs told them of containers that the runtime had none of at the first sync; none before.
+    /// Restart counts, read from the logs, of containers that the runtime had none of at the first sync; none before.
     pub(crate) logged_restarts: Option<BTreeMap<String, u32>>,
-    /// It waits for the disk, and that was told.
+    /// It waits for the disk, and that was reported.
     pub(crate) is_unsaved: bool,
     /// When something was last done to the pod: only a look begun later shows it.
     pub(crate) acted: Stamp,

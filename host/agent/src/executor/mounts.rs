@@ -42,9 +42,9 @@ type Made = (Option<Fingerprint>, PathBuf);
 
 /// A volume that can't be made as the spec has it.
 #[derive(Clone, Copy)]
-struct Troubled<'a> {
+struct FailedVolume<'a> {
     fields: PodFields<'a>,
-    drawn: &'a Drawn,
+    referenced: &'a Drawn,
     volume: &'a WantedVolume,
     error: &'a VolumeSpecError,
     is_restored: bool,
@@ -96,7 +96,7 @@ pub(super) struct MountsOf<'a> {
 }
 
 impl Executor {
-    /// Sets up the volumes that the pod's containers mount and that aren't as they should be. What fails is told as events;
+    /// Sets up the volumes that the pod's containers mount and that aren't as they should be. What fails is reported as events;
     /// each volume is tried. One that was there before goes on being used as it was.
     pub(super) async fn set_up_volumes(&self, job: &mut Job, pod: &Pod) -> Result<VolumePaths, ()> {
         let events = self.events(job);
@@ -104,14 +104,20 @@ impl Executor {
         let names: Vec<String> = pod.spec.as_ref().map(mounted_names).unwrap_or_default();
         known.retain(|name, _| names.contains(name));
         let setting_up = async {
-            let (drawn, node) = (self.draw(pod).await, self.node.borrow().clone());
+            let (referenced, node) = (self.referenced_objects(pod).await, self.node.borrow().clone());
             let fields = PodFields { pod, pod_ips: &[], node: &node };
-            for volume in set_ups(fields, &drawn) {
+            for volume in set_ups(fields, &referenced) {
                 let have = known.get(&volume.name);
                 let made = match &volume.set_up {
                     Ok(set_up) => self.make_volume(uid, set_up, have).await,
                     Err(error) => {
-                        let of = Troubled { fields, drawn: &drawn, volume: &volume, error, is_restored };
+                        let of = FailedVolume {
+                            fields,
+                            referenced: &referenced,
+                            volume: &volume,
+                            error,
+                            is_restored,
+                        };
                         self.instead_of_volume(uid, of, have).await
                     }
                 };
@@ -141,18 +147,18 @@ impl Executor {
     async fn make_volume(
         &self,
         uid: &PodUid,
-        wanted: &VolumeSetUp,
+        set_up: &VolumeSetUp,
         have: Option<&Made>,
     ) -> Result<Made, String> {
-        let fingerprint = wanted.fingerprint();
+        let fingerprint = set_up.fingerprint();
         if let Some((Some(made), path)) = have
             && *made == fingerprint
         {
             return Ok((Some(fingerprint), path.clone()));
         }
-        match self.volumes.set_up(uid, wanted).await {
+        match self.volumes.set_up(uid, set_up).await {
             Ok(path) => Ok((Some(fingerprint), path)),
-            Err(error) => Err(set_up_failed(&wanted.name, &error)),
+            Err(error) => Err(set_up_failed(&set_up.name, &error)),
         }
     }
 
@@ -160,7 +166,7 @@ impl Executor {
     async fn instead_of_volume(
         &self,
         uid: &PodUid,
-        of: Troubled<'_>,
+        of: FailedVolume<'_>,
         have: Option<&Made>,
     ) -> Result<Made, String> {
         let written = match (have, of.volume.plugin) {
@@ -174,9 +180,9 @@ impl Executor {
         match (instead(of.error, written.is_some(), of.is_restored), written) {
             (InsteadOf::UseAsItIs, Some(made)) => Ok(made),
             (InsteadOf::WithoutCredentials, _) => {
-                let left = set_ups(of.fields, &of.drawn.without_credentials());
+                let left = set_ups(of.fields, &of.referenced.without_credentials());
                 match left.into_iter().find(|left| left.name == of.volume.name).map(|left| left.set_up) {
-                    Some(Ok(wanted)) => self.make_volume(uid, &wanted, have).await,
+                    Some(Ok(set_up)) => self.make_volume(uid, &set_up, have).await,
                     Some(Err(error)) => Err(not_mounted(&of.volume.name, &error)),
                     None => Err(not_mounted(&of.volume.name, of.error)),
                 }

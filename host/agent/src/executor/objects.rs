@@ -40,7 +40,7 @@ impl Executor {
     }
 
     /// What the pod's mounted volumes draw from.
-    pub(super) async fn draw(&self, pod: &Pod) -> Drawn {
+    pub(super) async fn referenced_objects(&self, pod: &Pod) -> Drawn {
         match &pod.spec {
             Some(spec) if !is_static(pod) => self.fetch(pod, &references::of_mounted_volumes(spec)).await,
             Some(_) | None => Drawn::default(),
@@ -48,17 +48,17 @@ impl Executor {
     }
 
     /// All at the same time: the first answer about each may take a while.
-    async fn fetch(&self, pod: &Pod, wanted: &References) -> Drawn {
+    async fn fetch(&self, pod: &Pod, refs: &References) -> Drawn {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let config_maps = wanted.config_maps.iter().map(async |name| {
+        let config_maps = refs.config_maps.iter().map(async |name| {
             let found = self.objects.config_map(namespace, name).await;
             (name.clone(), fetched(found))
         });
-        let secrets = wanted.secrets.iter().map(async |name| {
+        let secrets = refs.secrets.iter().map(async |name| {
             let found = self.objects.secret(namespace, name).await;
             (name.clone(), fetched(found))
         });
-        let tokens = wanted.tokens.iter().map(async |wish| {
+        let tokens = refs.tokens.iter().map(async |wish| {
             let token = self.objects.token(pod, wish).await.map(|token| Some(token.token));
             (wish.clone(), fetched(token))
         });
@@ -89,13 +89,13 @@ impl Executor {
         if is_static(pod) {
             return Ok(objects);
         }
-        let wanted = references::of_environment(container);
-        for name in wanted.config_maps {
+        let refs = references::of_environment(container);
+        for name in refs.config_maps {
             if let Some(map) = self.objects.config_map(namespace, &name).await? {
                 objects.config_maps.insert(name, texts(&map));
             }
         }
-        for name in wanted.secrets {
+        for name in refs.secrets {
             if let Some(secret) = self.objects.secret(namespace, &name).await? {
                 objects.secrets.insert(name, values(&secret));
             }

@@ -1,4 +1,4 @@
-//! What is told of an in-place resize: events at its start, its end and its failures (upstream: `ResizeStarted`,
+//! What is reported of an in-place resize: events at its start, its end and its failures (upstream: `ResizeStarted`,
 //! `ResizeCompleted`, `ResizeError`).
 
 use k8s_openapi::api::core::v1::Pod;
@@ -37,7 +37,7 @@ impl Executor {
         job.memory.resize_error = None;
     }
 
-    /// Compares with what was seen before, so that each change is told once.
+    /// Compares with what was seen before, so that each change is reported once.
     pub(super) fn note_resize(&self, job: &mut Job, pod: &Pod, observed: &ObservedPod, plan: &Plan) {
         let resizing = in_progress(pod, observed, self.resize_facts(&job.memory));
         let was_resizing = std::mem::replace(&mut job.memory.resizing, resizing);
@@ -60,8 +60,8 @@ impl Executor {
     pub(super) fn resize_failed(&self, job: &mut Job, message: String) {
         if job.memory.resize_error.as_ref() != Some(&message) {
             let pod = job.work.pod.as_deref();
-            let told = pod.map(|pod| resize_message("Pod resize error", pod, &message));
-            self.events(job).warning("ResizeError", told.as_ref().unwrap_or(&message));
+            let full_message = pod.map(|pod| resize_message("Pod resize error", pod, &message));
+            self.events(job).warning("ResizeError", full_message.as_ref().unwrap_or(&message));
         }
         job.memory.resize_error = Some(message);
     }

@@ -80,7 +80,7 @@ impl Executor {
     /// What a pod ended with isn't to be seen from its containers alone after a restart. One that is to be deleted goes without
     /// that, should the disk be full.
     pub(super) async fn save_end(&self, job: &mut Job) -> End {
-        let status = self.board.status(&job.uid);
+        let status = self.statuses.status(&job.uid);
         let status = status.filter(|status| Phase::of(status).is_some_and(Phase::is_terminal));
         let (Some(before), Some(status)) = (job.to_save.checkpoint.clone(), status) else {
             return End::DONE;

@@ -26,14 +26,14 @@ use witlet_ports::RuntimeError;
 use super::cut::until_cut;
 use super::hooks::{HOOK_MAX, HookRun};
 use super::host::HostNow;
-use super::images::{ImageError, ReadyImage, Wanted};
+use super::images::{ImageError, ImageRequest, ReadyImage};
 use super::mounts::{MountsOf, VolumePaths};
 use super::{Executor, Job};
 use witlet_core::error::one_line;
 
 /// The sandbox that containers are started in.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PodSandbox {
     id: SandboxId,
     attempt: u32,
     /// None on the host network.
@@ -42,7 +42,7 @@ pub(super) struct Place {
     seen: Arc<ObservedPod>,
 }
 
-impl Place {
+impl PodSandbox {
     /// A sandbox that the pod has.
     pub(super) fn existing(id: &SandboxId, observed: &Arc<ObservedPod>) -> Option<Self> {
         let sandbox = observed.sandboxes.iter().find(|sandbox| sandbox.id == *id)?;
@@ -87,7 +87,7 @@ fn refuse(reason: WaitingReason) -> impl Fn(&dyn std::error::Error) -> Refusal {
 
 /// What all sandboxes and containers of a sync are made from.
 #[derive(Clone, Copy)]
-pub(super) struct Scene<'a> {
+pub(super) struct SyncContext<'a> {
     pub(super) pod: &'a Pod,
     pub(super) volumes: &'a VolumePaths,
     pub(super) host: &'a HostNow<'a>,
@@ -95,32 +95,32 @@ pub(super) struct Scene<'a> {
 
 /// One container that is started.
 #[derive(Clone, Copy)]
-struct Starting<'a> {
-    scene: Scene<'a>,
+struct StartArgs<'a> {
+    context: SyncContext<'a>,
     container: &'a Container,
     start: &'a StartContainer,
-    place: &'a Place,
+    pod_sandbox: &'a PodSandbox,
     sandbox: &'a SandboxSpec,
 }
 
 impl Executor {
-    /// Makes the pod's sandbox. A failure is told as an event, unless the pod is to end anyway; so is not knowing the
-    /// sandbox's addresses, without which no container can be told them.
+    /// Makes the pod's sandbox. A failure is reported as an event, unless the pod is to end anyway; so is not knowing the
+    /// sandbox's addresses, without which no container gets them.
     pub(super) async fn create_sandbox(
         &self,
         job: &Job,
-        scene: Scene<'_>,
+        context: SyncContext<'_>,
         attempt: u32,
-    ) -> Result<Place, ()> {
-        let pod = scene.pod;
+    ) -> Result<PodSandbox, ()> {
+        let pod = context.pod;
         let failed = |error: String| {
             if !job.cancel.is_cancelled() {
                 let message = format!("Failed to create pod sandbox: {error}");
                 self.events(job).warning("FailedCreatePodSandBox", &message);
             }
         };
-        let spec = self.sandbox_spec(job, scene, attempt).map_err(|error| failed(one_line(&error)))?;
-        self.tell_of_dns(job, scene);
+        let spec = self.sandbox_spec(job, context, attempt).map_err(|error| failed(one_line(&error)))?;
+        self.tell_of_dns(job, context);
         if let Some(message) = void_limits::message(pod) {
             self.events(job).warning(void_limits::REASON, &message);
         }
@@ -130,7 +130,7 @@ impl Executor {
             written.map_err(|error| failed(one_line(&error)))?;
         }
         let id = self.runtime.sandboxes.run(&spec).await.map_err(|error| failed(error.status_text()))?;
-        let seen = self.looker.look(&job.uid).await.map_err(|error| {
+        let seen = self.inspector.inspect(&job.uid).await.map_err(|error| {
             let message = format!("Unable to get pod sandbox status: {}", error.status_text());
             self.events(job).warning("FailedPodSandBoxStatus", &message);
         })?;
@@ -143,12 +143,12 @@ impl Executor {
                 sandbox.map(|sandbox| sandbox.ips.clone()).unwrap_or_default()
             }
         };
-        Ok(Place { id, attempt, ips, seen })
+        Ok(PodSandbox { id, attempt, ips, seen })
     }
 
     /// What could not be taken over into the pod's resolv.conf.
-    fn tell_of_dns(&self, job: &Job, scene: Scene<'_>) {
-        let Ok(of_pod) = dns::of_pod(scene.pod, scene.host.facts()) else { return };
+    fn tell_of_dns(&self, job: &Job, context: SyncContext<'_>) {
+        let Ok(of_pod) = dns::of_pod(context.pod, context.host.facts()) else { return };
         for warning in of_pod.warnings {
             self.events(job).warning(warning.reason, &warning.message);
             if let Some(message) = warning.on_node {
@@ -164,29 +164,34 @@ impl Executor {
         }
     }
 
-    fn sandbox_spec(&self, job: &Job, scene: Scene<'_>, attempt: u32) -> Result<SandboxSpec, SpecError> {
+    fn sandbox_spec(
+        &self,
+        job: &Job,
+        context: SyncContext<'_>,
+        attempt: u32,
+    ) -> Result<SandboxSpec, SpecError> {
         let log_directory = self.files.log_directory(&job.full_name, &job.uid);
         sandbox_spec(SandboxInput {
-            pod: scene.pod,
+            pod: context.pod,
             attempt,
             log_directory: &log_directory,
             user_namespace: job.user_namespace.as_ref(),
-            host: scene.host.facts(),
+            host: context.host.facts(),
         })
     }
 
-    /// Fetches the image, makes the container and starts it. What fails is told as events and becomes the container's
+    /// Fetches the image, makes the container and starts it. What fails is reported as events and becomes the container's
     /// waiting reason.
     pub(super) async fn start_container(
         &self,
         job: &mut Job,
-        scene: Scene<'_>,
+        context: SyncContext<'_>,
         start: &StartContainer,
-        place: Option<&Place>,
+        pod_sandbox: Option<&PodSandbox>,
     ) -> StartEnd {
-        let pod = scene.pod;
+        let pod = context.pod;
         let found = container_at(pod, start.kind, start.index);
-        let (Some(found), Some(place)) = (found, place) else {
+        let (Some(found), Some(pod_sandbox)) = (found, pod_sandbox) else {
             tracing::error!(pod = %job.full_name, container = %start.name, "Sync plan has no sandbox or no spec");
             return StartEnd::Failed;
         };
@@ -199,7 +204,7 @@ impl Executor {
         if let Some(crash) = &start.crash {
             job.memory.restarts.record(crash.key.clone(), crash.finished_at, now);
         }
-        let sandbox = match self.sandbox_spec(job, scene, place.attempt) {
+        let sandbox = match self.sandbox_spec(job, context, pod_sandbox.attempt) {
             Ok(sandbox) => sandbox,
             Err(error) => {
                 let refusal = refuse(WaitingReason::CreateContainerConfigError)(&error);
@@ -208,14 +213,14 @@ impl Executor {
         };
         let events = self.events(job).of(pod, &start.name);
         let (uid, cancel) = (job.uid.clone(), job.cancel.clone());
-        let wanted =
-            Wanted { uid: &uid, pod, container, sandbox: &sandbox, events: &events, cancel: &cancel };
-        let image = match self.images.ensure(wanted, &mut job.memory).await {
+        let image_request =
+            ImageRequest { uid: &uid, pod, container, sandbox: &sandbox, events: &events, cancel: &cancel };
+        let image = match self.images.ensure(image_request, &mut job.memory).await {
             Ok(image) => image,
             Err(error) => return self.image_missing(job, &start.name, &error),
         };
-        let starting = Starting { scene, container, start, place, sandbox: &sandbox };
-        match self.create_and_start(job, starting, &image).await {
+        let args = StartArgs { context, container, start, pod_sandbox, sandbox: &sandbox };
+        match self.create_and_start(job, args, &image).await {
             Ok(()) => StartEnd::Started,
             Err(refusal) => self.refused(job, pod, start, hash, refusal),
         }
@@ -261,24 +266,24 @@ impl Executor {
     async fn create_and_start(
         &self,
         job: &mut Job,
-        starting: Starting<'_>,
+        args: StartArgs<'_>,
         image: &ReadyImage,
     ) -> Result<(), Refusal> {
-        let Starting { container, start, place, sandbox, .. } = starting;
-        let spec = self.container_spec(job, starting, image).await?;
+        let StartArgs { container, start, pod_sandbox, sandbox, .. } = args;
+        let spec = self.container_spec(job, args, image).await?;
         let containers = &self.runtime.containers;
         let id = containers
-            .create(&place.id, &spec, sandbox)
+            .create(&pod_sandbox.id, &spec, sandbox)
             .await
             .map_err(|error| refused_by_runtime(WaitingReason::CreateContainerError, &error))?;
-        let events = self.events(job).of(starting.scene.pod, &start.name);
+        let events = self.events(job).of(args.context.pod, &start.name);
         events.normal("Created", "Container created");
         let started = containers.start(&id).await;
         started.map_err(|error| refused_by_runtime(WaitingReason::RunContainerError, &error))?;
         events.normal("Started", "Container started");
         job.memory.started(&start.name);
-        job.memory.actuated.insert(id.clone(), ContainerResources::of(starting.scene.pod, container));
-        self.actuated.record(starting.scene.pod, container);
+        job.memory.actuated.insert(id.clone(), ContainerResources::of(args.context.pod, container));
+        self.actuated.record(args.context.pod, container);
         let log = sandbox.log_directory.join(&spec.log_path);
         if let Err(error) = self.container_files.link_log(&job.full_name, &start.name, &id, &log).await {
             // Nothing but tools that look for logs there needs it.
@@ -286,7 +291,7 @@ impl Executor {
         }
         let hook = container.lifecycle.as_ref().and_then(|lifecycle| lifecycle.post_start.as_ref());
         match hook {
-            Some(handler) => self.run_post_start(job, starting, &id, handler).await,
+            Some(handler) => self.run_post_start(job, args, &id, handler).await,
             None => Ok(()),
         }
     }
@@ -294,15 +299,16 @@ impl Executor {
     async fn container_spec(
         &self,
         job: &Job,
-        starting: Starting<'_>,
+        args: StartArgs<'_>,
         image: &ReadyImage,
     ) -> Result<ContainerSpec, Refusal> {
-        let Starting { scene: Scene { pod, volumes, host }, container, start, place, .. } = starting;
+        let StartArgs { context: SyncContext { pod, volumes, host }, container, start, pod_sandbox, .. } =
+            args;
         let refused = refuse(WaitingReason::CreateContainerConfigError);
         let info = image.info.as_ref();
         let env_files = self.read_env_files(container, volumes).await.map_err(|e| refused(&e))?;
-        let drawn = self.environment_objects(job, pod, container).await.map_err(|e| refused(&e))?;
-        let pid_target = pid_target(pod, start, &place.seen).map_err(|e| refused(&e))?;
+        let referenced = self.environment_objects(job, pod, container).await.map_err(|e| refused(&e))?;
+        let pid_target = pid_target(pod, start, &pod_sandbox.seen).map_err(|e| refused(&e))?;
         let mut spec = container_spec(ContainerInput {
             pod,
             container,
@@ -312,15 +318,15 @@ impl Executor {
                 uid: info.and_then(|info| info.uid),
                 username: info.map(|info| info.username.as_str()).unwrap_or_default(),
             },
-            pod_ips: &place.ips,
+            pod_ips: &pod_sandbox.ips,
             mounts: &[],
             devices: &[],
             pid_target: pid_target.as_ref(),
             objects: Objects {
-                config_maps: Some(&drawn.config_maps),
-                secrets: Some(&drawn.secrets),
+                config_maps: Some(&referenced.config_maps),
+                secrets: Some(&referenced.secrets),
                 env_files: Some(&env_files),
-                services: Some(&drawn.services),
+                services: Some(&referenced.services),
             },
             host: host.facts(),
         })
@@ -331,7 +337,7 @@ impl Executor {
             restart_count: start.restart_count,
             // Paths below volumes may draw from it.
             env: &spec.env,
-            pod_ips: &place.ips,
+            pod_ips: &pod_sandbox.ips,
             volumes,
             host,
         };
@@ -344,15 +350,15 @@ impl Executor {
     async fn run_post_start(
         &self,
         job: &mut Job,
-        starting: Starting<'_>,
+        args: StartArgs<'_>,
         id: &ContainerId,
         handler: &LifecycleHandler,
     ) -> Result<(), Refusal> {
-        let Starting { scene: Scene { pod, .. }, container, start, place, .. } = starting;
+        let StartArgs { context: SyncContext { pod, .. }, container, start, pod_sandbox, .. } = args;
         let host_ip = || self.node.borrow().addresses.first().copied();
         let pod_ip = match network_of(pod) {
             NamespaceMode::Node => host_ip(),
-            NamespaceMode::Pod | NamespaceMode::Container => place.ips.first().copied(),
+            NamespaceMode::Pod | NamespaceMode::Container => pod_sandbox.ips.first().copied(),
         };
         let pod_ip = pod_ip.map(|ip| ip.to_string());
         let run = HookRun { container, id, handler, pod_ip: pod_ip.as_deref(), limit: HOOK_MAX };

@@ -21,7 +21,7 @@ use super::cut::{unless, until_cut};
 use super::host::HostNow;
 use super::kill::KillErrors;
 use super::mounts::VolumePaths;
-use super::start::{Place, Scene, StartEnd};
+use super::start::{PodSandbox, StartEnd, SyncContext};
 use super::{End, Executor, Job};
 use witlet_core::error::one_line;
 
@@ -88,7 +88,7 @@ impl Executor {
         self.cgroups.register(&job.uid, pod);
         let end = self.sync_once(job, pod).await;
         // However the sync ended, the pod's time may be over before it is looked at again.
-        let begun = self.board.status(&job.uid).and_then(|status| status.start_time.clone());
+        let begun = self.statuses.status(&job.uid).and_then(|status| status.start_time.clone());
         match begun.and_then(|begun| deadline::of(pod, begun.0)) {
             Some(over_at) => End { cause: sooner(end.cause, self.time_until(over_at)), ..end },
             None => end,
@@ -96,7 +96,7 @@ impl Executor {
     }
 
     async fn sync_once(&self, job: &mut Job, pod: &Arc<Pod>) -> End {
-        let observed = match self.look(job).await {
+        let observed = match self.inspect(job).await {
             None => return End::CUT,
             Some(Ok(observed)) => observed,
             Some(Err(error)) => {
@@ -162,8 +162,8 @@ impl Executor {
             return Progress { failed: true, ..Progress::before(&plan) };
         };
         let before = (job.memory.waiting.clone(), job.memory.resize_error.clone());
-        let scene = Scene { pod, volumes, host: &host };
-        let progress = self.carry_out(job, scene, observed.clone(), plan).await;
+        let context = SyncContext { pod, volumes, host: &host };
+        let progress = self.carry_out(job, context, observed.clone(), plan).await;
         self.acted(job);
         if (&job.memory.waiting, &job.memory.resize_error) != (&before.0, &before.1) {
             // Not from what was seen first: a sandbox may have come in between.
@@ -191,7 +191,7 @@ impl Executor {
 
     fn plan(&self, job: &Job, pod: &Pod, observed: &ObservedPod, now: Timestamp) -> Plan {
         let mut restart_counts = job.memory.logged_restarts.clone().unwrap_or_default();
-        let shown = self.board.status(&job.uid).map(|status| known_restart_counts(&status));
+        let shown = self.statuses.status(&job.uid).map(|status| known_restart_counts(&status));
         for (name, count) in shown.into_iter().flatten() {
             let most = restart_counts.entry(name).or_default();
             *most = (*most).max(count);
@@ -277,19 +277,19 @@ impl Executor {
     async fn carry_out(
         &self,
         job: &mut Job,
-        scene: Scene<'_>,
+        context: SyncContext<'_>,
         observed: Arc<ObservedPod>,
         plan: Plan,
     ) -> Progress {
         let mut progress = Progress::before(&plan);
         if plan.replaces_sandbox() {
-            if let Some(fault) = fault(scene.pod, &observed) {
+            if let Some(fault) = fault(context.pod, &observed) {
                 tracing::info!(pod = %job.full_name, ?fault, "Pod sandbox must be recreated");
             }
             let message = "Pod sandbox changed, it will be killed and re-created.";
             self.events(job).normal("SandboxChanged", message);
         }
-        let mut place = plan.sandbox.as_ref().and_then(|id| Place::existing(id, &observed));
+        let mut pod_sandbox = plan.sandbox.as_ref().and_then(|id| PodSandbox::existing(id, &observed));
         for step in plan.steps {
             if job.cancel.is_cancelled() {
                 return Progress { cut: true, ..progress };
@@ -298,7 +298,7 @@ impl Executor {
             if resizes && progress.resize_failed {
                 continue;
             }
-            match self.take(job, scene, &observed, step, &mut place).await {
+            match self.take(job, context, &observed, step, &mut pod_sandbox).await {
                 // No news of the runtime tells of other limits: the pod is looked at again to show them.
                 StepEnd::Done if resizes => progress.wait_until(self.clock.now()),
                 StepEnd::Done => {}
@@ -319,12 +319,12 @@ impl Executor {
     async fn take(
         &self,
         job: &mut Job,
-        scene: Scene<'_>,
+        context: SyncContext<'_>,
         observed: &ObservedPod,
         step: Step,
-        place: &mut Option<Place>,
+        pod_sandbox: &mut Option<PodSandbox>,
     ) -> StepEnd {
-        let pod = scene.pod;
+        let pod = context.pod;
         match step {
             // What ends here may have a longer grace than what the more urgent work gives it.
             Step::KillPod(kill) => {
@@ -336,16 +336,16 @@ impl Executor {
                 self.killed(job, killed)
             }
             Step::RemoveContainers(removal) => self.remove_containers(job, observed, removal).await.into(),
-            Step::CreateSandbox { attempt } => match self.create_sandbox(job, scene, attempt).await {
+            Step::CreateSandbox { attempt } => match self.create_sandbox(job, context, attempt).await {
                 Ok(made) => {
-                    *place = Some(made);
+                    *pod_sandbox = Some(made);
                     StepEnd::Done
                 }
                 Err(()) => StepEnd::Failed,
             },
             Step::StartContainer(start) => {
                 let kind = start.kind;
-                let end = self.start_container(job, scene, &start, place.as_ref()).await;
+                let end = self.start_container(job, context, &start, pod_sandbox.as_ref()).await;
                 match (end, kind.failed_start_ends_plan()) {
                     (StartEnd::Started, _) => StepEnd::Done,
                     (StartEnd::Cut, _) => StepEnd::Cut,
@@ -363,10 +363,12 @@ impl Executor {
                 Ok(()) => StepEnd::Done,
                 Err(()) => StepEnd::NotResized,
             },
-            Step::ResizePod(resize) => match self.resize_pod(job, scene, place.as_ref(), resize).await {
-                Ok(()) => StepEnd::Done,
-                Err(()) => StepEnd::NotResized,
-            },
+            Step::ResizePod(resize) => {
+                match self.resize_pod(job, context, pod_sandbox.as_ref(), resize).await {
+                    Ok(()) => StepEnd::Done,
+                    Err(()) => StepEnd::NotResized,
+                }
+            }
         }
     }
 
@@ -383,7 +385,7 @@ impl Executor {
     }
 
     /// Removes ended containers with their logs. As upstream has it, one that can't be removed holds nothing up unless all
-    /// begin anew.
+    /// begin again.
     async fn remove_containers(
         &self,
         job: &mut Job,

@@ -18,19 +18,19 @@ const TEAR_DOWN_MAX: Duration = Duration::from_secs(123);
 
 impl Executor {
     /// Stops all containers, then the sandboxes, and looks whether any container is left running. `pod` is none for one
-    /// that only the runtime has, whose status nobody asks for.
+    /// that only the runtime has, whose status isn't asked for.
     pub(super) async fn terminate(&self, job: &mut Job, pod: Option<&Pod>, grace_seconds: i64) -> End {
         if pod.is_none() {
             // The list that it was found in may be old: look first.
             self.acted(job);
         }
-        let observed = match self.look(job).await {
+        let observed = match self.inspect(job).await {
             None => return End::CUT,
             Some(Ok(observed)) => observed,
             Some(Err(error)) => return self.kill_failed(job, &error.status_text()),
         };
         if let Some(pod) = pod {
-            // As upstream has it, whether the pod has ended for good is told once nothing of it runs for sure.
+            // As upstream has it, whether the pod has ended for good is reported once nothing of it runs for sure.
             self.publish(job, pod, &observed, false);
         }
         self.prober.stop_liveness_and_startup(&job.uid);
@@ -44,7 +44,7 @@ impl Executor {
             }
         }
         self.prober.remove_pod(&job.uid);
-        let left = match self.looker.look(&job.uid).await {
+        let left = match self.inspector.inspect(&job.uid).await {
             Ok(left) => left,
             Err(error) => return self.kill_failed(job, &error.status_text()),
         };
@@ -70,7 +70,7 @@ impl Executor {
 
     /// Gives up what the pod had on the machine, and shows the status that stays: nothing of the pod runs any more.
     pub(super) async fn settle(&self, job: &mut Job, pod: &Arc<Pod>) -> End {
-        let observed = match self.look(job).await {
+        let observed = match self.inspect(job).await {
             None => return End::CUT,
             Some(Ok(observed)) => observed,
             Some(Err(_)) => return End::FAILED,

@@ -1,12 +1,12 @@
-//! What a source is told of its pods, and when.
+//! Which statuses of its pods a source gets, and when.
 
 use k8s_openapi::api::core::v1::PodStatus;
 
 use super::*;
 
-fn shown(name: &str, version: u64) -> Shown {
+fn shown(name: &str, version: u64) -> PodSummary {
     let status = PodStatus { message: Some(format!("version {version}")), ..PodStatus::default() };
-    Shown {
+    PodSummary {
         full_name: PodFullName::new("default", name),
         uid: PodUid::from(name),
         status: (version > 0).then(|| Arc::new(status)),
@@ -14,8 +14,8 @@ fn shown(name: &str, version: u64) -> Shown {
     }
 }
 
-/// What the source would be told now, as `name: message`.
-fn news(knowledge: &mut Knowledge, pods: &[Shown], result: Result<(), NotTold>) -> Vec<String> {
+/// What the source would get now, as `name: message`.
+fn news(knowledge: &mut Knowledge, pods: &[PodSummary], result: Result<(), NotTold>) -> Vec<String> {
     let Some((fares, versions)) = knowledge.news(pods) else { return Vec::new() };
     assert!(knowledge.news(&[shown("busy", 9)]).is_none(), "nobody is told two things at once");
     knowledge.ended(versions, &result);

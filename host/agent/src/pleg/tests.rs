@@ -18,9 +18,9 @@ use crate::cache::Stamp;
 
 mod reinspect;
 
-struct Standing;
+struct StoppedClock;
 
-impl Clock for Standing {
+impl Clock for StoppedClock {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH
     }
@@ -94,16 +94,16 @@ struct Bench {
     events: mpsc::Receiver<PlegEvent>,
 }
 
-fn bench(room: usize) -> Bench {
+fn bench(capacity: usize) -> Bench {
     let script = Arc::new(Script::default());
-    let (sender, events) = mpsc::channel(room);
+    let (sender, events) = mpsc::channel(capacity);
     let (relisted, _) = watch::channel(Relisted::default());
-    let looker = Looker {
+    let inspector = Inspector {
         view: script.clone(),
         files: Arc::new(Machine::default()),
         cache: Arc::new(PodCache::new()),
     };
-    let pleg = Pleg::new(looker, Arc::new(Standing), sender, relisted);
+    let pleg = Pleg::new(inspector, Arc::new(StoppedClock), sender, relisted);
     Bench { script, pleg, events }
 }
 
@@ -138,8 +138,8 @@ async fn lists_tell_what_changed_and_keep_the_cache_fresh() {
         bench.script.set(state);
         bench.pleg.relist().await;
         assert_eq!(bench.kinds(), expected, "{state:?}");
-        let look = bench.pleg.cache.newer_than(&PodUid::from("u"), Stamp::default()).await;
-        let shown = look.expect("no look failed").containers.first().map(|container| container.state);
+        let inspection = bench.pleg.cache.newer_than(&PodUid::from("u"), Stamp::default()).await;
+        let shown = inspection.expect("no look failed").containers.first().map(|container| container.state);
         assert_eq!(shown, state.map(|(_, container)| container));
     }
 }
@@ -157,7 +157,7 @@ async fn a_look_that_failed_is_tried_again_at_the_next_list_and_told_then() {
     assert_eq!(bench.kinds(), [ContainerStarted, ContainerStarted]);
     // The same with a pod that is known: what failed was a look on demand.
     *bench.script.looks_fail.lock().expect("no panic") = true;
-    bench.pleg.look_at([PodUid::from("u")].into()).await;
+    bench.pleg.inspect_pods([PodUid::from("u")].into()).await;
     *bench.script.looks_fail.lock().expect("no panic") = false;
     bench.pleg.relist().await;
     assert_eq!(bench.kinds(), [PodSync]);
@@ -167,7 +167,7 @@ async fn a_look_that_failed_is_tried_again_at_the_next_list_and_told_then() {
 async fn a_look_on_demand_tells_what_changed_and_the_next_list_does_not_tell_it_again() {
     let mut bench = bench(100);
     bench.script.set(RUNS);
-    bench.pleg.look_at([PodUid::from("u")].into()).await;
+    bench.pleg.inspect_pods([PodUid::from("u")].into()).await;
     assert_eq!(bench.kinds(), [ContainerStarted, ContainerStarted]);
     bench.pleg.relist().await;
     assert_eq!(bench.kinds(), []);

@@ -39,7 +39,7 @@ struct Ended {
 enum Ask {
     /// It can be run.
     Run(Ready),
-    /// Nobody can say how: it has found out what a probe finds that could not be carried out.
+    /// The outcome is unknown: it has found out what a probe finds that could not be carried out.
     Found(ProbeError),
 }
 
@@ -62,14 +62,14 @@ pub(super) struct Manager {
     of_pods: HashMap<PodUid, usize>,
     /// Probes for which there was no room; each slot at most once.
     queue: VecDeque<Ready>,
-    /// Changes that nobody has taken yet; the newest of each probe.
+    /// Changes that weren't read yet; the newest of each probe.
     changes: BTreeMap<(PodUid, ContainerId, ProbeKind), ProbeResult>,
 }
 
 /// What woke the task.
-enum Heard {
+enum Wakeup {
     Stop,
-    Told(bool),
+    Delivered(bool),
     Wakes,
     Ended(task::Id, Option<Ended>),
     Due,
@@ -97,46 +97,46 @@ impl Manager {
 
     pub(super) async fn run(mut self, stop: CancellationToken) {
         loop {
-            match self.hear(&stop).await {
-                Heard::Stop => break,
-                Heard::Told(true) => {}
-                // Nobody will ever listen again.
-                Heard::Told(false) => self.changes.clear(),
-                Heard::Wakes => self.wake(),
-                Heard::Ended(task, ended) => {
-                    self.make_room(task);
+            match self.next_wakeup(&stop).await {
+                Wakeup::Stop => break,
+                Wakeup::Delivered(true) => {}
+                // The receiver is gone for good.
+                Wakeup::Delivered(false) => self.changes.clear(),
+                Wakeup::Wakes => self.wake(),
+                Wakeup::Ended(task, ended) => {
+                    self.release_permit(task);
                     if let Some(ended) = ended {
                         self.ended(task, ended);
                     }
                     self.fill();
                 }
-                Heard::Due => self.tick_due(),
+                Wakeup::Due => self.tick_due(),
             }
         }
         self.running.shutdown().await;
     }
 
-    async fn hear(&mut self, stop: &CancellationToken) -> Heard {
+    async fn next_wakeup(&mut self, stop: &CancellationToken) -> Wakeup {
         let first_due = self.shared.lock().first_due();
         tokio::select! {
             biased;
-            () = stop.cancelled() => Heard::Stop,
+            () = stop.cancelled() => Wakeup::Stop,
             permit = self.updates.reserve(), if !self.changes.is_empty() => match permit {
                 Ok(permit) => {
                     if let Some(((uid, container, kind), result)) = self.changes.pop_first() {
                         permit.send(ProbeUpdate { uid, container, kind, result });
                     }
-                    Heard::Told(true)
+                    Wakeup::Delivered(true)
                 }
-                Err(_) => Heard::Told(false),
+                Err(_) => Wakeup::Delivered(false),
             },
-            () = self.shared.wake.notified() => Heard::Wakes,
+            () = self.shared.wake.notified() => Wakeup::Wakes,
             // A probe whose pod is gone was aborted, and has nothing to say.
             Some(ended) = self.running.join_next_with_id() => match ended {
-                Ok((task, ended)) => Heard::Ended(task, Some(ended)),
-                Err(error) => Heard::Ended(error.id(), None),
+                Ok((task, ended)) => Wakeup::Ended(task, Some(ended)),
+                Err(error) => Wakeup::Ended(error.id(), None),
             },
-            () = tokio::time::sleep_until(first_due.unwrap_or_else(Instant::now)), if first_due.is_some() => Heard::Due,
+            () = tokio::time::sleep_until(first_due.unwrap_or_else(Instant::now)), if first_due.is_some() => Wakeup::Due,
         }
     }
 
@@ -183,7 +183,7 @@ impl Manager {
         instance.is_some_and(|instance| slot.worker.container() != Some(&instance.id))
     }
 
-    /// A probe's ticks begin anew. One that runs goes on.
+    /// A probe's ticks begin again. One that runs goes on.
     fn restart(&mut self, id: SlotId, now: Instant) {
         let mut slots = self.shared.lock();
         let Some(slot) = slots.slot(id) else { return };
@@ -293,7 +293,7 @@ impl Manager {
     }
 
     /// A probe runs no more, be it because its pod is gone.
-    fn make_room(&mut self, task: task::Id) {
+    fn release_permit(&mut self, task: task::Id) {
         let Some(uid) = self.pods.remove(&task) else { return };
         match self.of_pods.get_mut(&uid) {
             Some(running) if *running > 1 => *running -= 1,
@@ -322,7 +322,7 @@ impl Manager {
         self.found(ended.id, ended.outcome);
     }
 
-    /// Takes in what a probe found. One that could not be carried out, or panicked (none), changes nothing; one that nobody
+    /// Takes in what a probe found. One that could not be carried out, or panicked (none), changes nothing; one that no one
     /// can make as it is wanted has failed.
     fn found(&mut self, id: SlotId, outcome: Option<Result<ProbeOutcome, ProbeError>>) {
         let shared = self.shared.clone();

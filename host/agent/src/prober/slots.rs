@@ -56,7 +56,7 @@ pub(super) struct Slot {
     pub(super) settings: ProbeSettings,
     /// What is asked of which type.
     pub(super) handler: Result<ProbeHandler, NoHandler>,
-    /// It was told that its type can't be asked so.
+    /// It was reported that its type doesn't take this probe.
     pub(super) is_refusal_told: bool,
     pub(super) worker: ProbeWorker,
     pub(super) stage: Stage,
@@ -77,7 +77,7 @@ impl Slot {
         containers.find(|(container, _)| container.name == self.container).map(|(container, _)| container)
     }
 
-    /// Takes what the pod has now. A probe with another check or another period begins its ticks anew, at once. With another
+    /// Takes what the pod has now. A probe with another check or another period begins its ticks again, at once. With another
     /// check its counts start over, too, and a probe that runs is dropped; but its result stands until the new check has
     /// reached a threshold: an edit that changes nothing for the worse makes no pod unready.
     fn change(
@@ -109,7 +109,7 @@ impl Slot {
     }
 }
 
-/// Something that is wrong with a pod's annotations, to be told.
+/// Something that is wrong with a pod's annotations, to be reported.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub(super) pod: Arc<Pod>,

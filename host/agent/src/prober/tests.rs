@@ -30,7 +30,7 @@ async fn a_probe_begins_at_once_and_goes_on_each_period() {
     assert_eq!(bench.times("ready"), [0, 1_000, 2_000, 3_000]);
     assert_eq!(bench.result(&web, "a1", Readiness), Some(Success));
     assert_eq!(
-        bench.told(),
+        bench.updates(),
         [
             ("a1".to_owned(), Readiness, Failure),
             ("a1".to_owned(), Liveness, Success),
@@ -92,7 +92,7 @@ async fn startup_gates_the_other_probes_and_ends_once_it_passed() {
     bench.world.script("start", Script::Passes);
     seconds(1).await;
     assert_eq!((bench.times("start").len(), bench.times("ready").len()), (3, 0));
-    assert!(bench.told().contains(&("a1".to_owned(), Startup, Success)));
+    assert!(bench.updates().contains(&("a1".to_owned(), Startup, Success)));
     bench.world.set_status(&web, status(vec![runs("a", "a1", bench.world.now(), true)]));
     seconds(2).await;
     assert_eq!((bench.times("start").len(), bench.times("ready").len()), (3, 2));
@@ -109,7 +109,7 @@ async fn a_failed_container_is_told_of_once_and_left_alone_until_it_is_another()
     seconds(5).await;
     assert_eq!(bench.times("live").len(), 1);
     let failed = ("a1".to_owned(), Liveness, Failure);
-    assert_eq!(bench.told().iter().filter(|told| **told == failed).count(), 1);
+    assert_eq!(bench.updates().iter().filter(|updates| **updates == failed).count(), 1);
 
     bench.world.script("live", Script::Passes);
     bench.world.set_status(&web, status(vec![runs("a", "a2", bench.world.now(), true)]));
@@ -214,7 +214,7 @@ async fn changes_that_nobody_takes_hold_up_nothing_and_the_newest_is_told() {
         newest.insert(update.container, update.result);
     }
     settle().await;
-    for (container, _, result) in bench.told() {
+    for (container, _, result) in bench.updates() {
         newest.insert(container.as_str().into(), result);
     }
     for (n, pod) in pods.iter().enumerate() {
@@ -237,13 +237,13 @@ async fn changes_of_instances_that_are_gone_arent_kept() {
         bench.world.set_status(&web, status(vec![runs("a", &format!("a{n}"), bench.world.now(), true)]));
         seconds(1).await;
     }
-    let mut told = bench.told();
-    assert_eq!(told.len(), 20, "as many as the channel holds");
-    told.clear();
+    let mut updates = bench.updates();
+    assert_eq!(updates.len(), 20, "as many as the channel holds");
+    updates.clear();
     settle().await;
-    told.extend(bench.told());
-    assert!(told.iter().all(|(container, _, _)| container == "a49"), "{told:?}");
-    assert!(!told.is_empty());
+    updates.extend(bench.updates());
+    assert!(updates.iter().all(|(container, _, _)| container == "a49"), "{updates:?}");
+    assert!(!updates.is_empty());
     bench.end().await;
 }
 
@@ -373,15 +373,18 @@ async fn a_probe_that_ended_with_its_container_begins_again_with_the_next_instan
     bench.world.set_status(&web, status(vec![ended("a", "a1")]));
     bench.add(&web);
     settle().await;
-    assert_eq!(bench.told(), [("a1".to_owned(), Readiness, Failure), ("a1".to_owned(), Liveness, Failure),]);
+    assert_eq!(
+        bench.updates(),
+        [("a1".to_owned(), Readiness, Failure), ("a1".to_owned(), Liveness, Failure),]
+    );
     for _ in 0..3 {
         bench.add(&web);
         seconds(1).await;
     }
-    assert_eq!(bench.told(), [], "the same instance is told of once");
+    assert_eq!(bench.updates(), [], "the same instance is told of once");
     assert_eq!(bench.prober.shared.lock().first_due(), None, "nothing is looked at any more");
 
-    // Its definition changed: it was made anew all the same.
+    // Its definition changed: it was made again all the same.
     bench.world.set_status(&web, status(vec![runs("a", "a2", bench.world.now(), true)]));
     bench.add(&web);
     settle().await;

@@ -34,7 +34,7 @@ impl PullAccess {
         Self { records, policy, clock, running, changing, recovered }
     }
 
-    /// Pulls that were begun before this start and whose images are there: with what they were pulled, nobody knows.
+    /// Pulls that were begun before this start and whose images are there: with what they were pulled is unknown.
     pub(crate) async fn recover(&self, port: &dyn ImagePort) {
         self.recovered.get_or_init(|| self.recover_all(port)).await;
     }
@@ -117,14 +117,14 @@ impl PullAccess {
         }
     }
 
-    /// A pull failed, or nobody waits for it any more.
+    /// A pull failed, or its waiters are gone.
     pub(crate) async fn failed(&self, image: &str) {
         self.end(image).await;
     }
 
     async fn note(&self, image: &str, image_ref: &str, with: Option<PulledWith>) -> Result<(), FilesError> {
         let _alone = self.changing.lock().await;
-        // What can't be read is written anew.
+        // What can't be read is written again.
         let known = self.records.record(image_ref).await.unwrap_or_default();
         match PulledRecord::pulled(known.as_ref(), image, image_ref, with, self.clock.now()) {
             None => Ok(()),

@@ -8,13 +8,13 @@ enum Act {
     /// All pods are listed.
     List,
     /// The pod is looked at without a list.
-    Look,
+    Inspect,
 }
 
 /// What the runtime has, whether looks at it work, what is done, and the events that follow.
 type Step = (Option<(SandboxState, ContainerRunState)>, bool, Act, &'static [PlegEventKind]);
 
-use Act::{List, Look};
+use Act::{Inspect, List};
 
 const STARTED: &[PlegEventKind] = &[ContainerStarted, ContainerStarted];
 const DIED: &[PlegEventKind] = &[ContainerDied, ContainerDied];
@@ -69,14 +69,14 @@ async fn a_pod_is_looked_at_until_that_works_and_nothing_is_told_twice() {
             "a look on demand fails",
             vec![
                 (RUNS, true, List, STARTED),
-                (RUNS, false, Look, &[]),
+                (RUNS, false, Inspect, &[]),
                 (RUNS, true, List, SYNC),
                 (RUNS, true, List, &[]),
             ],
         ),
         (
             "a look on demand makes up for one that failed",
-            vec![(RUNS, false, List, &[]), (RUNS, true, Look, STARTED), (RUNS, true, List, &[])],
+            vec![(RUNS, false, List, &[]), (RUNS, true, Inspect, STARTED), (RUNS, true, List, &[])],
         ),
     ];
     for (name, steps) in cases {
@@ -86,7 +86,7 @@ async fn a_pod_is_looked_at_until_that_works_and_nothing_is_told_twice() {
             *bench.script.looks_fail.lock().expect("no panic") = !looks_work;
             match act {
                 List => bench.pleg.relist().await,
-                Look => bench.pleg.look_at([PodUid::from("u")].into()).await,
+                Inspect => bench.pleg.inspect_pods([PodUid::from("u")].into()).await,
             }
             assert_eq!(bench.kinds(), expected, "{name}: step {index}");
         }

@@ -40,10 +40,10 @@ async fn what_another_try_cant_mend_isnt_tried_again() {
             "Warning Unhealthy: Liveness probe failed: unknown probe type \"exec\"",
         ]
     );
-    let told = bench.world.told_of();
+    let events = bench.world.told_of();
     for (name, times) in [("refuses", 2), ("unknown", 2), ("later", 1)] {
         let path = Some(format!("spec.containers{{{name}}}"));
-        assert_eq!(told.iter().filter(|told| **told == path).count(), times, "{told:?}");
+        assert_eq!(events.iter().filter(|events| **events == path).count(), times, "{events:?}");
     }
     let results = ["refuses", "unknown", "later"].map(|name| bench.result(&pod, name, Liveness));
     assert_eq!(results, [Some(Failure), Some(Failure), Some(Success)], "only an error changes nothing");
@@ -156,17 +156,17 @@ async fn a_wrong_annotation_is_told_once_for_each_time_that_it_changes() {
         bench.add(&wrong);
         seconds(1).await;
     }
-    let told = |what: &str| bench.world.events().iter().filter(|event| event.contains(what)).count();
-    assert_eq!(told("InvalidProbe"), 1);
+    let events = |what: &str| bench.world.events().iter().filter(|event| event.contains(what)).count();
+    assert_eq!(events("InvalidProbe"), 1);
     let words = "the annotation probe.witlet.dev/a is wrong: EOF while parsing an object at line 1 column 1";
-    assert!(told(&format!("Unhealthy: Readiness probe failed: {words}")) >= 5);
+    assert!(events(&format!("Unhealthy: Readiness probe failed: {words}")) >= 5);
     assert_eq!((bench.times("ready").len(), bench.times("live").len()), (0, 0));
     assert_eq!(bench.result(&wrong, "a1", Liveness), Some(Failure));
     for _ in 0..2 {
         bench.add(&annotated("["));
         seconds(1).await;
     }
-    assert_eq!(told("InvalidProbe"), 2);
+    assert_eq!(events("InvalidProbe"), 2);
     bench.add(&web());
     seconds(2).await;
     assert_eq!(bench.result(&wrong, "a1", Readiness), Some(Success));

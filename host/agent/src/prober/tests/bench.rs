@@ -216,12 +216,12 @@ impl Bench {
     }
 
     /// All updates so far: instance, kind, result.
-    pub(in crate::prober) fn told(&mut self) -> Vec<(String, ProbeKind, ProbeResult)> {
-        let mut told = Vec::new();
+    pub(in crate::prober) fn updates(&mut self) -> Vec<(String, ProbeKind, ProbeResult)> {
+        let mut updates = Vec::new();
         while let Ok(update) = self.updates.try_recv() {
-            told.push((update.container.to_string(), update.kind, update.result));
+            updates.push((update.container.to_string(), update.kind, update.result));
         }
-        told
+        updates
     }
 
     pub(in crate::prober) fn result(

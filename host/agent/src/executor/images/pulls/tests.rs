@@ -7,9 +7,9 @@ use futures::future::join_all;
 
 use super::*;
 
-struct Standing;
+struct StoppedClock;
 
-impl Clock for Standing {
+impl Clock for StoppedClock {
     fn now(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH
     }
@@ -74,7 +74,7 @@ const UNLIMITED: ImagePullLimits =
 
 fn pulls(limits: ImagePullLimits) -> (Arc<Registry>, Pulls) {
     let registry = Arc::new(Registry::default());
-    (registry.clone(), Pulls::new(registry, Arc::new(Standing), limits))
+    (registry.clone(), Pulls::new(registry, Arc::new(StoppedClock), limits))
 }
 
 fn request(image: &str, users: &[&str]) -> PullRequest {

@@ -72,9 +72,9 @@ impl Bench {
         let (relists, requests) = RelistRequests::channel();
         // As at the start of the agent.
         let (health, health_seen) = watch::channel(Health::unknown());
-        let told = RuntimeEvents { view: script.clone(), relists, health: health_seen };
+        let runtime_events = RuntimeEvents { view: script.clone(), relists, health: health_seen };
         let mut tasks = JoinSet::new();
-        tasks.spawn(told.run(CancellationToken::new()));
+        tasks.spawn(runtime_events.run(CancellationToken::new()));
         Self { script, requests, health, _tasks: tasks }
     }
 

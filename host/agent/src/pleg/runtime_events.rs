@@ -1,4 +1,4 @@
-//! What the runtime tells by itself (`GetContainerEvents`): each event asks for a look at its pod. That saves the time
+//! What the runtime reports by itself (`GetContainerEvents`): each event asks for a look at its pod. That saves the time
 //! until the next list; the lists stay the truth, so that nothing is lost with an event.
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ mod tests;
 /// Events come in bursts, as when a pod is started: those of this time after the first one are one look.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// Hears the runtime's events.
+/// Receives the runtime's events.
 pub(crate) struct RuntimeEvents {
     pub(crate) view: Arc<dyn PodView>,
     pub(crate) relists: RelistRequests,
@@ -37,26 +37,26 @@ pub(crate) struct RuntimeEvents {
 enum StreamEnd {
     /// The runtime ended it, or went away.
     Ended(Result<(), RuntimeError>),
-    /// This runtime tells nothing.
+    /// This runtime sends no events.
     Unimplemented,
 }
 
 impl RuntimeEvents {
-    /// Runs until `stop`. A stream that ends is opened again, after a delay that doubles; of a runtime that tells nothing
+    /// Runs until `stop`. A stream that ends is opened again, after a delay that doubles; of a runtime that sends none
     /// none is asked for again before it was away, for it may come back as another release.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
-            () = self.hear() => {}
+            () = self.receive() => {}
         }
     }
 
-    async fn hear(&mut self) {
+    async fn receive(&mut self) {
         let mut backoff = ExponentialBackoff::new(LOOP);
         loop {
-            let (heard, end) = self.hear_one_stream().await;
-            if heard {
+            let (batch, end) = self.receive_one_stream().await;
+            if batch {
                 backoff.succeed();
             }
             match end {
@@ -86,46 +86,46 @@ impl RuntimeEvents {
     }
 
     /// Whether any event came, and how the stream ended.
-    async fn hear_one_stream(&self) -> (bool, StreamEnd) {
+    async fn receive_one_stream(&self) -> (bool, StreamEnd) {
         let (sender, mut events) = mpsc::channel(RUNTIME_EVENTS_MAX);
         let mut stream = pin!(self.view.events(sender));
-        let mut heard = Heard::default();
+        let mut batch = PendingRelists::default();
         let ended = loop {
             tokio::select! {
                 biased;
-                () = until(heard.ask_at) => self.ask(&mut heard),
-                Some(event) = events.recv() => heard.take(event),
+                () = until(batch.ask_at) => self.request_relists(&mut batch),
+                Some(event) = events.recv() => batch.take(event),
                 ended = &mut stream => break ended,
             }
         };
         while let Ok(event) = events.try_recv() {
-            heard.take(event);
+            batch.take(event);
         }
-        self.ask(&mut heard);
+        self.request_relists(&mut batch);
         let end = match ended {
             Err(RuntimeError::Unimplemented { .. }) => StreamEnd::Unimplemented,
             ended => StreamEnd::Ended(ended),
         };
-        (heard.anything, end)
+        (batch.anything, end)
     }
 
-    fn ask(&self, heard: &mut Heard) {
-        heard.ask_at = None;
-        for uid in std::mem::take(&mut heard.pods) {
+    fn request_relists(&self, batch: &mut PendingRelists) {
+        batch.ask_at = None;
+        for uid in std::mem::take(&mut batch.pods) {
             self.relists.request(&uid);
         }
     }
 }
 
-/// What was heard and not asked about yet.
+/// Events whose pods weren't relisted yet.
 #[derive(Default)]
-struct Heard {
+struct PendingRelists {
     anything: bool,
     pods: BTreeSet<PodUid>,
     ask_at: Option<Instant>,
 }
 
-impl Heard {
+impl PendingRelists {
     fn take(&mut self, event: RuntimeEvent) {
         self.anything = true;
         // Without a pod it is of something that isn't ours, or the next list finds it.

@@ -15,17 +15,17 @@ use crate::event_log::EventLog;
 #[cfg(test)]
 mod tests;
 
-/// Newest pods, statuses, node and numbers. Shared by the loop, the pods' work and whoever looks.
-pub(crate) struct Board {
+/// Newest pods, statuses, node and numbers. Shared by the loop, the pods' work and all readers.
+pub(crate) struct PodStatusStore {
     inner: Mutex<Inner>,
     events: Arc<EventLog>,
-    /// Hears of every change of a pod while the board is locked, so that it hears in the order in which they came.
+    /// Receives every change of a pod while the store is locked, so in the order of the changes.
     sink: Arc<dyn StatusSink>,
 }
 
 #[derive(Default)]
 struct Inner {
-    pods: HashMap<PodUid, Card>,
+    pods: HashMap<PodUid, Entry>,
     node: Arc<Node>,
     unhealthy: Vec<String>,
     stats: AgentStats,
@@ -33,7 +33,7 @@ struct Inner {
     sources_seen: bool,
 }
 
-struct Card {
+struct Entry {
     pod: Arc<Pod>,
     status: Option<Arc<PodStatus>>,
     /// One more with each change of the status.
@@ -41,16 +41,16 @@ struct Card {
     standing: Standing,
 }
 
-impl Card {
+impl Entry {
     fn report(&self) -> PodReport {
         let Standing { may_run, is_finished, is_ending } = self.standing;
         PodReport { pod: self.pod.clone(), status: self.status.clone(), may_run, is_finished, is_ending }
     }
 }
 
-/// A pod that is shown, and how it fares.
+/// A pod and its newest status.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct PodSummary {
     pub(crate) full_name: PodFullName,
     pub(crate) uid: PodUid,
     pub(crate) status: Option<Arc<PodStatus>>,
@@ -58,7 +58,7 @@ pub(crate) struct Shown {
     pub(crate) version: u64,
 }
 
-impl Board {
+impl PodStatusStore {
     pub(crate) fn new(events: Arc<EventLog>, sink: Arc<dyn StatusSink>) -> Self {
         Self { inner: Mutex::default(), events, sink }
     }
@@ -66,18 +66,18 @@ impl Board {
     /// Shows the pod as its source has it now; its status stays.
     pub(crate) fn put_pod(&self, uid: &PodUid, pod: Arc<Pod>) {
         let mut inner = self.lock();
-        let new = || Card { pod: pod.clone(), status: None, version: 0, standing: Standing::NEW };
-        let card = inner.pods.entry(uid.clone()).or_insert_with(new);
-        card.pod = pod.clone();
-        self.sink.report(card.report());
+        let new = || Entry { pod: pod.clone(), status: None, version: 0, standing: Standing::NEW };
+        let entry = inner.pods.entry(uid.clone()).or_insert_with(new);
+        entry.pod = pod.clone();
+        self.sink.report(entry.report());
     }
 
     /// Shows how far the pod has come, if it is shown at all.
     pub(crate) fn put_standing(&self, uid: &PodUid, standing: Standing) {
         let mut inner = self.lock();
-        if let Some(card) = inner.pods.get_mut(uid).filter(|card| card.standing != standing) {
-            card.standing = standing;
-            self.sink.report(card.report());
+        if let Some(entry) = inner.pods.get_mut(uid).filter(|entry| entry.standing != standing) {
+            entry.standing = standing;
+            self.sink.report(entry.report());
         }
     }
 
@@ -99,41 +99,41 @@ impl Board {
     /// isn't taken back by work which didn't know of it yet.
     pub(crate) fn put_status(&self, uid: &PodUid, status: PodStatus) -> bool {
         let mut inner = self.lock();
-        let Some(card) = inner.pods.get_mut(uid) else { return false };
+        let Some(entry) = inner.pods.get_mut(uid) else { return false };
         let goes_on = !Phase::of(&status).is_some_and(Phase::is_terminal);
-        if goes_on && card.status.as_deref().is_some_and(is_ended_by_node) {
+        if goes_on && entry.status.as_deref().is_some_and(is_ended_by_node) {
             return false;
         }
-        if card.status.as_deref() == Some(&status) {
+        if entry.status.as_deref() == Some(&status) {
             return false;
         }
-        card.status = Some(Arc::new(status));
-        card.version += 1;
-        self.sink.report(card.report());
+        entry.status = Some(Arc::new(status));
+        entry.version += 1;
+        self.sink.report(entry.report());
         true
     }
 
-    /// Replaces a status by what follows from it, if anything does. Nobody else's status gets lost in between.
+    /// Replaces a status by what follows from it, if anything does. No other status gets lost in between.
     pub(crate) fn revise_status(
         &self,
         uid: &PodUid,
         revise: impl FnOnce(&Pod, &PodStatus) -> Option<PodStatus>,
     ) {
         let mut inner = self.lock();
-        let Some(card) = inner.pods.get_mut(uid) else { return };
-        let revised = card.status.as_ref().and_then(|status| revise(&card.pod, status));
+        let Some(entry) = inner.pods.get_mut(uid) else { return };
+        let revised = entry.status.as_ref().and_then(|status| revise(&entry.pod, status));
         if let Some(status) = revised {
-            card.status = Some(Arc::new(status));
-            card.version += 1;
-            self.sink.report(card.report());
+            entry.status = Some(Arc::new(status));
+            entry.version += 1;
+            self.sink.report(entry.report());
         }
     }
 
     /// The newest status; the one that the source brought if there is no other.
     pub(crate) fn status(&self, uid: &PodUid) -> Option<Arc<PodStatus>> {
         let inner = self.lock();
-        let card = inner.pods.get(uid)?;
-        card.status.clone().or_else(|| card.pod.status.clone().map(Arc::new))
+        let entry = inner.pods.get(uid)?;
+        entry.status.clone().or_else(|| entry.pod.status.clone().map(Arc::new))
     }
 
     /// Whether the pod is shown.
@@ -155,13 +155,13 @@ impl Board {
     }
 
     /// The pods of these sources.
-    pub(crate) fn of_sources(&self, sources: &BTreeSet<SourceName>) -> Vec<(SourceName, Shown)> {
+    pub(crate) fn of_sources(&self, sources: &BTreeSet<SourceName>) -> Vec<(SourceName, PodSummary)> {
         let inner = self.lock();
-        let of_source = |(uid, card): (&PodUid, &Card)| {
-            let source = SourceName::from(static_pod::source_of(&card.pod)?);
+        let of_source = |(uid, entry): (&PodUid, &Entry)| {
+            let source = SourceName::from(static_pod::source_of(&entry.pod)?);
             sources.contains(&source).then(|| {
-                let (full_name, status) = (PodFullName::of(&card.pod), card.status.clone());
-                (source, Shown { full_name, uid: uid.clone(), status, version: card.version })
+                let (full_name, status) = (PodFullName::of(&entry.pod), entry.status.clone());
+                (source, PodSummary { full_name, uid: uid.clone(), status, version: entry.version })
             })
         };
         inner.pods.iter().filter_map(of_source).collect()
@@ -182,7 +182,7 @@ impl Board {
     }
 }
 
-/// Pod and status in one. Made whenever somebody asks: kept, it would be one more copy of every pod.
+/// Pod and status in one. Made for each call: kept, it would be one more copy of every pod.
 fn shown((pod, status): (Arc<Pod>, Option<Arc<PodStatus>>)) -> Arc<Pod> {
     match status {
         None => pod,
@@ -194,12 +194,12 @@ fn shown((pod, status): (Arc<Pod>, Option<Arc<PodStatus>>)) -> Arc<Pod> {
     }
 }
 
-impl AgentView for Board {
+impl AgentView for PodStatusStore {
     fn pods(&self) -> Vec<Arc<Pod>> {
-        // Whoever shows pods waits for nobody's look at them.
-        let cards: Vec<_> =
-            self.lock().pods.values().map(|card| (card.pod.clone(), card.status.clone())).collect();
-        let mut pods: Vec<Arc<Pod>> = cards.into_iter().map(shown).collect();
+        // Reading pods must not hold the lock while statuses are merged in.
+        let entries: Vec<_> =
+            self.lock().pods.values().map(|entry| (entry.pod.clone(), entry.status.clone())).collect();
+        let mut pods: Vec<Arc<Pod>> = entries.into_iter().map(shown).collect();
         pods.sort_by_cached_key(|pod| (PodFullName::of(pod), PodUid::of(pod)));
         pods
     }
@@ -209,9 +209,9 @@ impl AgentView for Board {
             pod.metadata.name.as_deref() == Some(name) && pod.metadata.namespace.as_deref() == Some(namespace)
         };
         let inner = self.lock();
-        let named = inner.pods.values().filter(|card| is_named(&card.pod));
-        let card = named.min_by_key(|card| card.pod.metadata.deletion_timestamp.is_some())?;
-        let found = (card.pod.clone(), card.status.clone());
+        let named = inner.pods.values().filter(|entry| is_named(&entry.pod));
+        let entry = named.min_by_key(|entry| entry.pod.metadata.deletion_timestamp.is_some())?;
+        let found = (entry.pod.clone(), entry.status.clone());
         drop(inner);
         Some(shown(found))
     }

@@ -10,7 +10,7 @@ use witlet_core::runtime::{ContainerRunState, ObservedContainer, ObservedPod, Sa
 use witlet_core::status::termination_message::{self, FILE_BYTES_MAX, LOG_BYTES_MAX, LOG_LINES_MAX};
 use witlet_ports::{ContainerFiles, FilesError, PodView};
 
-use crate::cache::{Look, PodCache};
+use crate::cache::{Inspection, PodCache};
 
 #[cfg(test)]
 mod tests;
@@ -24,22 +24,22 @@ const CANNOT_RUN: &str = "ContainerCannotRun";
 
 /// Looks at pods and keeps what it saw in the cache.
 #[derive(Clone)]
-pub(crate) struct Looker {
+pub(crate) struct Inspector {
     pub(crate) view: Arc<dyn PodView>,
     pub(crate) files: Arc<dyn ContainerFiles>,
     pub(crate) cache: Arc<PodCache>,
 }
 
-impl Looker {
+impl Inspector {
     /// Looks at the pod now. Whatever was done to it before is seen.
-    pub(crate) async fn look(&self, uid: &PodUid) -> Look {
+    pub(crate) async fn inspect(&self, uid: &PodUid) -> Inspection {
         let stamp = self.cache.stamp();
-        let look = match self.view.pod_status(uid).await {
+        let inspection = match self.view.pod_status(uid).await {
             Ok(seen) => Ok(Arc::new(self.enrich(seen).await)),
             Err(error) => Err(error),
         };
-        self.cache.set(uid, look.clone(), stamp);
-        look
+        self.cache.set(uid, inspection.clone(), stamp);
+        inspection
     }
 
     async fn enrich(&self, mut seen: ObservedPod) -> ObservedPod {

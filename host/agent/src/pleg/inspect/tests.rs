@@ -63,7 +63,7 @@ fn failed() -> ObservedContainer {
 
 struct Bench {
     machine: Arc<Machine>,
-    looker: Looker,
+    inspector: Inspector,
 }
 
 fn bench(container: ObservedContainer, files: &[(&str, Result<&str, ()>)]) -> Bench {
@@ -74,17 +74,17 @@ fn bench(container: ObservedContainer, files: &[(&str, Result<&str, ()>)]) -> Be
         .iter()
         .map(|(path, content)| (PathBuf::from(path), content.map(|content| content.as_bytes().to_vec())));
     machine.files.lock().expect("no panic").extend(files);
-    let looker = Looker {
+    let inspector = Inspector {
         view: Arc::new(View(Mutex::new(pod))),
         files: machine.clone(),
         cache: Arc::new(PodCache::new()),
     };
-    Bench { machine, looker }
+    Bench { machine, inspector }
 }
 
 impl Bench {
     async fn message(&self) -> Option<String> {
-        let seen = self.looker.look(&uid()).await.expect("the view never fails");
+        let seen = self.inspector.inspect(&uid()).await.expect("the view never fails");
         seen.containers[0].termination_message.clone()
     }
 }
